@@ -1,0 +1,1 @@
+"""Run hooks for AI agents."""

@@ -1,0 +1,47 @@
+"""Every exception Hookline raises on purpose.
+
+EngineError
+├── ConfigError      a configuration cannot be used: says which file, which line, what to do
+├── DialectError     bytes that are not what their dialect says
+├── StoreError       a store cannot be read or written
+└── HostError        an agent program's own settings cannot be read or changed
+
+A hook that fails is not an exception: it is a `Failure` inside a `Verdict`.
+"""
+
+
+class EngineError(Exception):
+    """Base of everything Hookline raises on purpose."""
+
+
+class ConfigError(EngineError):
+    """A configuration that cannot be used.
+
+    The text starts with the place, as compilers print it, so that editors can jump there.
+    """
+
+    def __init__(self, message: str, *, path: str = "", line: int = 0) -> None:
+        self.path = path
+        self.line = line
+        self.message = message
+        place = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
+        super().__init__(f"{place}{message}")
+
+
+class DialectError(EngineError):
+    """Bytes that are not what their dialect says; `where` is a path into the document."""
+
+    def __init__(self, message: str, *, dialect: str, where: str = "") -> None:
+        self.dialect = dialect
+        self.where = where
+        self.message = message
+        place = f"{dialect} at {where}" if where else dialect
+        super().__init__(f"{place}: {message}")
+
+
+class StoreError(EngineError):
+    """A store that cannot be read or written."""
+
+
+class HostError(EngineError):
+    """An agent program's settings that cannot be read or changed."""

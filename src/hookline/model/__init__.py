@@ -1,0 +1,1 @@
+"""The words: frozen data and enums that every other part speaks. Imports nothing else of ours."""

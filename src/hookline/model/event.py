@@ -1,0 +1,190 @@
+"""Moments in an agent's life, and what may be done at each."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from hookline.model.session import Session
+
+
+class EventName(StrEnum):
+    """The canonical name of a moment; every dialect maps its own names to these."""
+
+    SETUP = "setup"
+    SESSION_START = "session_start"
+    SESSION_END = "session_end"
+    BEFORE_AGENT = "before_agent"
+    AFTER_AGENT = "after_agent"
+    BEFORE_MODEL = "before_model"
+    AFTER_MODEL = "after_model"
+    BEFORE_TOOL_SELECTION = "before_tool_selection"
+    BEFORE_TOOL = "before_tool"
+    AFTER_TOOL = "after_tool"
+    TOOL_FAILED = "tool_failed"
+    PERMISSION_REQUEST = "permission_request"
+    SKILL_TRIGGER = "skill_trigger"
+    PRE_COMPRESS = "pre_compress"
+    POST_COMPRESS = "post_compress"
+    CONTEXT_OVERFLOW = "context_overflow"
+    SUBAGENT_START = "subagent_start"
+    SUBAGENT_STOP = "subagent_stop"
+    FILE_CREATED = "file_created"
+    FILE_EDITED = "file_edited"
+    FILE_DELETED = "file_deleted"
+    GIT_COMMIT = "git_commit"
+    ERROR = "error"
+    USER_TRIGGERED = "user_triggered"
+    NOTIFICATION = "notification"
+    CUSTOM = "custom"
+
+
+class EventSpec(Struct, frozen=True, kw_only=True):
+    """What may happen at one kind of moment.
+
+    `subject` is the field of `Event.data` a matcher looks at ("tool" is the tool's name), `fields` are the
+    canonical fields of `Event.data`. Fields beyond these are carried as they are.
+    """
+
+    when: str
+    can_block: bool = False
+    can_rewrite: bool = False
+    subject: str = ""
+    fields: tuple[str, ...] = ()
+
+
+_ERROR_FIELDS: Final = ("error", "error_type", "error_code", "error_stack")
+_FILE_FIELDS: Final = ("path", "size", "changed", "content", "diff")
+
+EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
+    {
+        EventName.SETUP: EventSpec(when="the agent is set up or maintained", subject="trigger", fields=("trigger",)),
+        EventName.SESSION_START: EventSpec(when="a session begins", subject="source", fields=("source",)),
+        EventName.SESSION_END: EventSpec(
+            when="a session ended", subject="reason", fields=("reason", "ended", "duration", "message_count", "summary")
+        ),
+        EventName.BEFORE_AGENT: EventSpec(
+            when="a prompt arrived, before the agent works on it", can_block=True, fields=("prompt",)
+        ),
+        EventName.AFTER_AGENT: EventSpec(
+            when="the agent finished its response",
+            can_block=True,
+            fields=("prompt", "response", "conversation_length"),
+        ),
+        EventName.BEFORE_MODEL: EventSpec(
+            when="right before the model is called",
+            can_block=True,
+            subject="model",
+            fields=("prompt", "messages", "model", "temperature"),
+        ),
+        EventName.AFTER_MODEL: EventSpec(
+            when="right after the model answered",
+            can_block=True,
+            can_rewrite=True,
+            subject="model",
+            fields=("prompt", "response", "messages", "model", "duration", "tokens"),
+        ),
+        EventName.BEFORE_TOOL_SELECTION: EventSpec(
+            when="before the model may choose tools", can_block=True, fields=("messages", "tools")
+        ),
+        EventName.BEFORE_TOOL: EventSpec(
+            when="a tool is about to run", can_block=True, can_rewrite=True, subject="tool"
+        ),
+        EventName.AFTER_TOOL: EventSpec(
+            when="a tool has run", can_block=True, can_rewrite=True, subject="tool", fields=("result", "duration")
+        ),
+        EventName.TOOL_FAILED: EventSpec(
+            when="a tool raised an error", can_block=True, subject="tool", fields=(*_ERROR_FIELDS, "duration")
+        ),
+        EventName.PERMISSION_REQUEST: EventSpec(
+            when="a person would be asked for permission",
+            can_block=True,
+            can_rewrite=True,
+            subject="tool",
+            fields=("operation", "details", "requester"),
+        ),
+        EventName.SKILL_TRIGGER: EventSpec(
+            when="a skill raises an event", can_block=True, subject="skill", fields=("skill", "parameters")
+        ),
+        EventName.PRE_COMPRESS: EventSpec(
+            when="before the context is compacted",
+            can_block=True,
+            subject="trigger",
+            fields=("trigger", "messages", "size"),
+        ),
+        EventName.POST_COMPRESS: EventSpec(
+            when="after the context was compacted", subject="trigger", fields=("trigger", "messages", "size")
+        ),
+        EventName.CONTEXT_OVERFLOW: EventSpec(
+            when="the context is full", can_block=True, fields=("size", "max_size", "utilization")
+        ),
+        EventName.SUBAGENT_START: EventSpec(
+            when="a subagent starts",
+            can_block=True,
+            subject="agent_type",
+            fields=("agent_id", "agent_type", "prompt"),
+        ),
+        EventName.SUBAGENT_STOP: EventSpec(
+            when="a subagent finished",
+            can_block=True,
+            subject="agent_type",
+            fields=("agent_id", "agent_type", "response", "duration"),
+        ),
+        EventName.FILE_CREATED: EventSpec(when="a file was created", subject="path", fields=_FILE_FIELDS),
+        EventName.FILE_EDITED: EventSpec(when="a file was changed", subject="path", fields=_FILE_FIELDS),
+        EventName.FILE_DELETED: EventSpec(when="a file was deleted", subject="path", fields=_FILE_FIELDS),
+        EventName.GIT_COMMIT: EventSpec(
+            when="before a commit is made", can_block=True, subject="branch", fields=("files", "message", "branch")
+        ),
+        EventName.ERROR: EventSpec(
+            when="something went wrong", subject="error_type", fields=(*_ERROR_FIELDS, "operation")
+        ),
+        EventName.USER_TRIGGERED: EventSpec(
+            when="a person starts a hook by hand", can_block=True, subject="hook", fields=("hook", "input")
+        ),
+        EventName.NOTIFICATION: EventSpec(
+            when="the agent tells the person something", subject="type", fields=("message", "type", "title")
+        ),
+        EventName.CUSTOM: EventSpec(
+            when="an extension raises an event of its own",
+            can_block=True,
+            subject="event_name",
+            fields=("event_name", "payload", "source"),
+        ),
+    }
+)
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One moment.
+
+    `tool` and `args` carry canonical names; `native_tool` is what the host calls the tool. `native_name` is
+    the host's own event name where the canonical one does not tell it. `timestamp` counts milliseconds
+    since the epoch. `id` names the moment in traces and is given by the engine.
+    """
+
+    name: EventName
+    data: Mapping[str, object] = {}
+    tool: str = ""
+    args: Mapping[str, object] = {}
+    session: Session = Session()
+    cwd: str = ""
+    timestamp: int = 0
+    native_tool: str = ""
+    native_name: str = ""
+    id: str = ""
+
+    @property
+    def spec(self) -> EventSpec:
+        """What may be done at this moment."""
+        return EVENTS[self.name]
+
+    @property
+    def subject(self) -> str:
+        """What a matcher looks at: the tool's name, a path, a model …; empty where there is nothing."""
+        field = EVENTS[self.name].subject
+        if field == "tool":
+            return self.tool or str(self.data.get("operation", ""))
+        return str(self.data.get(field, "")) if field else ""

@@ -1,0 +1,71 @@
+"""One round trip with a hook, and one with a host."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import UNSET, Struct
+
+from hookline import wire
+from hookline.model.event import Event
+
+
+class FailureKind(StrEnum):
+    """How a hook can go wrong."""
+
+    NOT_FOUND = "not_found"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    EXIT_CODE = "exit_code"
+    KILLED = "killed"
+    TOO_MUCH_OUTPUT = "too_much_output"
+    INVALID_REPLY = "invalid_reply"
+    HOOK_ERROR = "hook_error"
+    RAISED = "raised"
+    UNREACHABLE = "unreachable"
+    HTTP_STATUS = "http_status"
+    INTERNAL = "internal"
+
+
+class Failure(Struct, frozen=True):
+    """A hook that went wrong: how, and what to tell the person."""
+
+    kind: FailureKind
+    message: str
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a hook is given.
+
+    `document` is the dialect's JSON document; functions get it as a value, programs and URLs as `body`.
+    `env` comes on top of the environment. `values` fill `{{…}}` in command lines; None means that
+    the dialect has no templates.
+    """
+
+    event: Event
+    document: object
+    env: Mapping[str, str] = {}
+    values: Mapping[str, object] | None = None
+
+    @property
+    def body(self) -> bytes:
+        """The document as one line of JSON: `input()` in a hook reads exactly one line."""
+        return wire.dump(self.document) + b"\n"
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What came back from a hook. `value` is set instead of `stdout` when no bytes were involved."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = 0
+    value: object = UNSET
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a host is given: the bytes and the exit code its own hook language wants."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = 0

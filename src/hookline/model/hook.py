@@ -1,0 +1,109 @@
+"""One configured hook, and where it came from."""
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from hookline.errors import ConfigError
+
+
+class Source(StrEnum):
+    """Who put a hook there, which decides whether it is trusted without asking."""
+
+    BUILTIN = "builtin"
+    USER = "user"
+    WORKSPACE = "workspace"
+    DOWNLOADED = "downloaded"
+    EXTENSION = "extension"
+
+
+class OnError(StrEnum):
+    """Whether a failing hook blocks the operation."""
+
+    BLOCK = "block"
+    CONTINUE = "continue"
+
+
+class Priority(IntEnum):
+    """Named places in the order; any number between them is fine, too. Lower runs earlier."""
+
+    CRITICAL = 0
+    HIGH = 100
+    NORMAL = 200
+    LOW = 300
+
+
+# which field says how a hook is reached, and the kind that follows
+KIND_BY_FIELD: Final = {"call": "function", "module": "python", "url": "webhook", "command": "command"}
+
+
+class Hook(Struct, frozen=True, kw_only=True):
+    """One hook as configured, before anyone asked whether to trust it.
+
+    How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
+    `shell`), `module` and `function`, `url`, or `call` for a function of this program. `on` names canonical
+    events. What is None or empty is decided by the dialect. `source` defaults to the least trusted common
+    one, so that a forgotten source is never a trusted hook.
+    """
+
+    id: str
+    on: tuple[str, ...] = ()
+    name: str = ""
+    dialect: str = "hookline"
+    kind: str = ""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    shell: bool | None = None
+    module: str = ""
+    function: str = ""
+    isolated: bool = False
+    url: str = ""
+    method: str = "POST"
+    headers: Mapping[str, str] = {}
+    call: Callable[..., object] | None = None
+    matcher: str = ""
+    timeout: float | None = None
+    working_directory: str = ""
+    env: Mapping[str, str] = {}
+    on_error: OnError | None = None
+    priority: int = Priority.NORMAL
+    parallel: bool = False
+    observe: bool = False
+    enabled: bool = True
+    version: str = ""
+    source: Source = Source.WORKSPACE
+    source_path: str = ""
+    source_line: int = 0
+
+    def __post_init__(self) -> None:
+        """Accept the plain spellings people write, and refuse what could not run."""
+        if type(self.source) is not Source:
+            force_setattr(self, "source", Source(self.source))
+        if isinstance(self.on, str):
+            force_setattr(self, "on", (self.on,))
+        if type(self.args) is not tuple:
+            force_setattr(self, "args", tuple(self.args))
+        if self.on_error is not None and type(self.on_error) is not OnError:
+            force_setattr(self, "on_error", OnError(self.on_error))
+        if not self.kind:
+            force_setattr(self, "kind", self._kind())
+        if self.timeout is not None and not self.timeout > 0:
+            raise ConfigError(
+                f'hook "{self.id}": timeout is {self.timeout}, wanted more than 0 seconds',
+                path=self.source_path,
+                line=self.source_line,
+            )
+
+    def _kind(self) -> str:
+        kinds = [kind for field, kind in KIND_BY_FIELD.items() if getattr(self, field)]
+        if len(kinds) == 1:
+            return kinds[0]
+        found = "none of them" if not kinds else " and ".join(kinds)
+        raise ConfigError(
+            f'hook "{self.id}" needs exactly one of command, module, url or call; it has {found}',
+            path=self.source_path,
+            line=self.source_line,
+        )

@@ -1,0 +1,37 @@
+"""Which hooks run for an event, in what order, and which do not, and why."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from hookline.model.hook import Hook
+
+
+class Gate(StrEnum):
+    """What can keep a hook from running, in the order it is asked."""
+
+    ENABLED = "enabled"
+    EVENT = "event"
+    MATCHER = "matcher"
+    TRUST = "trust"
+    ENDED = "ended"
+
+
+class Skip(Struct, frozen=True):
+    """A hook left out, and why."""
+
+    hook: Hook
+    gate: Gate
+    reason: str
+
+
+class Plan(Struct, frozen=True):
+    """Stages to run one after another; the hooks of one stage run together."""
+
+    stages: tuple[tuple[Hook, ...], ...] = ()
+    skipped: tuple[Skip, ...] = ()
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """All hooks to run, in order."""
+        return tuple(hook for stage in self.stages for hook in stage)

@@ -1,0 +1,162 @@
+"""What hooks say, and the one answer made of it."""
+
+from collections.abc import Mapping
+from enum import IntEnum, StrEnum
+
+from msgspec import UNSET, Struct
+
+from hookline.model.exchange import Failure
+from hookline.model.plan import Skip
+
+
+class Decision(IntEnum):
+    """What a hook wants to happen; the strongest of several wins."""
+
+    PASS = 0
+    ALLOW = 1
+    ASK = 2
+    DENY = 3
+    STOP = 4
+
+
+class EffectKind(StrEnum):
+    """What a hook may ask for besides a decision."""
+
+    REWRITE = "rewrite"
+    CONTEXT = "context"
+    MESSAGE = "message"
+    ASK_AGENT = "ask_agent"
+    DATA = "data"
+
+
+class Effect(Struct, frozen=True):
+    """One thing a hook asked for.
+
+    `path` says what is set: ("args", "command") or ("output",) for a rewrite, (key,) for data handed to the
+    next hook; the other kinds have none and carry text.
+    """
+
+    kind: EffectKind
+    value: object
+    path: tuple[str, ...] = ()
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What one hook said.
+
+    `failure` is set when the hook fell over, or reported an error of its own. `ends` keeps later hooks from
+    running. `observed` marks what was recorded but not enforced. `notes` are for the trace: noise on stdout
+    and other oddities. `metadata` is whatever else the hook wanted to be kept.
+    """
+
+    hook: str = ""
+    decision: Decision = Decision.PASS
+    reason: str = ""
+    effects: tuple[Effect, ...] = ()
+    failure: Failure | None = None
+    ends: bool = False
+    observed: bool = False
+    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = {}
+    duration: float = 0.0
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the operation may not go on."""
+        return self.decision >= Decision.DENY
+
+    @classmethod
+    def allow(cls, reason: str = "") -> "Verdict":
+        """Say yes where a person would be asked."""
+        return cls(decision=Decision.ALLOW, reason=reason)
+
+    @classmethod
+    def deny(cls, reason: str) -> "Verdict":
+        """Block the operation."""
+        return cls(decision=Decision.DENY, reason=reason)
+
+    @classmethod
+    def ask(cls, reason: str) -> "Verdict":
+        """Let a person decide."""
+        return cls(decision=Decision.ASK, reason=reason)
+
+    @classmethod
+    def stop(cls, reason: str) -> "Verdict":
+        """End the agent's run."""
+        return cls(decision=Decision.STOP, reason=reason, ends=True)
+
+    @classmethod
+    def rewrite(cls, args: Mapping[str, object]) -> "Verdict":
+        """Change these arguments of the tool call, leave the others as they are."""
+        return cls(effects=tuple(Effect(EffectKind.REWRITE, value, ("args", key)) for key, value in args.items()))
+
+    @classmethod
+    def replace_output(cls, output: object) -> "Verdict":
+        """Give the agent another result than the tool's."""
+        return cls(effects=(Effect(EffectKind.REWRITE, output, ("output",)),))
+
+    @classmethod
+    def add_context(cls, text: str) -> "Verdict":
+        """Add text to the conversation, for the model."""
+        return cls(effects=(Effect(EffectKind.CONTEXT, text),))
+
+    @classmethod
+    def tell(cls, text: str) -> "Verdict":
+        """Show text to the person."""
+        return cls(effects=(Effect(EffectKind.MESSAGE, text),))
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The engine's one answer.
+
+    `args` and `output` are whole and final when a hook rewrote them, and None or UNSET when none did.
+    `effects` are those that apply, in plan order. `trace` finds the records of this event.
+    """
+
+    decision: Decision = Decision.PASS
+    reasons: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    args: Mapping[str, object] | None = None
+    output: object = UNSET
+    verdicts: tuple[Verdict, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    trace: str = ""
+    duration: float = 0.0
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the operation may not go on. A question nobody answered blocks, too."""
+        return self.decision >= Decision.ASK
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the agent's whole run is to end."""
+        return self.decision is Decision.STOP
+
+    @property
+    def reason(self) -> str:
+        """All reasons of the winning decision, a line each."""
+        return "\n".join(self.reasons)
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """What to add to the conversation."""
+        return self._texts(EffectKind.CONTEXT)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What to show to the person."""
+        return self._texts(EffectKind.MESSAGE)
+
+    @property
+    def follow_ups(self) -> tuple[str, ...]:
+        """What to ask the agent next."""
+        return self._texts(EffectKind.ASK_AGENT)
+
+    @property
+    def failures(self) -> tuple[Verdict, ...]:
+        """The hooks that fell over, whether that blocked or not."""
+        return tuple(verdict for verdict in self.verdicts if verdict.failure is not None)
+
+    def _texts(self, kind: EffectKind) -> tuple[str, ...]:
+        return tuple(str(effect.value) for effect in self.effects if effect.kind is kind)
