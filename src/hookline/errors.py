@@ -4,7 +4,8 @@ EngineError
 ├── ConfigError      a configuration cannot be used: says which file, which line, what to do
 ├── DialectError     bytes that are not what their dialect says
 ├── StoreError       a store cannot be read or written
-└── HostError        an agent program's own settings cannot be read or changed
+├── HostError        an agent program's own settings cannot be read or changed
+└── Blocked          hooks said no to a tool call made through the engine
 
 A hook that fails is not an exception: it is a `Failure` inside a `Verdict`.
 """
@@ -45,3 +46,12 @@ class StoreError(EngineError):
 
 class HostError(EngineError):
     """An agent program's settings that cannot be read or changed."""
+
+
+class Blocked(EngineError):  # noqa: N818 - not an error of anybody: the hooks did their work
+    """Hooks said no to a tool call; `outcome` says which and why."""
+
+    def __init__(self, tool: str, outcome: object) -> None:
+        self.tool = tool
+        self.outcome = outcome
+        super().__init__(f"{tool} blocked by a hook: {getattr(outcome, 'reason', '')}")

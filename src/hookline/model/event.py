@@ -44,13 +44,15 @@ class EventName(StrEnum):
 class EventSpec(Struct, frozen=True, kw_only=True):
     """What may happen at one kind of moment.
 
-    `subject` is the field of `Event.data` a matcher looks at ("tool" is the tool's name), `fields` are the
-    canonical fields of `Event.data`. Fields beyond these are carried as they are.
+    `rewrites` says what a hook may change there: "args", "output", or nothing; the output is the field of
+    `Event.data` that `output` names. `subject` is the field of `Event.data` a matcher looks at ("tool" is the
+    tool's name), `fields` are the canonical fields of `Event.data`. Fields beyond these are carried as they are.
     """
 
     when: str
     can_block: bool = False
-    can_rewrite: bool = False
+    rewrites: str = ""
+    output: str = ""
     subject: str = ""
     fields: tuple[str, ...] = ()
 
@@ -60,8 +62,12 @@ _FILE_FIELDS: Final = ("path", "size", "changed", "content", "diff")
 
 EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
     {
-        EventName.SETUP: EventSpec(when="the agent is set up or maintained", subject="trigger", fields=("trigger",)),
-        EventName.SESSION_START: EventSpec(when="a session begins", subject="source", fields=("source",)),
+        EventName.SETUP: EventSpec(
+            when="the agent is set up or maintained", can_block=True, subject="trigger", fields=("trigger",)
+        ),
+        EventName.SESSION_START: EventSpec(
+            when="a session begins", can_block=True, subject="source", fields=("source",)
+        ),
         EventName.SESSION_END: EventSpec(
             when="a session ended", subject="reason", fields=("reason", "ended", "duration", "message_count", "summary")
         ),
@@ -82,7 +88,8 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         EventName.AFTER_MODEL: EventSpec(
             when="right after the model answered",
             can_block=True,
-            can_rewrite=True,
+            rewrites="output",
+            output="response",
             subject="model",
             fields=("prompt", "response", "messages", "model", "duration", "tokens"),
         ),
@@ -90,10 +97,15 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             when="before the model may choose tools", can_block=True, fields=("messages", "tools")
         ),
         EventName.BEFORE_TOOL: EventSpec(
-            when="a tool is about to run", can_block=True, can_rewrite=True, subject="tool"
+            when="a tool is about to run", can_block=True, rewrites="args", subject="tool"
         ),
         EventName.AFTER_TOOL: EventSpec(
-            when="a tool has run", can_block=True, can_rewrite=True, subject="tool", fields=("result", "duration")
+            when="a tool has run",
+            can_block=True,
+            rewrites="output",
+            output="result",
+            subject="tool",
+            fields=("result", "duration"),
         ),
         EventName.TOOL_FAILED: EventSpec(
             when="a tool raised an error", can_block=True, subject="tool", fields=(*_ERROR_FIELDS, "duration")
@@ -101,7 +113,7 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         EventName.PERMISSION_REQUEST: EventSpec(
             when="a person would be asked for permission",
             can_block=True,
-            can_rewrite=True,
+            rewrites="args",
             subject="tool",
             fields=("operation", "details", "requester"),
         ),

@@ -1,0 +1,7 @@
+"""`python -m hookline`."""
+
+import sys
+
+from hookline.cli.main import main
+
+sys.exit(main())

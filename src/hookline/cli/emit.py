@@ -1,0 +1,158 @@
+"""`hookline emit`: the shell's door to the engine."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from hookline import wire
+from hookline.cli._output import complain, say, say_bytes, say_json
+from hookline.core.engine import Engine
+from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
+from hookline.model.event import Event
+from hookline.model.session import Session
+from hookline.model.verdict import Outcome, Verdict
+from hookline.wiring import load_engine
+
+HELP: Final = "say that a moment has come, and run the hooks that want it"
+EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
+
+BLOCKED: Final = 2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("event", metavar="EVENT", help="the event; `hookline events` lists them")
+    parser.add_argument("--data", metavar="JSON|@FILE|-", help="the event's fields: JSON, a file, or - for stdin")
+    parser.add_argument("--tool", default="", help="the tool that is called")
+    parser.add_argument("--args", metavar="JSON|@FILE|-", help="the tool's arguments")
+    parser.add_argument("--session", default="", metavar="ID", help="the session this belongs to")
+    parser.add_argument("--project", type=Path, metavar="DIR", help="the project, instead of this folder")
+    parser.add_argument(
+        "--dialect",
+        choices=sorted(DIALECTS),
+        help="speak as a host of this dialect: --data is its document, and the answer on stdout is in its words",
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Emit the event: 0 when the operation may go on, 2 when it is blocked."""
+    if args.project is not None and not args.project.is_dir():
+        raise ConfigError(f"--project: there is no folder {args.project}")
+    return asyncio.run(_emit(args))
+
+
+async def _emit(args: argparse.Namespace) -> int:
+    data = _object(args.data, "--data")
+    arguments = _object(args.args, "--args")
+    async with load_engine(args.project) as engine:
+        for problem in engine.problems:
+            complain(f"hookline: {problem}")
+        event = _event(args, engine, data=data, arguments=arguments)
+        outcome = await engine.handle(event)
+        return _report(args, event, outcome)
+
+
+def _event(
+    args: argparse.Namespace, engine: Engine, *, data: dict[str, object] | None, arguments: dict[str, object] | None
+) -> Event:
+    session = Session(id=args.session)
+    if args.dialect is None:
+        return engine.event(args.event, data, tool=args.tool, args=arguments, session=session)
+    dialect = DIALECTS[args.dialect]
+    wanted = engine.resolve(args.event)
+    if data is None:
+        event = engine.event(wanted, None, tool=args.tool, args=arguments, session=session)
+        return replace(event, native_tool=args.tool)
+    event = dialect.decode_event(wire.dump(data))
+    native = dialect.SPEC.events.get(event.name, event.name)
+    if args.event not in {event.name, native, event.native_name}:
+        raise ConfigError(f'--data says the event is "{native}", the call says "{args.event}"')
+    return replace(
+        event,
+        cwd=event.cwd or engine.cwd,
+        tool=args.tool or event.tool,
+        args=arguments if arguments is not None else event.args,
+        session=replace(event.session, id=args.session or event.session.id),
+    )
+
+
+def _object(given: str | None, option: str) -> dict[str, object] | None:
+    if given is None:
+        return None
+    try:
+        document = wire.load(_raw(given, option))
+    except ValueError as problem:
+        raise ConfigError(f"{option} is no JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
+    return document
+
+
+def _raw(given: str, option: str) -> bytes:
+    if given == "-":
+        return sys.stdin.buffer.read()
+    if not given.startswith("@"):
+        return given.encode("utf-8", "surrogateescape")
+    try:
+        return Path(given[1:]).read_bytes()
+    except OSError as problem:
+        raise ConfigError(f"{option}: cannot read {given[1:]}: {problem.strerror}") from None
+
+
+def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
+    if args.json:
+        say_json(described(outcome))
+    elif args.dialect:
+        say_bytes(DIALECTS[args.dialect].encode_outcome(outcome, event).stdout)
+    else:
+        for text in (*outcome.context, *outcome.messages):
+            say(text)
+    if not args.json:
+        for verdict in outcome.failures:
+            complain(f'hook "{verdict.hook}" failed: {verdict.failure.message if verdict.failure else ""}')
+        for skip in outcome.skipped:
+            if skip.gate == "trust":
+                complain(f'hook "{skip.hook.id}" did not run: {skip.reason}')
+    if outcome.blocked:
+        complain(outcome.reason)
+        return BLOCKED
+    return 0
+
+
+def described(outcome: Outcome) -> Mapping[str, object]:
+    """Give an outcome as the object `--json` prints."""
+    return {
+        "decision": outcome.decision.name.lower(),
+        "blocked": outcome.blocked,
+        "reasons": outcome.reasons,
+        "context": outcome.context,
+        "messages": outcome.messages,
+        "follow_ups": outcome.follow_ups,
+        "args": outcome.args,
+        "output": None if outcome.output is UNSET else outcome.output,
+        "hooks": [_verdict(verdict) for verdict in outcome.verdicts],
+        "skipped": [{"id": skip.hook.id, "gate": skip.gate, "reason": skip.reason} for skip in outcome.skipped],
+        "trace": outcome.trace or None,
+        "duration": outcome.duration,
+    }
+
+
+def _verdict(verdict: Verdict) -> Mapping[str, object]:
+    failure = verdict.failure
+    return {
+        "id": verdict.hook,
+        "verdict": verdict.decision.name.lower(),
+        "reason": verdict.reason or None,
+        "duration": verdict.duration,
+        "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
+        "observed": verdict.observed,
+        "notes": verdict.notes,
+    }

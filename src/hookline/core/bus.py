@@ -1,0 +1,132 @@
+"""Who is told what: records go out to sinks, application events come in to handlers."""
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from hookline.errors import EngineError
+from hookline.model.record import Record
+from hookline.ports import Sink
+
+logger: Final = logging.getLogger(__name__)
+
+ANY_TOPIC: Final = "*"
+
+Handler = Callable[[str, object], object]
+Unsubscribe = Callable[[], None]
+_T = TypeVar("_T")
+
+
+class MessageBus:
+    """Pass records to sinks and application events to handlers.
+
+    `listening` is False while there is no sink: whoever would publish can save itself the record. Sinks cannot
+    change anything, and one that fails is logged; handlers answer, and theirs are the emitter's answers.
+    """
+
+    def __init__(self) -> None:
+        self.listening = False
+        # Both are rebuilt and never changed, so that whoever is going through them is not disturbed.
+        self._sinks: tuple[Sink, ...] = ()
+        self._handlers: tuple[tuple[str, Handler], ...] = ()
+        self._changing = threading.RLock()
+        # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
+        self._posted: set[asyncio.Task[None]] = set()
+
+    def subscribe(self, sink: Sink) -> Unsubscribe:
+        """Send every record to this sink until the function given back is called."""
+        with self._changing:
+            self._set_sinks((*self._sinks, sink))
+        left = [sink]
+
+        def unsubscribe() -> None:
+            with self._changing:
+                if left:
+                    self._set_sinks(_without(self._sinks, left.pop()))
+
+        return unsubscribe
+
+    def publish(self, record: Record) -> None:
+        """Give a record to every sink."""
+        for sink in self._sinks:
+            try:
+                sink(record)
+            except Exception:
+                logger.exception("sink %r failed on a record of trace %s", sink, record.trace)
+
+    def on(self, topic: str, handler: Handler) -> Unsubscribe:
+        """Call `handler(topic, data)`, which may be async, for this topic, or for every topic with "*"."""
+        entry = (topic, handler)
+        with self._changing:
+            self._handlers = (*self._handlers, entry)
+        left = [entry]
+
+        def unsubscribe() -> None:
+            with self._changing:
+                if left:
+                    self._handlers = _without(self._handlers, left.pop())
+
+        return unsubscribe
+
+    async def emit(self, topic: str, data: object = None) -> list[object]:
+        """Call the handlers one after another, in the order they came, and give their answers.
+
+        Raises:
+            ExceptionGroup: Handlers failed; the others were called all the same.
+        """
+        answers: list[object] = []
+        problems: list[Exception] = []
+        for wanted, handler in self._handlers:
+            if wanted not in (topic, ANY_TOPIC):
+                continue
+            try:
+                answer = handler(topic, data)
+                answers.append(await answer if inspect.isawaitable(answer) else answer)
+            except Exception as problem:  # noqa: BLE001 - raised below, when everybody has been asked
+                problems.append(problem)
+        if problems:
+            raise ExceptionGroup(f'handlers of "{topic}" failed', problems)
+        return answers
+
+    def post(self, topic: str, data: object = None) -> None:
+        """Emit without waiting; what fails is logged.
+
+        Raises:
+            EngineError: No event loop is running in this thread.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise EngineError(
+                f'cannot post "{topic}": no event loop is running in this thread; '
+                f'call post from async code, or run "await bus.emit(…)" with asyncio.run'
+            ) from None
+        task = loop.create_task(self._emit_alone(topic, data), name=f"post {topic}")
+        self._posted.add(task)
+        task.add_done_callback(self._posted.discard)
+
+    async def drain(self) -> None:
+        """Wait for everything posted in this event loop, also for what that posts in turn."""
+        loop = asyncio.get_running_loop()
+        me = asyncio.current_task()
+        while waiting := {task for task in self._posted if task is not me and task.get_loop() is loop}:
+            await asyncio.wait(waiting)
+
+    async def _emit_alone(self, topic: str, data: object) -> None:
+        try:
+            await self.emit(topic, data)
+        except Exception:
+            logger.exception('posted "%s" failed', topic)
+
+    def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
+        self._sinks = sinks
+        self.listening = bool(sinks)
+
+
+def _without(items: tuple[_T, ...], item: _T) -> tuple[_T, ...]:
+    """Leave out one that is equal; `store.write` is another object each time it is written down."""
+    place = items.index(item)
+    return (*items[:place], *items[place + 1 :])

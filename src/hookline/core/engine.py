@@ -1,0 +1,357 @@
+"""One answer to one event: choose, vet, ask, decide."""
+
+import asyncio
+import functools
+import itertools
+import logging
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter, time
+from typing import Final, Self, TypeVar
+
+from msgspec.structs import replace
+
+from hookline.core import merge
+from hookline.core.asking import Ask, answer
+from hookline.core.bus import MessageBus
+from hookline.core.debugger import HookDebugger
+from hookline.core.loops import LoopThread
+from hookline.core.parts import Parts, default_parts
+from hookline.core.planner import HookPlanner
+from hookline.core.registry import HookRegistry, event_key
+from hookline.core.runner import HookRunner
+from hookline.core.scope import SessionScope
+from hookline.core.tools import Tool, run_tool
+from hookline.core.translator import HookTranslator
+from hookline.core.trust import TrustedHooks, TrustedHooksConfig
+from hookline.errors import EngineError
+from hookline.model.event import Event, EventName
+from hookline.model.hook import Hook, Priority, Source
+from hookline.model.record import Record, Step
+from hookline.model.session import Session
+from hookline.model.settings import Settings
+from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.ports import TraceStore
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
+
+# what an event without hooks gets; one object for all of them
+QUIET: Final = Outcome()
+NOBODY: Final = Session()
+
+
+class Engine:
+    """Run hooks for an agent.
+
+    Build one with `Engine.load()` to get the hooks people configured, or with `Engine()` to start with none
+    and add functions with `on`. Use it as an async context manager, or call `close` when done.
+    """
+
+    def __init__(
+        self,
+        *,
+        parts: Parts | None = None,
+        settings: Settings | None = None,
+        trust: TrustedHooks | None = None,
+        ask: Ask | None = None,
+        store: TraceStore | None = None,
+        cwd: str | None = None,
+    ) -> None:
+        self._parts = parts or default_parts()
+        self.settings = settings or Settings()
+        self.bus = MessageBus()
+        self.registry = HookRegistry()
+        specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
+        self.planner = HookPlanner(self.registry, specs)
+        workspace = TrustedHooksConfig(trust_workspace=self.settings.trust_workspace)
+        self.trust = trust or TrustedHooks(workspace)
+        self.runner = HookRunner(None, self.trust, self.settings, parts=self._parts, bus=self.bus)
+        self.debugger = HookDebugger()
+        self.store = store
+        self.cwd = cwd if cwd is not None else str(Path.cwd())
+        self.problems: tuple[str, ...] = ()
+        self._translator = HookTranslator(self._parts.dialects)
+        self._ask = ask
+        self._aliases = {native: name for spec in specs.values() for name, native in reversed(spec.events.items())}
+        self._ready = self.registry.ready if self.settings.enabled else dict.fromkeys(EventName, False)
+        self._count = itertools.count(1)
+        self._notes: set[asyncio.Task[Outcome]] = set()
+        self._thread: LoopThread | None = None
+        if store is not None:
+            self.bus.subscribe(store.write)
+            self.bus.subscribe(self.debugger)
+
+    @classmethod
+    def load(
+        cls, project: str | Path | None = None, *, settings: Settings | None = None, ask: Ask | None = None
+    ) -> "Engine":
+        """Build an engine with the hooks configured for a project and for the person, traced into SQLite."""
+        from hookline.wiring import load_engine  # noqa: PLC0415 - the door upwards, see core/parts.py
+
+        return load_engine(Path(project) if project is not None else None, settings=settings, ask=ask)
+
+    async def emit(
+        self,
+        name: str,
+        data: Mapping[str, object] | None = None,
+        *,
+        tool: str = "",
+        args: Mapping[str, object] | None = None,
+        session: Session = NOBODY,
+        cwd: str = "",
+    ) -> Outcome:
+        """Say that a moment has come, and get the one answer of all hooks that want it.
+
+        `name` is a canonical event, the name a dialect has for it, or `custom:NAME`. A tool call is given
+        as `tool` and `args`, or inside `data`.
+
+        Raises:
+            ConfigError: There is no such event.
+        """
+        if self._ready.get(name) is False:
+            return QUIET
+        return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
+
+    async def handle(self, event: Event, *, host_asks: bool = False) -> Outcome:
+        """Answer an event; with `host_asks` a question is left to the host's own dialog."""
+        if not self._ready[event.name]:
+            return QUIET
+        started = perf_counter()
+        if not event.id:
+            event = replace(event, id=self._id(), timestamp=event.timestamp or int(time() * 1000))
+        plan = await self.trust.vet(self.planner.plan(event), event)
+        if self.bus.listening:
+            self._publish_event(event)
+        run = await self.runner.run(plan, event)
+        outcome = merge.merge(event, run.event, run.verdicts)
+        if outcome.decision is Decision.ASK and not host_asks:
+            outcome = await answer(outcome, event, self._ask)
+        outcome = replace(
+            outcome, skipped=(*plan.skipped, *run.skipped), trace=event.id, duration=perf_counter() - started
+        )
+        if self.bus.listening:
+            self._publish_outcome(event, outcome)
+        return outcome
+
+    def emit_sync(
+        self,
+        name: str,
+        data: Mapping[str, object] | None = None,
+        *,
+        tool: str = "",
+        args: Mapping[str, object] | None = None,
+        session: Session = NOBODY,
+        cwd: str = "",
+    ) -> Outcome:
+        """Do the same for callers without an event loop.
+
+        Raises:
+            EngineError: There is a running loop: waiting here would stop it. Use `await engine.emit(…)`.
+        """
+        if self._ready.get(name) is False:
+            return QUIET
+        return self.wait_for(self.emit(name, data, tool=tool, args=args, session=session, cwd=cwd))
+
+    def wait_for(self, work: Coroutine[object, object, T]) -> T:
+        """Wait for the engine's work from code without an event loop.
+
+        Raises:
+            EngineError: There is a running loop in this thread.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            work.close()
+            raise EngineError("an event loop is running here: use `await engine.emit(…)` instead of the sync call")
+        if self._thread is None:
+            self._thread = LoopThread()
+        return self._thread.run(work)
+
+    async def call_tool(
+        self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = NOBODY, cwd: str = ""
+    ) -> object:
+        """Run a tool between its hooks: they may stop it, change its arguments and its result, and see errors.
+
+        Raises:
+            Blocked: A hook said no, before the tool ran or to its result. What the tool itself raises passes through.
+        """
+        emit = functools.partial(self.emit, session=session, cwd=cwd)
+        return await run_tool(emit, name, args, function)
+
+    def notify(self, message: str, *, type: str = "status", session: Session = NOBODY) -> None:  # noqa: A002
+        """Tell notification hooks something without waiting for them."""
+        if self._ready[EventName.NOTIFICATION]:
+            data = {"message": message, "type": type}
+            task = asyncio.get_running_loop().create_task(self.emit(EventName.NOTIFICATION, data, session=session))
+            self._notes.add(task)
+            task.add_done_callback(self._noted)
+
+    async def drain(self) -> None:
+        """Wait for the notifications that are still under way."""
+        while self._notes:
+            await asyncio.wait(self._notes)
+
+    def session(
+        self,
+        id: str = "",  # noqa: A002 - the word everybody uses
+        *,
+        user: str = "",
+        model: str = "",
+        provider: str = "",
+        config: Mapping[str, object] | None = None,
+        cwd: str = "",
+    ) -> SessionScope:
+        """Open a session: `async with engine.session(model=…) as session`. Fires its start and its end."""
+        described = Session(id=id or self._id(), user=user, model=model, provider=provider, config=config or {})
+        return SessionScope(self, described, cwd=cwd)
+
+    def on(
+        self,
+        *events: str,
+        matcher: str = "",
+        id: str = "",  # noqa: A002 - the word everybody uses
+        priority: int = Priority.NORMAL,
+        timeout: float | None = None,
+        parallel: bool = False,
+        observe: bool = False,
+    ) -> Callable[[HookFunction], HookFunction]:
+        """Make a function a hook: `@engine.on("before_tool", matcher="shell")`.
+
+        It gets the `Event` and returns a `Verdict` or None. A plain function is called at once and should
+        be quick; an `async def` may wait, up to its timeout.
+        """
+
+        def register(function: HookFunction) -> HookFunction:
+            name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
+            self.add(
+                Hook(
+                    id=id or self._free_id(name),
+                    on=tuple(self.resolve(event) for event in events),
+                    name=name,
+                    call=function,
+                    matcher=matcher,
+                    priority=priority,
+                    timeout=timeout,
+                    parallel=parallel,
+                    observe=observe,
+                    source=Source.BUILTIN,
+                )
+            )
+            return function
+
+        return register
+
+    def add(self, *hooks: Hook) -> None:
+        """Register hooks for the events they name."""
+        for hook in hooks:
+            self.registry.add(hook)
+
+    def resolve(self, name: str) -> str:
+        """Give the canonical name of an event that any dialect knows.
+
+        Raises:
+            ConfigError: There is no such event.
+        """
+        return self._aliases.get(name, name) if name not in self._ready else name
+
+    def event(
+        self,
+        name: str,
+        data: Mapping[str, object] | None = None,
+        *,
+        tool: str = "",
+        args: Mapping[str, object] | None = None,
+        session: Session = NOBODY,
+        cwd: str = "",
+    ) -> Event:
+        """Make the event that `emit` would handle.
+
+        Raises:
+            ConfigError: There is no such event.
+        """
+        canonical = event_key(self.resolve(name))
+        fields = dict(data) if data else {}
+        if canonical not in self._ready:
+            fields["event_name"] = canonical.partition(":")[2]
+            canonical = EventName.CUSTOM
+        event = self._translator.to_hook_input(canonical, fields)
+        return replace(
+            event,
+            tool=tool or event.tool,
+            args=dict(args) if args is not None else event.args,
+            session=session,
+            cwd=cwd or self.cwd,
+            timestamp=int(time() * 1000),
+            id=self._id(),
+        )
+
+    async def close(self) -> None:
+        """Finish what is under way and give everything back."""
+        await self.drain()
+        for kind in self._parts.kinds.values():
+            await kind.close()
+        if self._thread is not None:
+            self._thread.stop()
+        if self.store is not None:
+            await asyncio.to_thread(self.store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self.close()
+
+    def _id(self) -> str:
+        # sorts by time, and two processes, or one after a fork, never give the same
+        return f"{int(time() * 1000):x}-{os.getpid():x}-{next(self._count):x}"
+
+    def _free_id(self, name: str) -> str:
+        taken = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+        return next(candidate for candidate in taken if not self.registry.has_hook(candidate))
+
+    def _noted(self, task: asyncio.Task[Outcome]) -> None:
+        self._notes.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("a notification could not be sent", exc_info=task.exception())
+
+    def _publish_event(self, event: Event) -> None:
+        detail: dict[str, object] = {"data": event.data}
+        if event.tool:
+            detail |= {"tool": event.tool, "args": event.args}
+        self.bus.publish(Record(event.id, Step.EVENT, time(), event.name, event.session.id, "", detail))
+
+    def _publish_outcome(self, event: Event, outcome: Outcome) -> None:
+        head = (event.id, time(), event.name, event.session.id)
+        for skip in outcome.skipped:
+            detail = {"gate": skip.gate, "reason": skip.reason}
+            self.bus.publish(Record(head[0], Step.SKIPPED, head[1], head[2], head[3], skip.hook.id, detail))
+        for warning in _warnings(event, outcome.verdicts):
+            self.bus.publish(Record(head[0], Step.WARNING, head[1], head[2], head[3], "", {"message": warning}))
+        self.bus.publish(Record(head[0], Step.OUTCOME, head[1], head[2], head[3], "", _summary(outcome)))
+
+
+def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:
+    if event.spec.can_block:
+        return []
+    return [
+        f'hook "{verdict.hook}" wanted to {verdict.decision.name.lower()}, but {event.name} cannot be blocked'
+        for verdict in verdicts
+        if verdict.decision >= Decision.ASK and not verdict.observed
+    ]
+
+
+def _summary(outcome: Outcome) -> dict[str, object]:
+    return {
+        "decision": outcome.decision.name.lower(),
+        "reasons": outcome.reasons,
+        "duration": outcome.duration,
+        "ran": len(outcome.verdicts),
+        "skipped": len(outcome.skipped),
+        "rewrote": outcome.args is not None,
+    }

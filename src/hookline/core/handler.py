@@ -1,0 +1,52 @@
+"""Between an application's message bus and the hooks."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from hookline.core.bus import MessageBus
+from hookline.core.engine import Engine
+from hookline.model.event import EventName
+from hookline.model.verdict import Outcome
+
+# what an agent says to its person; hooks hear of it, and the agent does not wait for them
+NOTIFYING: Final = ("status", "system_message", "error")
+
+
+class HookEventHandler:
+    """Turn what is emitted on a bus into events for hooks.
+
+    A topic that is an event's name is answered with the outcome. The topics in `NOTIFYING` trigger
+    notification hooks and never keep the emitter waiting; `error` does so besides being an event.
+    """
+
+    def __init__(self, engine: Engine, bus: MessageBus | None = None) -> None:
+        self._engine = engine
+        self._bus = bus or engine.bus
+        self._undo: list[Callable[[], None]] = []
+
+    def connect(self) -> None:
+        """Start listening; twice is once."""
+        if self._undo:
+            return
+        for name in EventName:
+            self._undo.append(self._bus.on(name, self._answer(name)))
+        for topic in NOTIFYING:
+            self._undo.append(self._bus.on(topic, self._notifier(topic)))
+
+    def disconnect(self) -> None:
+        """Stop listening."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _answer(self, name: EventName) -> Callable[[object], object]:
+        async def answer(data: object) -> Outcome:
+            return await self._engine.emit(name, data if isinstance(data, Mapping) else {})
+
+        return answer
+
+    def _notifier(self, topic: str) -> Callable[[object], object]:
+        def notify(data: object) -> None:
+            text = data.get("message", data.get("error", "")) if isinstance(data, Mapping) else data
+            self._engine.notify(str(text or ""), type=topic)
+
+        return notify

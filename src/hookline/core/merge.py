@@ -1,0 +1,89 @@
+"""Many verdicts, one outcome. No I/O, no clock."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from hookline.model.event import Event
+from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+
+
+def carry(event: Event, verdicts: Iterable[Verdict]) -> Event:
+    """Show the next hook what earlier ones changed: arguments, output, and data they hand on."""
+    effects = [effect for verdict in verdicts if not verdict.observed for effect in verdict.effects]
+    if not effects:
+        return event
+    args = dict(event.args)
+    data = dict(event.data)
+    for effect in effects:
+        if effect.kind is EffectKind.DATA:
+            data[effect.path[0]] = effect.value
+        elif effect.kind is EffectKind.REWRITE and effect.path[0] == event.spec.rewrites:
+            _rewrite(effect, args=args, data=data, output=event.spec.output)
+    return replace(event, args=args, data=data)
+
+
+def _rewrite(effect: Effect, *, args: dict[str, object], data: dict[str, object], output: str) -> None:
+    if effect.path[0] == "args":
+        args[effect.path[1]] = effect.value
+    else:
+        new = effect.value if len(effect.path) == 1 else {effect.path[1]: effect.value}
+        data[output] = merged(data.get(output), new)
+
+
+def merged(old: object, new: object) -> object:
+    """Put one result over another: objects key by key, so that two hooks do not undo each other."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {**old, **new}
+    return new
+
+
+def conflicts(stage: Sequence[Verdict]) -> list[str]:
+    """Name the fields that hooks running side by side changed to different values."""
+    if len(stage) < 2:  # noqa: PLR2004 - a hook alone has nobody to disagree with
+        return []
+    seen: dict[tuple[str, ...], tuple[str, object]] = {}
+    found: list[str] = []
+    for verdict in stage:
+        for effect in verdict.effects:
+            if verdict.observed or effect.kind is not EffectKind.REWRITE:
+                continue
+            first, value = seen.setdefault(effect.path, (verdict.hook, effect.value))
+            if value != effect.value:
+                field = ".".join(effect.path)
+                found.append(f'hooks "{first}" and "{verdict.hook}" run side by side and both change {field}')
+    return found
+
+
+def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
+    """Make the outcome: the strongest decision with all its reasons, and every effect in order.
+
+    `after` is the event as the last hook left it (see `carry`). Verdicts that were only observed decide
+    nothing. A decision the moment has no room for is not kept: nothing can block what already happened.
+    """
+    counted = [verdict for verdict in verdicts if not verdict.observed]
+    decision = max((verdict.decision for verdict in counted), default=Decision.PASS)
+    if decision >= Decision.ASK and not before.spec.can_block:
+        decision = Decision.PASS
+    strongest = [verdict for verdict in counted if verdict.decision is decision]
+    reasons = dict.fromkeys(verdict.reason for verdict in strongest if verdict.reason)
+    rewrote = {effect.path[0] for effect in _effects(counted, before) if effect.kind is EffectKind.REWRITE}
+    return Outcome(
+        decision=decision,
+        reasons=tuple(reasons) or (_UNEXPLAINED if decision >= Decision.ASK else ()),
+        effects=tuple(_effects(counted, before)),
+        args=after.args if "args" in rewrote else None,
+        output=after.data[before.spec.output] if "output" in rewrote else UNSET,
+        verdicts=tuple(verdicts),
+    )
+
+
+_UNEXPLAINED = ("blocked without a reason",)
+
+
+def _effects(verdicts: Iterable[Verdict], event: Event) -> Iterable[Effect]:
+    for verdict in verdicts:
+        for effect in verdict.effects:
+            if effect.kind is not EffectKind.REWRITE or effect.path[0] == event.spec.rewrites:
+                yield effect

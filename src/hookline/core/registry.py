@@ -1,0 +1,151 @@
+"""The hooks an engine knows, by event."""
+
+import difflib
+from collections.abc import Mapping
+
+import msgspec
+
+from hookline.errors import ConfigError
+from hookline.model.event import EventName
+from hookline.model.hook import Hook
+
+CUSTOM_PREFIX = "custom:"
+
+
+def event_key(name: str) -> str:
+    """Check an event's name: a canonical one, or `custom:NAME` for one custom event.
+
+    Raises:
+        ConfigError: There is no such event; the message names the nearest one.
+    """
+    if name in EventName.__members__.values() or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX)):
+        return str(name)
+    near = difflib.get_close_matches(name, [*EventName], n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f'for an event of your own say "{CUSTOM_PREFIX}{name}"'
+    raise ConfigError(f'unknown event "{name}" ({hint})')
+
+
+class HookRegistry:
+    """Hold hooks by event, in the order they were registered."""
+
+    def __init__(self) -> None:
+        self._by_event: dict[str, tuple[Hook, ...]] = {}
+        self._order: dict[str, int] = {}
+        self._registered = 0
+        # whoever derives something from the hooks compares this number instead of the hooks
+        self.version = 0
+        # whether an event has hooks at all: what an emit asks first, so it is kept ready, and changed in place
+        self.ready: dict[str, bool] = dict.fromkeys(EventName, False)
+
+    def register_hook(self, event: str, hook: Hook | Mapping[str, object]) -> None:
+        """Register a hook for one event; a mapping is read as the fields of a `Hook`.
+
+        Raises:
+            ConfigError: The event is unknown, the definition is not a hook's, or another hook has this id.
+        """
+        key = event_key(event)
+        made = hook if isinstance(hook, Hook) else _read(hook)
+        known = self.get_hook(made.id)
+        if known is not None and not _same_hook(known, made):
+            raise ConfigError(f'another hook has the id "{made.id}"', path=made.source_path, line=made.source_line)
+        listed = self._by_event.get(key, ())
+        if any(other.id == made.id for other in listed):
+            return
+        self._registered += 1
+        self._order.setdefault(made.id, self._registered)
+        self._by_event[key] = (*listed, made)
+        self._changed()
+
+    def add(self, hook: Hook) -> None:
+        """Register a hook for every event it names in `on`."""
+        if not hook.on:
+            raise ConfigError(f'hook "{hook.id}" names no event', path=hook.source_path, line=hook.source_line)
+        for event in hook.on:
+            self.register_hook(event, hook)
+
+    def get_hooks_for_event(self, event: str) -> list[Hook]:
+        """List the hooks of one event, in the order they were registered."""
+        return list(self._by_event.get(event, ()))
+
+    def unregister_hook(self, hook_id: str) -> bool:
+        """Take a hook out of every event; say whether it was there."""
+        kept = {event: tuple(hook for hook in hooks if hook.id != hook_id) for event, hooks in self._by_event.items()}
+        found = kept != self._by_event
+        self._by_event = {event: hooks for event, hooks in kept.items() if hooks}
+        self._order.pop(hook_id, None)
+        self._changed()
+        return found
+
+    def get_all_hooks(self) -> dict[str, list[Hook]]:
+        """List all hooks by event."""
+        return {event: list(hooks) for event, hooks in self._by_event.items()}
+
+    def clear_event(self, event: str) -> None:
+        """Forget the hooks of one event."""
+        self._by_event.pop(event, None)
+        self._forget_orders()
+        self._changed()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._by_event.clear()
+        self._order.clear()
+        self._changed()
+
+    def get_hook_count(self) -> int:
+        """Count the hooks; one that listens to two events counts once."""
+        return len({hook.id for hooks in self._by_event.values() for hook in hooks})
+
+    def has_hook(self, hook_id: str) -> bool:
+        """Say whether there is a hook with this id."""
+        return self.get_hook(hook_id) is not None
+
+    def get_hook(self, hook_id: str) -> Hook | None:
+        """Find a hook by its id."""
+        for hooks in self._by_event.values():
+            for hook in hooks:
+                if hook.id == hook_id:
+                    return hook
+        return None
+
+    def events(self) -> frozenset[str]:
+        """Name the events that have hooks."""
+        return frozenset(self._by_event)
+
+    def position(self, hook: Hook) -> int:
+        """Say when a hook was registered, for ordering."""
+        return self._order.get(hook.id, self._registered)
+
+    def _changed(self) -> None:
+        listening = {EventName.CUSTOM if key.startswith(CUSTOM_PREFIX) else key for key in self._by_event}
+        for name in self.ready:
+            self.ready[name] = name in listening
+        self.version += 1
+
+    def _forget_orders(self) -> None:
+        left = {hook.id for hooks in self._by_event.values() for hook in hooks}
+        self._order = {hook_id: place for hook_id, place in self._order.items() if hook_id in left}
+
+
+def _same_hook(first: Hook, second: Hook) -> bool:
+    # `on` grows when one hook is registered for several events one after another
+    return msgspec.structs.replace(first, on=()) == msgspec.structs.replace(second, on=())
+
+
+def _read(fields: Mapping[str, object]) -> Hook:
+    # `sourcePath` is how the OLLM document spells it
+    spelled = {{"sourcePath": "source_path"}.get(key, key): value for key, value in fields.items()}
+    known = {field.name for field in msgspec.structs.fields(Hook)}
+    for key in spelled:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f' (did you mean "{near[0]}"?)' if near else ""
+            raise ConfigError(f'unknown key "{key}" in hook "{fields.get("id", "?")}"{hint}')
+    call = spelled.pop("call", None)
+    try:
+        made = msgspec.convert({**spelled, **({"kind": "function"} if call else {})}, Hook)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f'hook "{fields.get("id", "?")}": {problem}') from None
+    if callable(call):
+        return msgspec.structs.replace(made, call=call)
+    return made

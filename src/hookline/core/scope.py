@@ -1,0 +1,87 @@
+"""One session of an agent, from its start to its end."""
+
+from collections.abc import Mapping
+from time import time
+from typing import Protocol, Self
+
+from msgspec.structs import replace
+
+from hookline.core.tools import Tool
+from hookline.errors import Blocked
+from hookline.model.event import EventName
+from hookline.model.session import Session
+from hookline.model.verdict import Outcome
+
+
+class _Engine(Protocol):
+    async def emit(
+        self,
+        name: str,
+        data: Mapping[str, object] | None = None,
+        *,
+        tool: str = "",
+        args: Mapping[str, object] | None = None,
+        session: Session = ...,
+        cwd: str = "",
+    ) -> Outcome: ...
+
+    async def call_tool(
+        self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = ..., cwd: str = ""
+    ) -> object: ...
+
+    def notify(self, message: str, *, type: str = "status", session: Session = ...) -> None: ...  # noqa: A002
+
+    async def drain(self) -> None: ...
+
+
+class SessionScope:
+    """Fire the start and the end of a session, and everything in between in its name.
+
+    `message_count` counts prompts and responses by itself; set it when the agent counts otherwise.
+    """
+
+    def __init__(self, engine: _Engine, session: Session, *, cwd: str = "") -> None:
+        self._engine = engine
+        self._cwd = cwd
+        self.session = session
+        self.message_count = 0
+        self.start: Outcome | None = None
+
+    async def __aenter__(self) -> Self:
+        self.session = replace(self.session, started=int(time() * 1000))
+        self.start = await self.emit(EventName.SESSION_START, {"source": "startup"})
+        if self.start.blocked:
+            raise Blocked("session", self.start)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, *_trace: object) -> None:
+        ended = int(time() * 1000)
+        data: dict[str, object] = {
+            "reason": "error" if error is not None else "finished",
+            "ended": ended,
+            "duration": (ended - self.session.started) / 1000,
+            "message_count": self.message_count,
+        }
+        await self.emit(EventName.SESSION_END, data)
+        await self._engine.drain()
+
+    async def emit(
+        self,
+        name: str,
+        data: Mapping[str, object] | None = None,
+        *,
+        tool: str = "",
+        args: Mapping[str, object] | None = None,
+    ) -> Outcome:
+        """Emit an event of this session."""
+        if name in {EventName.BEFORE_AGENT, EventName.AFTER_AGENT}:
+            self.message_count += 1
+        return await self._engine.emit(name, data, tool=tool, args=args, session=self.session, cwd=self._cwd)
+
+    async def call_tool(self, name: str, args: Mapping[str, object], function: Tool) -> object:
+        """Run a tool between its hooks; see `Engine.call_tool`."""
+        return await self._engine.call_tool(name, args, function, session=self.session, cwd=self._cwd)
+
+    def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
+        """Tell notification hooks something without waiting for them."""
+        self._engine.notify(message, type=type, session=self.session)

@@ -1,0 +1,64 @@
+"""Between our words and a hook's: which dialect encodes, which decodes, and what a broken answer means."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from hookline.core.failure import failed, settle
+from hookline.errors import DialectError
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Failure, FailureKind, Reply, Request
+from hookline.model.hook import Hook, OnError
+from hookline.model.verdict import Verdict
+from hookline.ports import Dialect
+
+
+class HookTranslator:
+    """Speak to each hook in its own dialect."""
+
+    def __init__(self, dialects: Mapping[str, Dialect]) -> None:
+        self._dialects = MappingProxyType(dict(dialects))
+
+    def to_hook_input(self, event: str, data: Mapping[str, object] | None = None) -> Event:
+        """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""
+        fields = dict(data or {})
+        tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
+        args = fields.pop("args", {}) if tool else {}
+        return Event(
+            name=EventName(event), data=fields, tool=tool, args=dict(args) if isinstance(args, Mapping) else {}
+        )
+
+    def knows(self, hook: Hook) -> bool:
+        """Say whether there is a dialect of the hook's name."""
+        return hook.dialect in self._dialects
+
+    def timeout(self, hook: Hook, setting: float | None) -> float:
+        """Say how long a hook may take: its own time, else the person's setting, else its dialect's."""
+        if hook.timeout is not None:
+            return hook.timeout
+        return setting if setting is not None else self._dialects[hook.dialect].SPEC.timeout
+
+    def default_on_error(self, hook: Hook) -> OnError:
+        """Say what a failure means where the hook does not."""
+        dialect = self._dialects.get(hook.dialect)
+        # what nobody knows is treated like a guard
+        return dialect.SPEC.on_error if dialect else OnError.BLOCK
+
+    def encode(self, event: Event, hook: Hook) -> Request:
+        """Say an event to a hook."""
+        return self._dialects[hook.dialect].encode_event(event, hook)
+
+    def read(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
+        """Read a hook's answer; one that cannot be read is a failure."""
+        if reply.failure is not None:
+            verdict = failed(reply.failure, notes=reply.notes)
+        else:
+            try:
+                verdict = self._dialects[hook.dialect].decode_reply(reply, request)
+            except DialectError as problem:
+                verdict = failed(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
+            else:
+                if reply.notes:
+                    verdict = replace(verdict, notes=(*reply.notes, *verdict.notes))
+        return settle(verdict, hook=hook, default=self.default_on_error(hook))

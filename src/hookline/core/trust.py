@@ -1,0 +1,312 @@
+"""Whether a hook may run: what would run is what a person approved, byte for byte."""
+
+import getpass
+import hashlib
+import os
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from hookline import wire
+from hookline.errors import StoreError
+from hookline.model.event import Event
+from hookline.model.hook import Hook, Source
+from hookline.model.plan import Gate, Plan, Skip
+
+# Small scripts are hashed on every run. Above this size the content is read again only when the file's
+# identity changed: a user cannot set a file's ctime back.
+ALWAYS_READ: Final = 65_536
+
+_TRUSTED: Final = frozenset({Source.BUILTIN, Source.USER})
+# where a hook stands in a file is not what it does: adding a comment above it must not ask again
+_PLACE: Final = ("source_path", "source_line", "enabled", "call")
+
+Approve = Callable[[Hook, str], Awaitable[bool]]
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """A person's yes to exactly these bytes."""
+
+    hook: str
+    digest: str
+    source_path: str = ""
+    name: str = ""
+    by: str = ""
+    at: float = 0.0
+
+
+class _Book(Struct, frozen=True, kw_only=True):
+    version: int = 1
+    approvals: tuple[Approval, ...] = ()
+
+
+class TrustedHooksConfig(Struct, frozen=True, kw_only=True):
+    """Where approvals are kept, who is asked, and whether the whole workspace is trusted.
+
+    `trust_workspace` comes from the person's own settings, never from the workspace. Without `approve`
+    nobody is asked, and what nobody approved does not run.
+    """
+
+    storage_path: Path | None = None
+    trust_workspace: bool = False
+    approve: Approve | None = None
+
+
+class TrustedHooks:
+    """Keep approvals, and compare what would run with what was approved."""
+
+    def __init__(self, config: TrustedHooksConfig | None = None) -> None:
+        self._config = config or TrustedHooksConfig()
+        self._approvals: dict[str, Approval] | None = None
+        self._denied: set[str] = set()
+        self._definitions: dict[str, tuple[Hook, bytes]] = {}
+        self._files: dict[tuple[str, int, int, int, int, int], bytes] = {}
+
+    async def is_trusted(self, hook: Hook) -> bool:
+        """Say whether the hook may run as it is now."""
+        return not self.objection(hook)
+
+    async def request_approval(self, hook: Hook, *, cwd: str = "") -> bool:
+        """Ask the person; remember a yes for good and a no for as long as this engine lives."""
+        if self._config.approve is None:
+            return False
+        digest = self.digest(hook, cwd=cwd)
+        if digest in self._denied:
+            return False
+        if not await self._config.approve(hook, digest):
+            self._denied.add(digest)
+            return False
+        # The person took their time; the file may have changed under the question.
+        if self.digest(hook, cwd=cwd) != digest:
+            return False
+        await self.store_approval(hook, digest)
+        return True
+
+    async def store_approval(self, hook: Hook, digest: str) -> None:
+        """Remember that exactly this content of the hook was approved."""
+        approval = Approval(
+            hook=hook.id,
+            digest=digest,
+            source_path=hook.source_path,
+            name=hook.name,
+            by=_person(),
+            at=time.time(),
+        )
+        self._change(lambda book: book.__setitem__(_key(hook.id, digest), approval))
+
+    async def compute_hash(self, hook: Hook) -> str:
+        """Compute the SHA-256 of what would run: the definition and the content of every file it names."""
+        return self.digest(hook)
+
+    async def load(self) -> None:
+        """Read the approvals again.
+
+        Raises:
+            StoreError: The file is there but cannot be read.
+        """
+        self._approvals = self._read()
+
+    async def save(self) -> None:
+        """Write the approvals, together with those another process wrote in the meantime."""
+        mine = dict(self._book())
+        self._change(lambda book: book.update(mine))
+
+    def get_approvals(self) -> list[Approval]:
+        """List the approvals, oldest first."""
+        return sorted(self._book().values(), key=lambda approval: approval.at)
+
+    async def remove_approval(self, source_path: str) -> bool:
+        """Take back the approvals of the hooks from one file, or of one hook by its id."""
+        gone = [key for key, item in self._book().items() if source_path in {item.source_path, item.hook}]
+        self._change(lambda book: [book.pop(key, None) for key in gone])
+        return bool(gone)
+
+    async def clear_approvals(self) -> None:
+        """Take back every approval."""
+        self._change(lambda book: book.clear())
+
+    async def vet(self, plan: Plan, event: Event) -> Plan:
+        """Move every hook that nobody approved in its present form from the stages to the skips."""
+        objections: dict[str, str] = {}
+        for hook in plan.hooks:
+            if hook.source in _TRUSTED:
+                continue
+            objection = self.objection(hook, cwd=event.cwd)
+            if objection and not await self.request_approval(hook, cwd=event.cwd):
+                objections[hook.id] = objection
+        if not objections:
+            return plan
+        stages = (tuple(hook for hook in stage if hook.id not in objections) for stage in plan.stages)
+        skips = tuple(Skip(hook, Gate.TRUST, objections[hook.id]) for hook in plan.hooks if hook.id in objections)
+        return Plan(tuple(stage for stage in stages if stage), (*plan.skipped, *skips))
+
+    def objection(self, hook: Hook, *, cwd: str = "") -> str:
+        """Say why the hook may not run; empty when it may."""
+        if hook.source in _TRUSTED:
+            return ""
+        if hook.source is Source.WORKSPACE and self._config.trust_workspace:
+            return ""
+        book = self._book()
+        if _key(hook.id, self.digest(hook, cwd=cwd)) in book:
+            return ""
+        if any(approval.hook == hook.id for approval in book.values()):
+            return "changed since it was approved"
+        return f"{hook.source} hook that nobody approved"
+
+    def digest(self, hook: Hook, *, cwd: str = "") -> str:
+        """Compute the identity of what would run."""
+        total = hashlib.sha256(self._definition(hook))
+        for path in _files(hook, cwd or str(Path.cwd())):
+            total.update(path.name.encode("utf-8", "surrogateescape") + b"\0")
+            total.update(self._content(path))
+        return total.hexdigest()
+
+    def _definition(self, hook: Hook) -> bytes:
+        cached = self._definitions.get(hook.id)
+        if cached is not None and cached[0] is hook:
+            return cached[1]
+        fields = {key: value for key, value in msgspec.structs.asdict(hook).items() if key not in _PLACE}
+        text = wire.dump(dict(sorted(fields.items())))
+        self._definitions[hook.id] = (hook, text)
+        return text
+
+    def _content(self, path: Path) -> bytes:
+        """Hash one file; what cannot be read hashes as unreadable, which nobody approved."""
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+        except OSError as problem:
+            return f"unreadable: {problem.errno}".encode()
+        try:
+            info = os.fstat(handle)
+            key = (str(path), info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+            if info.st_size > ALWAYS_READ and key in self._files:
+                return self._files[key]
+            with open(handle, "rb", buffering=0, closefd=False) as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+        finally:
+            os.close(handle)
+        if info.st_size > ALWAYS_READ:
+            self._files[key] = content
+        return content
+
+    def _book(self) -> dict[str, Approval]:
+        if self._approvals is None:
+            self._approvals = self._read()
+        return self._approvals
+
+    def _read(self) -> dict[str, Approval]:
+        path = self._config.storage_path
+        if path is None:
+            return dict(self._approvals or {})
+        try:
+            raw = path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as problem:
+            raise StoreError(f"cannot read the approvals in {path}: {problem.strerror}") from problem
+        try:
+            book = msgspec.json.decode(raw, type=_Book)
+        except msgspec.MsgspecError as problem:
+            raise StoreError(f"{path} is no list of approvals ({problem}); move it away to start anew") from None
+        return {_key(approval.hook, approval.digest): approval for approval in book.approvals}
+
+    def _change(self, change: Callable[[dict[str, Approval]], object]) -> None:
+        """Change the book under a lock, on top of what other processes wrote, and replace the file at once."""
+        path = self._config.storage_path
+        if path is None:
+            book = self._book()
+            change(book)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _locked(path):
+            book = self._read()
+            change(book)
+            ordered = sorted(book.values(), key=lambda approval: approval.at)
+            raw = msgspec.json.format(msgspec.json.encode(_Book(approvals=tuple(ordered))))
+            _replace(path, raw)
+        self._approvals = book
+
+
+def _key(hook_id: str, digest: str) -> str:
+    return f"{digest} {hook_id}"
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def _files(hook: Hook, cwd: str) -> Iterator[Path]:
+    """Find the files that are part of what would run: scripts among the words of the command."""
+    base = Path(cwd, hook.working_directory)
+    words = [hook.command, *hook.args] if not hook.shell else _words(hook.command)
+    if not hook.args and " " in hook.command:
+        words = _words(hook.command)
+    # A definition read from a file carries the line it stands on; a hook registered by a program
+    # names its script.
+    named = [hook.source_path] if hook.source_path and not hook.source_line else []
+    if hook.module:
+        parts = hook.module.split(".")
+        names = ["/".join(parts) + ".py", "/".join(parts[:-1]) + ".py", "/".join(parts) + "/__init__.py"]
+        named += [str(Path(folder, name)) for folder in ("", ".ollama/hooks") for name in names]
+    seen: set[Path] = set()
+    for word in [*words, *named]:
+        path = base / word
+        if word and path not in seen and _is_file(path):
+            seen.add(path)
+            yield path
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+class _locked:  # noqa: N801 - reads as a word: with _locked(path)
+    """Hold the lock beside a file; where the system has none, the atomic replace has to do."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(f"{path.name}.lock")
+        self._handle = -1
+
+    def __enter__(self) -> None:
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            import fcntl  # noqa: PLC0415 - not on Windows
+        except ImportError:
+            return
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+
+    def __exit__(self, *_exc: object) -> None:
+        os.close(self._handle)
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    """Write a file whole or not at all, readable by its owner only."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as problem:
+        beside.unlink(missing_ok=True)
+        raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem

@@ -1,0 +1,45 @@
+import pytest
+
+from hookline.core.failure import failed, settle
+from hookline.model.exchange import Failure, FailureKind
+from hookline.model.hook import Hook, OnError
+from hookline.model.verdict import Decision, Verdict
+
+BROKEN = Failure(FailureKind.TIMEOUT, "gave no answer within 5 s; ended")
+HOOK = Hook(id="guard", command="sh")
+OPEN = Hook(id="guard", command="sh", on_error=OnError.CONTINUE)
+CLOSED = Hook(id="guard", command="sh", on_error=OnError.BLOCK)
+
+
+@pytest.mark.spec("P-16", "A-06")
+@pytest.mark.parametrize("kind", list(FailureKind))
+@pytest.mark.parametrize(
+    ("hook", "default", "wanted"),
+    [
+        (HOOK, OnError.CONTINUE, Decision.PASS),
+        (HOOK, OnError.BLOCK, Decision.DENY),
+        (OPEN, OnError.BLOCK, Decision.PASS),
+        (CLOSED, OnError.CONTINUE, Decision.DENY),
+    ],
+)
+def test_own_policy_wins_over_the_dialects(kind: FailureKind, hook: Hook, default: OnError, wanted: Decision) -> None:
+    verdict = settle(failed(Failure(kind, "broke")), hook=hook, default=default)
+
+    assert verdict.decision is wanted
+    assert verdict.failure == Failure(kind, "broke")
+
+
+def test_blocking_failure_says_which_hook_and_what() -> None:
+    verdict = settle(failed(BROKEN), hook=CLOSED, default=OnError.CONTINUE)
+
+    assert verdict.reason == 'hook "guard" failed: gave no answer within 5 s; ended'
+
+
+def test_denial_with_an_error_stays_a_denial_when_failures_pass() -> None:
+    said = Verdict(decision=Decision.DENY, reason="no", failure=BROKEN)
+
+    assert settle(said, hook=OPEN, default=OnError.CONTINUE) == said
+
+
+def test_answer_without_a_failure_is_left_alone() -> None:
+    assert settle(Verdict(), hook=CLOSED, default=OnError.BLOCK) == Verdict()

@@ -1,0 +1,188 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline.core.planner import HookPlanner, matcher_for
+from hookline.core.registry import HookRegistry
+from hookline.errors import ConfigError
+from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.event import Event, EventName
+from hookline.model.hook import Hook, Priority, Source
+from hookline.model.plan import Gate, Skip
+
+PATTERN, REGEX = MatcherStyle.PATTERN, MatcherStyle.REGEX
+SPECS = {
+    "agent": DialectSpec(
+        name="agent", title="", events={}, tools={"shell": ("bash_execute",)}, matcher=MatcherStyle.PATTERN
+    )
+}
+
+
+def planned(*hooks: Hook, event: Event | None = None) -> list[str]:
+    registry = HookRegistry()
+    for hook in hooks:
+        registry.register_hook("before_tool", hook)
+    plan = HookPlanner(registry, SPECS).plan(event or Event(name=EventName.BEFORE_TOOL, tool="shell"))
+    return [hook.id for hook in plan.hooks]
+
+
+@pytest.mark.spec("A-03")
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [
+        ("", "anything", True),
+        ("*", "anything", True),
+        ("bash_execute", "bash_execute", True),
+        ("bash_execute", "bash_execute_all", False),
+        ("edit", "notebook_edit", False),
+        ("write_file|replace_in_file", "replace_in_file", True),
+        ("write_file | replace_in_file", "replace_in_file", True),
+        ("write_file|replace_in_file", "read_file", False),
+        ("mcp__*", "mcp__files__write", True),
+        ("mcp__*", "shell", False),
+        ("builtin:*", "builtin:shell", True),
+        ("builtin:*", "mcp__files__write", False),
+        ("Bash", "bash", True),
+        ("mcp__.*", "mcp__files__write", True),
+        ("^Notebook.*$", "NotebookEdit", True),
+    ],
+)
+def test_pattern_matches_whole_names(text: str, name: str, *, wanted: bool) -> None:
+    assert matcher_for(PATTERN, text)(name) is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [("Edit|Write", "Write", True), ("mcp__.*", "mcp__a__b", True), ("Ed", "Edit", False), ("mcp__*", "mcp__a", False)],
+)
+def test_regular_expression_matches_whole_names(text: str, name: str, *, wanted: bool) -> None:
+    assert matcher_for(REGEX, text)(name) is wanted
+
+
+def test_broken_regular_expression_is_refused_and_not_taken_literally() -> None:
+    with pytest.raises(ConfigError, match=r"matcher '\(a' is no regular expression"):
+        matcher_for(REGEX, "(a")
+
+
+@given(st.text(max_size=20))
+def test_any_text_compiles_or_is_a_config_error(text: str) -> None:
+    for style in MatcherStyle:
+        try:
+            matcher_for(style, text)("name")
+        except ConfigError:
+            continue
+
+
+@pytest.mark.spec("A-03")
+@pytest.mark.parametrize("matcher", ["shell", "bash_execute", "Bash", "builtin:*", "builtin:bash_execute", "*"])
+def test_tool_is_found_under_every_name_it_has(matcher: str) -> None:
+    event = Event(name=EventName.BEFORE_TOOL, tool="shell", native_tool="Bash")
+
+    assert planned(Hook(id="a", command="sh", dialect="agent", matcher=matcher), event=event) == ["a"]
+
+
+def test_mcp_tool_is_no_builtin() -> None:
+    event = Event(name=EventName.BEFORE_TOOL, tool="mcp__files__write")
+
+    assert planned(Hook(id="a", command="sh", matcher="builtin:*"), event=event) == []
+    assert planned(Hook(id="a", command="sh", matcher="mcp__*"), event=event) == ["a"]
+
+
+@pytest.mark.spec("O-02", "C-18")
+def test_order_is_priority_then_source_then_registration() -> None:
+    hooks = [
+        Hook(id="extension", command="sh", source=Source.EXTENSION),
+        Hook(id="workspace", command="sh", source=Source.WORKSPACE),
+        Hook(id="user-1", command="sh", source=Source.USER),
+        Hook(id="builtin", command="sh", source=Source.BUILTIN),
+        Hook(id="user-2", command="sh", source=Source.USER),
+        Hook(id="late", command="sh", source=Source.BUILTIN, priority=Priority.LOW),
+        Hook(id="guard", command="sh", source=Source.EXTENSION, priority=Priority.CRITICAL),
+    ]
+
+    assert planned(*hooks) == ["guard", "builtin", "user-1", "user-2", "workspace", "extension", "late"]
+
+
+@pytest.mark.spec("C-18")
+@given(st.permutations(["a", "b", "c", "d"]))
+def test_equal_hooks_keep_the_order_they_were_configured_in(ids: list[str]) -> None:
+    assert planned(*(Hook(id=name, command="sh") for name in ids)) == ids
+
+
+def test_neighbours_marked_parallel_share_a_stage() -> None:
+    registry = HookRegistry()
+    for name, parallel in [("a", False), ("b", True), ("c", True), ("d", False), ("e", True)]:
+        registry.register_hook("before_tool", Hook(id=name, command="sh", parallel=parallel))
+
+    plan = HookPlanner(registry).plan(Event(name=EventName.BEFORE_TOOL))
+
+    assert [[hook.id for hook in stage] for stage in plan.stages] == [["a"], ["b", "c"], ["d"], ["e"]]
+
+
+def test_left_out_hooks_have_a_reason() -> None:
+    registry = HookRegistry()
+    off = Hook(id="off", command="sh", enabled=False)
+    other = Hook(id="other", command="sh", matcher="read_file")
+    registry.register_hook("before_tool", off)
+    registry.register_hook("before_tool", other)
+
+    plan = HookPlanner(registry).plan(Event(name=EventName.BEFORE_TOOL, tool="shell"))
+
+    assert plan.hooks == ()
+    assert plan.skipped == (
+        Skip(off, Gate.ENABLED, "switched off"),
+        Skip(other, Gate.MATCHER, "matcher 'read_file' does not match 'shell or builtin:shell'"),
+    )
+
+
+@pytest.mark.spec("O-20")
+def test_plan_by_name_and_context() -> None:
+    registry = HookRegistry()
+    registry.register_hook("before_tool", Hook(id="a", command="sh", matcher="shell"))
+    planner = HookPlanner(registry)
+
+    assert [hook.id for hook in planner.plan_execution("before_tool", {"tool_name": "shell"}).hooks] == ["a"]
+    assert planner.plan_execution("before_tool", {"tool_name": "read_file"}).hooks == ()
+    assert planner.plan_execution("after_tool", {"tool_name": "shell"}).hooks == ()
+
+
+def test_new_hook_is_in_the_next_plan() -> None:
+    registry = HookRegistry()
+    planner = HookPlanner(registry)
+    event = Event(name=EventName.BEFORE_TOOL, tool="shell")
+    assert planner.plan(event).hooks == ()
+
+    registry.register_hook("before_tool", Hook(id="a", command="sh"))
+
+    assert [hook.id for hook in planner.plan(event).hooks] == ["a"]
+
+
+def test_matcher_of_an_event_without_a_tool_looks_at_its_subject() -> None:
+    registry = HookRegistry()
+    registry.register_hook("notification", Hook(id="a", command="sh", matcher="error"))
+    planner = HookPlanner(registry)
+
+    assert planner.plan_execution("notification", {"type": "error"}).hooks != ()
+    assert planner.plan_execution("notification", {"type": "status"}).hooks == ()
+
+
+@pytest.mark.spec("P-15")
+def test_custom_event_reaches_its_own_hooks_and_those_for_all() -> None:
+    registry = HookRegistry()
+    registry.register_hook("custom", Hook(id="all", command="sh"))
+    registry.register_hook("custom:deploy", Hook(id="deploy", command="sh"))
+    registry.register_hook("custom:release", Hook(id="release", command="sh"))
+
+    plan = HookPlanner(registry).plan(Event(name=EventName.CUSTOM, data={"event_name": "deploy"}))
+
+    assert [hook.id for hook in plan.hooks] == ["all", "deploy"]
+
+
+def test_many_subjects_do_not_grow_the_memory_without_end() -> None:
+    registry = HookRegistry()
+    registry.register_hook("file_edited", Hook(id="a", command="sh"))
+    planner = HookPlanner(registry)
+    for number in range(5000):
+        assert planner.plan_execution("file_edited", {"path": f"f{number}"}).hooks
+
+    assert len(planner._plans) <= 2048  # noqa: SLF001 - the bound is the point

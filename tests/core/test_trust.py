@@ -1,0 +1,286 @@
+import asyncio
+import json
+import multiprocessing
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from hookline.core.trust import TrustedHooks, TrustedHooksConfig
+from hookline.errors import StoreError
+from hookline.model.event import Event, EventName
+from hookline.model.hook import Hook, Source
+from hookline.model.plan import Gate, Plan
+
+EVENT = Event(name=EventName.BEFORE_TOOL)
+
+
+def script(folder: Path, text: str = "print(1)", name: str = "hook.py") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def workspace_hook(path: Path, **changes: object) -> Hook:
+    return replace(Hook(id="h", command="python3", args=(str(path),), source=Source.WORKSPACE), **changes)
+
+
+def approved(hook: Hook) -> TrustedHooks:
+    trust = TrustedHooks()
+    asyncio.run(trust.store_approval(hook, trust.digest(hook)))
+    return trust
+
+
+def trusts(trust: TrustedHooks, hook: Hook) -> bool:
+    return asyncio.run(trust.is_trusted(hook))
+
+
+@pytest.mark.spec("P-02")
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (Source.BUILTIN, True),
+        (Source.USER, True),
+        (Source.WORKSPACE, False),
+        (Source.DOWNLOADED, False),
+        (Source.EXTENSION, False),
+    ],
+)
+def test_source_decides_whether_approval_is_needed(source: Source, *, wanted: bool) -> None:
+    assert trusts(TrustedHooks(), Hook(id="h", command="node", source=source)) is wanted
+
+
+def test_hook_whose_source_was_forgotten_is_not_trusted() -> None:
+    assert not trusts(TrustedHooks(), Hook(id="h", command="node"))
+
+
+def test_trusted_workspace_covers_workspace_hooks_only() -> None:
+    trust = TrustedHooks(TrustedHooksConfig(trust_workspace=True))
+
+    assert trusts(trust, Hook(id="h", command="node", source=Source.WORKSPACE))
+    assert not trusts(trust, Hook(id="h", command="node", source=Source.DOWNLOADED))
+    assert not trusts(trust, Hook(id="h", command="node", source=Source.EXTENSION))
+
+
+@pytest.mark.spec("O-10", "O-15", "O-19")
+def test_script_changed_after_approval_needs_a_new_one(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    hook = workspace_hook(path)
+    trust = approved(hook)
+    assert trusts(trust, hook)
+
+    path.write_text("print(2)")
+
+    assert not trusts(trust, hook)
+    assert trust.objection(hook) == "changed since it was approved"
+
+
+@pytest.mark.spec("O-15")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"args": ("x",)},
+        {"command": "node"},
+        {"matcher": "shell"},
+        {"timeout": 3.0},
+        {"env": {"A": "b"}},
+        {"shell": True},
+        {"on": ("before_tool",)},
+        {"working_directory": "sub"},
+        {"dialect": "ollm"},
+    ],
+)
+def test_any_change_of_the_definition_is_a_change(tmp_path: Path, changes: dict[str, object]) -> None:
+    hook = workspace_hook(script(tmp_path))
+
+    assert not trusts(approved(hook), replace(hook, **changes))
+
+
+def test_moving_in_the_file_is_no_change(tmp_path: Path) -> None:
+    hook = workspace_hook(script(tmp_path))
+
+    assert trusts(approved(hook), replace(hook, source_path="settings.json", source_line=12, enabled=False))
+
+
+def test_script_behind_a_shell_line_or_a_relative_name_counts(tmp_path: Path) -> None:
+    path = script(tmp_path, name="guard.sh")
+    for hook in (
+        Hook(id="h", command="bash guard.sh --fast", shell=True),  # noqa: S604 - nothing is run here
+        Hook(id="h", command="bash", args=("guard.sh",)),
+        Hook(id="h", command="bash guard.sh"),
+        Hook(id="h", command="bash", args=("guard.sh",), source_path="guard.sh"),
+    ):
+        path.write_text("echo 1")
+        trust = TrustedHooks()
+        first = trust.digest(hook, cwd=str(tmp_path))
+        path.write_text("echo 2")
+        assert trust.digest(hook, cwd=str(tmp_path)) != first
+
+
+def test_module_of_a_python_hook_counts(tmp_path: Path) -> None:
+    path = script(tmp_path, name="guard.py")
+    hook = Hook(id="h", module="guard", function="check")
+    trust = TrustedHooks()
+    first = trust.digest(hook, cwd=str(tmp_path))
+    path.write_text("print(3)")
+
+    assert trust.digest(hook, cwd=str(tmp_path)) != first
+
+
+def test_large_script_changed_in_place_is_noticed(tmp_path: Path) -> None:
+    path = script(tmp_path, "#" * 100_000)
+    hook = workspace_hook(path)
+    trust = approved(hook)
+    assert trusts(trust, hook)
+
+    with path.open("r+") as file:
+        file.write("print(1)#")
+
+    assert not trusts(trust, hook)
+
+
+def test_pipe_in_place_of_a_script_does_not_hang(tmp_path: Path) -> None:
+    import os  # noqa: PLC0415
+
+    os.mkfifo(tmp_path / "pipe")
+
+    assert TrustedHooks().digest(workspace_hook(tmp_path / "pipe"))
+
+
+@pytest.mark.spec("O-10", "P-02")
+def test_person_is_asked_once_and_the_yes_is_stored(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    async def approve(hook: Hook, digest: str) -> bool:
+        asked.append((hook.id, digest))
+        return True
+
+    store = tmp_path / "data" / "approvals.json"
+    hook = workspace_hook(script(tmp_path))
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store, approve=approve))
+    plan = Plan(((hook,),))
+
+    assert asyncio.run(trust.vet(plan, EVENT)) == plan
+    assert asyncio.run(trust.vet(plan, EVENT)) == plan
+    assert asked == [("h", trust.digest(hook))]
+    assert trusts(TrustedHooks(TrustedHooksConfig(storage_path=store)), hook)
+
+
+def test_no_is_remembered_while_the_engine_lives(tmp_path: Path) -> None:
+    asked = 0
+
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+    hook = workspace_hook(script(tmp_path))
+    for _ in range(3):
+        plan = asyncio.run(trust.vet(Plan(((hook,),)), EVENT))
+        assert plan.stages == ()
+    assert asked == 1
+
+
+def test_script_swapped_while_the_person_reads_is_not_approved(tmp_path: Path) -> None:
+    path = script(tmp_path)
+
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        path.write_text("import evil")
+        return True
+
+    trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+
+    assert not asyncio.run(trust.request_approval(workspace_hook(path)))
+    assert trust.get_approvals() == []
+
+
+def test_untrusted_hook_is_skipped_with_a_reason_and_the_others_stay() -> None:
+    mine = Hook(id="mine", command="node", source=Source.USER)
+    theirs = Hook(id="theirs", command="node", source=Source.DOWNLOADED)
+
+    plan = asyncio.run(TrustedHooks().vet(Plan(((mine,), (theirs,))), EVENT))
+
+    assert plan.stages == ((mine,),)
+    assert [(skip.hook.id, skip.gate, skip.reason) for skip in plan.skipped] == [
+        ("theirs", Gate.TRUST, "downloaded hook that nobody approved")
+    ]
+
+
+@pytest.mark.spec("O-19")
+def test_every_call_of_the_document_answers(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = tmp_path / "approvals.json"
+        hook = workspace_hook(script(tmp_path), source_path="settings.json", source_line=3)
+        trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
+        await trust.load()
+        assert not await trust.is_trusted(hook)
+        assert not await trust.request_approval(hook)
+        await trust.store_approval(hook, await trust.compute_hash(hook))
+        assert await trust.is_trusted(hook)
+        assert [(one.hook, one.source_path) for one in trust.get_approvals()] == [("h", "settings.json")]
+        await trust.save()
+        other = TrustedHooks(TrustedHooksConfig(storage_path=store))
+        assert await other.is_trusted(hook)
+        assert await other.remove_approval("settings.json")
+        assert not await other.remove_approval("settings.json")
+        await trust.load()
+        assert not await trust.is_trusted(hook)
+        await trust.store_approval(hook, await trust.compute_hash(hook))
+        await trust.clear_approvals()
+        assert trust.get_approvals() == []
+        assert json.loads(store.read_text())["approvals"] == []
+
+    asyncio.run(scenario())
+
+
+def test_approvals_are_for_their_owner_only(tmp_path: Path) -> None:
+    store = tmp_path / "data" / "approvals.json"
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
+    asyncio.run(trust.store_approval(Hook(id="h", command="node"), "0" * 64))
+
+    assert stat.S_IMODE(store.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"approvals": [{"hook": 3}]}', "\x00\xff"])
+def test_broken_approvals_are_an_error_and_not_an_empty_list(tmp_path: Path, content: str) -> None:
+    store = tmp_path / "approvals.json"
+    store.write_text(content)
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
+
+    with pytest.raises(StoreError, match=r"approvals\.json is no list of approvals .*move it away"):
+        asyncio.run(trust.is_trusted(Hook(id="h", command="node")))
+    assert store.read_text() == content
+
+
+def _approve_many(store: Path, name: str) -> None:
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
+    for number in range(20):
+        asyncio.run(trust.store_approval(Hook(id=f"{name}{number}", command="node"), f"{number:064}"))
+
+
+def test_two_writers_lose_no_approval(tmp_path: Path) -> None:
+    store = tmp_path / "approvals.json"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_approve_many, args=(store, name)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
+    assert {one.hook for one in trust.get_approvals()} == {f"{name}{n}" for name in "ab" for n in range(20)}
+
+
+@pytest.mark.spec("O-33")
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_equal_definitions_have_equal_digests_and_others_do_not(one: str, two: str) -> None:
+    trust = TrustedHooks()
+    first = trust.digest(Hook(id="h", command="node", args=(one,)), cwd="/nowhere")
+    second = trust.digest(Hook(id="h", command="node", args=(two,)), cwd="/nowhere")
+
+    assert (first == second) is (one == two)

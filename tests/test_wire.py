@@ -1,0 +1,102 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookline import wire
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_what_json_can_carry_comes_back(value: object) -> None:
+    raw = wire.dump(value)
+
+    assert wire.load(raw) == value
+    assert b"\n" not in raw
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ({"path": Path("/a")}, {"path": "/a"}),
+        ({"text": "\ud800x"}, {"text": "?x"}),
+        ({"\ud800": 1}, {"?": 1}),
+        ({"set": {1}}, {"set": [1]}),
+        ({1: {2: 3}}, {"1": {"2": 3}}),
+        ({"big": 10**30}, {"big": 10**30}),
+    ],
+)
+def test_what_json_cannot_carry_is_still_said(value: object, wanted: object) -> None:
+    assert json.loads(wire.dump(value)) == wanted
+
+
+def test_endless_value_ends() -> None:
+    endless: dict[str, object] = {}
+    endless["again"] = endless
+
+    assert json.loads(wire.dump(endless))
+
+
+def test_object_that_cannot_say_what_it_is_does_not_stop_us() -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+        def __repr__(self) -> str:
+            return "Odd()"
+
+    assert json.loads(wire.dump({"odd": Odd()})) == {"odd": "Odd()"}
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"{} {}", b"[" * 100_000, b'{"a": NaN}'])
+def test_broken_json_is_a_value_error(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        wire.load(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "document", "noise"),
+    [
+        (b'{"a":1}', {"a": 1}, ""),
+        (b'Model call intercepted: llama2\n{"a":1}', {"a": 1}, "Model call intercepted: llama2"),
+        (b'{"a":1}\nDone.', {"a": 1}, "Done."),
+        (b'{"a":1}\n{"a":2}', {"a": 2}, '{"a":1}'),
+        (b'{not json} {"a":{"b":2}} }', {"a": {"b": 2}}, "{not json}\n}"),
+        (b"plain", None, "plain"),
+        (b"[1]", None, "[1]"),
+        (b"", None, ""),
+        (b'{"a":', None, '{"a":'),
+        (b'\xff\xfe {"a":1}', {"a": 1}, "\ufffd\ufffd"),
+        (b'x {"a": NaN}', None, 'x {"a": NaN}'),
+        (b'x {"a": "\\ud800"}', None, 'x {"a": "\\ud800"}'),
+    ],
+)
+def test_last_complete_object_counts(raw: bytes, document: object, noise: str) -> None:
+    assert wire.last_object(raw) == (document, noise)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_an_object_or_nothing(raw: bytes) -> None:
+    document, _ = wire.last_object(raw)
+
+    assert document is None or isinstance(document, dict)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"{", b'{"', b'{"a{"a', b'{"k":[1,', b'{"k":[1,1,1,1,1,1,1,1,1,', b"[", b'{"a":1', b'{"a":1}{']
+)
+def test_megabyte_of_openings_is_given_up_on(piece: bytes) -> None:
+    document, _ = wire.last_object(piece * (1_000_000 // len(piece)))
+
+    assert document in (None, {"a": 1})
