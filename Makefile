@@ -1,0 +1,71 @@
+# Everything a person or a CI job runs. Needs make, git and Python 3.11 or newer; the rest goes into .venv.
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+RESULTS := .spec.json
+PYTEST := $(BIN)/python -m pytest -q -n auto --spec-results=$(RESULTS)
+TESTED := $(shell find src tests spec tools docs README.md pyproject.toml -type f -not -name '*.pyc' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SUFFIXES:
+.PHONY: help setup demo test check lint types measure spec bench fuzz fix build clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+setup: $(READY) ## Make .venv ready; every other target does this by itself
+
+$(READY): pyproject.toml constraints.txt tools/setup_venv.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Hookline needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) tools/setup_venv.py
+	@touch $@
+
+demo: $(READY) ## Watch hooks of all five dialects work in a scripted session
+	@$(BIN)/python -m hookline.demo $(ARGS)
+
+test: $(READY) ## Run all tests; ARGS="-k name" goes to pytest
+	@$(if $(ARGS),$(BIN)/python -m pytest -q $(ARGS),$(PYTEST))
+
+# Each step is a make of its own, so that `spec` sees the result file that `test` has just written.
+check: $(READY) ## Run everything CI runs: lint, types, measure, test, spec
+	@for step in lint types measure test spec; do \
+	  echo "== $$step"; $(MAKE) --no-print-directory $$step || { echo "== $$step failed" >&2; exit 1; }; done
+	@echo "== all good"
+
+lint: $(READY) ## Check style and formatting
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
+
+types: $(READY) ## Check types, strictly
+	@$(BIN)/mypy
+
+measure: $(READY) ## Check the sizes of functions and modules, docstrings and tests
+	@$(BIN)/python tools/measure.py . --src src/hookline --tests tests --check
+
+spec: $(RESULTS) ## Show which promise is kept by how many passing tests
+	@$(BIN)/python tools/spec.py $(ARGS)
+
+$(RESULTS): $(READY) $(TESTED)
+	@$(PYTEST)
+
+bench: $(READY) ## Run every benchmark
+	@set -e; for file in tests/bench/bench_*.py; do \
+	  test -e "$$file" || { echo "no benchmarks in tests/bench" >&2; exit 1; }; \
+	  echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
+
+fuzz: $(READY) ## Throw 100,000 generated replies at the dialects
+	@$(BIN)/python tools/fuzz_replies.py --count 100000 $(ARGS)
+
+fix: $(READY) ## Repair what ruff can repair
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+build: $(READY) ## Build the wheel and the source archive into dist/
+	@$(BIN)/python -m hatchling build --clean
+
+clean: ## Remove everything that can be made again
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build $(RESULTS)
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

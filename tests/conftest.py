@@ -1,0 +1,95 @@
+"""Settings of all tests, and the bookkeeping behind `make spec`.
+
+A test cites the promises it keeps with `@pytest.mark.spec("P-07", …)`. Citations travel with the test's
+reports, so that they also reach the process that collects the results of several workers. With
+`--spec-results FILE`, that process writes who cited what, and how it ended.
+"""
+
+import json
+import tomllib
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+CITES = "spec"
+
+# A shared machine is slow now and then; a test that hangs is stopped by its own bounds.
+settings.register_profile("hookline", deadline=None)
+settings.load_profile("hookline")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--spec-results", metavar="FILE", help="write which promise was kept by which test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Citations(_promises(config)), "hookline-citations")
+    target = config.getoption("--spec-results")
+    if target and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Results(config.rootpath / str(target)), "hookline-spec-results")
+
+
+def _promises(config: pytest.Config) -> frozenset[str]:
+    return frozenset(tomllib.loads((config.rootpath / "spec" / "promises.toml").read_text("utf-8")))
+
+
+class Citations:
+    """Attaches to each test the promises it cites, and refuses files that cite what nobody promised."""
+
+    def __init__(self, promises: frozenset[str]) -> None:
+        self._promises = promises
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        problems = [self._cite(node) for node in report.result if isinstance(node, pytest.Item)]
+        text = "\n".join(filter(None, problems))
+        if text:
+            report.outcome = "failed"
+            report.longrepr = f"{collector.nodeid}: {text}"
+            report.result = []
+        return report
+
+    def _cite(self, item: pytest.Item) -> str:
+        """Attach what the test cites; return what is wrong with it, if anything."""
+        marks = list(item.iter_markers("spec"))
+        if any(not mark.args or mark.kwargs for mark in marks):
+            return f'{item.name}: write @pytest.mark.spec("P-07"), with one or more ids'
+        cited = sorted({str(name) for mark in marks for name in mark.args})
+        unknown = [name for name in cited if name not in self._promises]
+        if unknown:
+            return f"{item.name} cites {', '.join(unknown)}, not in spec/promises.toml"
+        item.user_properties.extend((CITES, name) for name in cited)
+        return ""
+
+
+class Results:
+    """Keeps how every citing test ended, and writes it down when the run is over."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cites: dict[str, list[str]] = {}
+        self._outcomes: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        cites = [str(value) for name, value in report.user_properties if name == CITES]
+        if not cites:
+            return
+        self._cites[report.nodeid] = cites
+        # Three phases report; the worst one is the outcome, and a set-up that passed says nothing yet.
+        before = self._outcomes.get(report.nodeid)
+        if report.outcome != "passed":
+            self._outcomes[report.nodeid] = "failed" if "failed" in (before, report.outcome) else report.outcome
+        elif report.when == "call" and before is None:
+            self._outcomes[report.nodeid] = "passed"
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        tests = {
+            nodeid: {"promises": self._cites[nodeid], "outcome": outcome} for nodeid, outcome in self._outcomes.items()
+        }
+        document = {"exit_status": int(exitstatus), "tests": dict(sorted(tests.items()))}
+        self._path.write_text(json.dumps(document, indent=1) + "\n", "utf-8")

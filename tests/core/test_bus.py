@@ -1,0 +1,271 @@
+import asyncio
+import gc
+import logging
+import threading
+
+import pytest
+
+from hookline.core.bus import MessageBus
+from hookline.errors import EngineError
+from hookline.model.record import Record, Step
+from hookline.ports import Sink
+from hookline.stores.memory import MemoryTraces
+
+RECORD = Record("one", Step.STARTED, 1.0, "before_tool")
+
+
+def shout(topic: str, data: object) -> str:
+    return f"{topic} {data}!"
+
+
+async def whisper(topic: str, data: object) -> str:
+    await asyncio.sleep(0)
+    return f"{topic} {data}…"
+
+
+def fail(topic: str, data: object) -> None:
+    raise LookupError(f"{topic} {data}")
+
+
+@pytest.mark.spec("A-13")
+def test_every_sink_gets_every_record_until_it_unsubscribes() -> None:
+    bus = MessageBus()
+    first: list[Record] = []
+    second: list[Record] = []
+    unsubscribe = bus.subscribe(first.append)
+    bus.subscribe(second.append)
+    steps = [Step.STARTED, Step.COMPLETED, Step.FAILED]
+
+    for step in steps:
+        bus.publish(Record("one", step, 1.0, "before_tool", hook="lint"))
+    unsubscribe()
+    bus.publish(RECORD)
+
+    assert [record.step for record in first] == steps
+    assert [record.step for record in second] == [*steps, Step.STARTED]
+    assert [str(step) for step in steps] == [
+        "hook_execution_start",
+        "hook_execution_complete",
+        "hook_execution_error",
+    ]
+
+
+def test_bus_says_whether_anybody_listens() -> None:
+    bus = MessageBus()
+    assert not bus.listening
+
+    unsubscribe = bus.subscribe(print)
+    also = bus.subscribe(print)
+    assert bus.listening
+
+    unsubscribe()
+    assert bus.listening
+    also()
+    assert not bus.listening
+    bus.publish(RECORD)
+
+
+def test_sink_that_fails_is_logged_and_the_others_still_get_the_record(caplog: pytest.LogCaptureFixture) -> None:
+    bus = MessageBus()
+    taken: list[Record] = []
+
+    def broken(_record: Record) -> None:
+        raise ValueError("no disk")
+
+    bus.subscribe(broken)
+    bus.subscribe(taken.append)
+
+    bus.publish(RECORD)
+
+    assert taken == [RECORD]
+    (logged,) = caplog.records
+    assert logged.levelno == logging.ERROR
+    assert "no disk" in caplog.text
+    assert "broken" in logged.getMessage()
+
+
+def test_unsubscribing_twice_leaves_the_same_sink_of_somebody_else() -> None:
+    bus = MessageBus()
+    store = MemoryTraces()
+    unsubscribe = bus.subscribe(store.write)
+    bus.subscribe(store.write)
+
+    unsubscribe()
+    unsubscribe()
+    bus.publish(RECORD)
+
+    assert store.records("one") == [RECORD]
+
+
+def test_sinks_may_come_and_go_while_a_record_is_passed_around() -> None:
+    bus = MessageBus()
+    seen: list[str] = []
+
+    def leaver(_record: Record) -> None:
+        seen.append("leaver")
+        leave()
+        bus.subscribe(lambda _record: seen.append("newcomer"))
+
+    leave = bus.subscribe(leaver)
+    bus.subscribe(lambda _record: seen.append("stayer"))
+
+    bus.publish(RECORD)
+    bus.publish(RECORD)
+
+    assert seen == ["leaver", "stayer", "stayer", "newcomer"]
+
+
+def test_sinks_from_many_threads_are_all_kept() -> None:
+    bus = MessageBus()
+    counts = [0] * 8
+
+    def counter(index: int) -> Sink:
+        def count(_record: Record) -> None:
+            counts[index] += 1
+
+        return count
+
+    def subscribe(index: int) -> None:
+        for _ in range(100):
+            bus.subscribe(counter(index))()
+            bus.subscribe(counter(index))
+
+    threads = [threading.Thread(target=subscribe, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    bus.publish(RECORD)
+
+    assert counts == [100] * 8
+
+
+@pytest.mark.spec("O-02", "O-01")
+def test_emitting_calls_sync_and_async_handlers_in_order_and_gives_their_answers() -> None:
+    bus = MessageBus()
+    bus.on("status", whisper)
+    bus.on("*", lambda topic, _data: topic.upper())
+    bus.on("error", shout)
+    bus.on("status", shout)
+
+    assert asyncio.run(bus.emit("status", 1)) == ["status 1…", "STATUS", "status 1!"]
+    assert asyncio.run(bus.emit("error", 2)) == ["ERROR", "error 2!"]
+    assert asyncio.run(bus.emit("other")) == ["OTHER"]
+
+
+def test_emitting_to_nobody_gives_no_answers() -> None:
+    bus = MessageBus()
+    forget = bus.on("status", shout)
+    forget()
+    forget()
+
+    assert asyncio.run(bus.emit("status")) == []
+
+
+def test_handler_that_fails_is_reported_after_all_were_called() -> None:
+    bus = MessageBus()
+    called: list[object] = []
+    bus.on("status", fail)
+    bus.on("status", lambda _topic, data: called.append(data))
+    bus.on("*", fail)
+
+    with pytest.raises(ExceptionGroup, match='handlers of "status" failed') as caught:
+        asyncio.run(bus.emit("status", 7))
+
+    assert called == [7]
+    assert [str(problem) for problem in caught.value.exceptions] == ["status 7", "status 7"]
+
+
+@pytest.mark.spec("A-15")
+def test_posting_does_not_wait_for_the_handlers() -> None:
+    bus = MessageBus()
+    done: list[object] = []
+
+    async def scenario() -> None:
+        gate = asyncio.Event()
+
+        async def slow(_topic: str, data: object) -> None:
+            await gate.wait()
+            done.append(data)
+
+        bus.on("system_message", slow)
+        for number in range(3):
+            bus.post("system_message", number)
+        gc.collect()
+        assert done == []
+        gate.set()
+        async with asyncio.timeout(30):
+            await bus.drain()
+
+    asyncio.run(scenario())
+    assert done == [0, 1, 2]
+
+
+def test_posted_event_whose_handler_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    bus = MessageBus()
+    bus.on("error", fail)
+
+    async def scenario() -> None:
+        bus.post("error", "boom")
+        await bus.drain()
+
+    asyncio.run(scenario())
+
+    assert 'posted "error" failed' in caplog.text
+    assert "LookupError: error boom" in caplog.text
+
+
+def test_draining_waits_for_what_posted_handlers_post_in_turn() -> None:
+    bus = MessageBus()
+    seen: list[object] = []
+
+    async def relay(_topic: str, data: object) -> None:
+        seen.append(data)
+        if isinstance(data, int) and data:
+            bus.post("count", data - 1)
+            await bus.drain()
+
+    async def scenario() -> None:
+        bus.on("count", relay)
+        bus.post("count", 3)
+        async with asyncio.timeout(30):
+            await bus.drain()
+
+    asyncio.run(scenario())
+
+    assert seen == [3, 2, 1, 0]
+
+
+def test_posting_outside_an_event_loop_says_what_to_do() -> None:
+    bus = MessageBus()
+
+    with pytest.raises(EngineError, match=r'cannot post "status": no event loop .* "await bus\.emit'):
+        bus.post("status")
+
+
+def test_drain_leaves_the_tasks_of_another_event_loop_alone() -> None:
+    bus = MessageBus()
+    posted = threading.Event()
+    release = threading.Event()
+    done: list[object] = []
+
+    async def slow(_topic: str, data: object) -> None:
+        await asyncio.to_thread(release.wait, 30)
+        done.append(data)
+
+    async def elsewhere() -> None:
+        bus.post("slow", 1)
+        posted.set()
+        await bus.drain()
+
+    bus.on("slow", slow)
+    other = threading.Thread(target=lambda: asyncio.run(elsewhere()))
+    other.start()
+    assert posted.wait(30)
+
+    asyncio.run(asyncio.wait_for(bus.drain(), 30))
+    assert done == []
+
+    release.set()
+    other.join(30)
+    assert done == [1]

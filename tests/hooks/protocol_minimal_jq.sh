@@ -1,0 +1,2 @@
+#!/bin/bash
+cat | jq '{allow: true, message: "seen"}'
