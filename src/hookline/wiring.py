@@ -9,12 +9,15 @@ from msgspec import Struct
 from hookline.core.asking import Ask
 from hookline.core.engine import Engine
 from hookline.core.parts import Parts
+from hookline.core.planner import matcher_for
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
 from hookline.kinds.command import Command
 from hookline.kinds.function import Function
 from hookline.kinds.python import Python
 from hookline.kinds.webhook import Webhook
+from hookline.model.hook import Hook
 from hookline.model.settings import Settings, from_environment
 from hookline.ports import TraceStore
 
@@ -71,6 +74,14 @@ def open_traces(folders: Folders) -> TraceStore:
     from hookline.stores.sqlite import SqliteTraces  # noqa: PLC0415 - sqlite3 is only loaded when traces are kept
 
     return SqliteTraces(folders.data / "traces.db")
+
+
+def _unusable(hook: Hook) -> str:
+    try:
+        matcher_for(DIALECTS[hook.dialect].SPEC.matcher, hook.matcher)
+    except ConfigError as problem:
+        return problem.message
+    return ""
 
 
 def load_engine(

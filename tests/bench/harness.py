@@ -56,7 +56,7 @@ async def interleave_loops(
 def report(title: str, timings: Timings, *, floor: str, goals: Mapping[str, float] | None = None) -> None:
     """Print p10, median and the ratio of the p10 to the floor's, with the goal where there is one."""
     base = p10(timings[floor])
-    unit, scale = ("ms", 1e3) if base > 1e-4 else ("ns", 1e9)  # noqa: PLR2004 - where reading changes
+    unit, scale = ("ms", 1e3) if base > 1e-4 else ("ns", 1e9)
     print(f"\n{title} ({len(timings[floor])} rounds)")  # noqa: T201 - printing is what a benchmark is for
     print(f"  {'':52} {'p10 ' + unit:>9} {'median':>9} {'x floor':>8}  goal")  # noqa: T201
     for name, seconds in timings.items():

@@ -50,7 +50,7 @@ def test_event_without_hooks_is_quiet() -> None:
 
 def test_unknown_event_is_an_error_and_not_a_silence() -> None:
     async def scenario(engine: Engine) -> None:
-        with pytest.raises(ConfigError, match='unknown event "before_tol" .did you mean "before_tool"'):
+        with pytest.raises(ConfigError, match=r'unknown event "before_tol" .did you mean "before_tool"'):
             await engine.emit("before_tol")
 
     run(scenario)
@@ -491,7 +491,7 @@ def test_sync_door_waits_for_the_answer_from_any_thread() -> None:
 def test_sync_door_inside_a_loop_says_what_to_do() -> None:
     async def scenario(engine: Engine) -> None:
         engine.on("before_tool")(deny)
-        with pytest.raises(EngineError, match="use `await engine.emit"):
+        with pytest.raises(EngineError, match=r"use `await engine\.emit"):
             engine.emit_sync("before_tool")
 
     run(scenario)

@@ -120,9 +120,19 @@ def test_script_behind_a_shell_line_or_a_relative_name_counts(tmp_path: Path) ->
         assert trust.digest(hook, cwd=str(tmp_path)) != first
 
 
-def test_module_of_a_python_hook_counts(tmp_path: Path) -> None:
-    path = script(tmp_path, name="guard.py")
-    hook = Hook(id="h", module="guard", function="check")
+@pytest.mark.parametrize("place", [".", "conf", "conf/hooks", ".ollama/hooks", "lib"])
+@pytest.mark.parametrize("module", ["guard", "guard.check"])
+def test_module_of_a_python_hook_counts_wherever_it_is_found(tmp_path: Path, place: str, module: str) -> None:
+    (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    path = script(tmp_path / place, name="guard.py")
+    hook = Hook(
+        id="h",
+        module=module,
+        function="check",
+        working_directory="lib",
+        source_path="conf/settings.json",
+        source_line=3,
+    )
     trust = TrustedHooks()
     first = trust.digest(hook, cwd=str(tmp_path))
     path.write_text("print(3)")

@@ -42,9 +42,7 @@ def ollm(event: str, *command: str, **env: str) -> Hook:
 
 
 @pytest.mark.spec("P-24")
-@pytest.mark.parametrize(
-    "script", [pytest.param("protocol_minimal_jq.sh", marks=needs_jq), "protocol_minimal.sh"]
-)
+@pytest.mark.parametrize("script", [pytest.param("protocol_minimal_jq.sh", marks=needs_jq), "protocol_minimal.sh"])
 def test_minimal_protocol_hook(script: str) -> None:
     outcome = emit(protocol("before_tool", "bash", str(HOOKS / script)), "before_tool", {"tool": "shell"})
 
@@ -228,7 +226,7 @@ def test_ollama_policy_denies(tmp_path: Path) -> None:
 @pytest.mark.spec("C-16", "C-04", "C-06")
 @pytest.mark.parametrize("isolated", [False, True])
 def test_ollama_policy_as_a_python_function(tmp_path: Path, *, isolated: bool) -> None:
-    folder = tmp_path / "work" / ".ollama" / "hooks"
+    folder = tmp_path / ".ollama" / "hooks"
     folder.mkdir(parents=True)
     shutil.copy(HOOKS / "ollama_policy.py", folder / "policy.py")
     hook = {"type": "python", "module": "policy.on_pre_tool_use", "isolated": isolated, "timeout": 20}

@@ -35,6 +35,7 @@ class MessageBus:
         self._changing = threading.RLock()
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
+        self._draining: set[asyncio.Task[None]] = set()
 
     def subscribe(self, sink: Sink) -> Unsubscribe:
         """Send every record to this sink until the function given back is called."""
@@ -112,8 +113,14 @@ class MessageBus:
         """Wait for everything posted in this event loop, also for what that posts in turn."""
         loop = asyncio.get_running_loop()
         me = asyncio.current_task()
-        while waiting := {task for task in self._posted if task is not me and task.get_loop() is loop}:
-            await asyncio.wait(waiting)
+        # A handler may drain, too: it waits for nobody who may be waiting for it.
+        mine = self._posted & {me}
+        self._draining |= mine
+        try:
+            while waiting := {task for task in self._posted - self._draining if task.get_loop() is loop}:
+                await asyncio.wait(waiting)
+        finally:
+            self._draining -= mine
 
     async def _emit_alone(self, topic: str, data: object) -> None:
         try:

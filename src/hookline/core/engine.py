@@ -19,7 +19,7 @@ from hookline.core.debugger import HookDebugger
 from hookline.core.loops import LoopThread
 from hookline.core.parts import Parts, default_parts
 from hookline.core.planner import HookPlanner
-from hookline.core.registry import HookRegistry, event_key
+from hookline.core.registry import HookRegistry, event_key, nothing_ready
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Tool, run_tool
@@ -76,14 +76,16 @@ class Engine:
         self.problems: tuple[str, ...] = ()
         self._translator = HookTranslator(self._parts.dialects)
         self._ask = ask
-        self._aliases = {native: name for spec in specs.values() for name, native in reversed(spec.events.items())}
-        self._ready = self.registry.ready if self.settings.enabled else dict.fromkeys(EventName, False)
+        self._aliases = {
+            native: name for spec in specs.values() for name, native in reversed(list(spec.events.items()))
+        }
+        self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self._count = itertools.count(1)
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._thread: LoopThread | None = None
+        self.bus.subscribe(self.debugger)
         if store is not None:
             self.bus.subscribe(store.write)
-            self.bus.subscribe(self.debugger)
 
     @classmethod
     def load(

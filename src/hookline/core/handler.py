@@ -26,27 +26,18 @@ class HookEventHandler:
 
     def connect(self) -> None:
         """Start listening; twice is once."""
-        if self._undo:
-            return
-        for name in EventName:
-            self._undo.append(self._bus.on(name, self._answer(name)))
-        for topic in NOTIFYING:
-            self._undo.append(self._bus.on(topic, self._notifier(topic)))
+        if not self._undo:
+            self._undo += [self._bus.on(name, self._answer) for name in EventName]
+            self._undo += [self._bus.on(topic, self._notify) for topic in NOTIFYING]
 
     def disconnect(self) -> None:
         """Stop listening."""
         while self._undo:
             self._undo.pop()()
 
-    def _answer(self, name: EventName) -> Callable[[object], object]:
-        async def answer(data: object) -> Outcome:
-            return await self._engine.emit(name, data if isinstance(data, Mapping) else {})
+    async def _answer(self, name: str, data: object) -> Outcome:
+        return await self._engine.emit(name, data if isinstance(data, Mapping) else {})
 
-        return answer
-
-    def _notifier(self, topic: str) -> Callable[[object], object]:
-        def notify(data: object) -> None:
-            text = data.get("message", data.get("error", "")) if isinstance(data, Mapping) else data
-            self._engine.notify(str(text or ""), type=topic)
-
-        return notify
+    def _notify(self, topic: str, data: object) -> None:
+        text = data.get("message", data.get("error", "")) if isinstance(data, Mapping) else data
+        self._engine.notify(str(text or ""), type=topic)

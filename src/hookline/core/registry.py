@@ -25,6 +25,11 @@ def event_key(name: str) -> str:
     raise ConfigError(f'unknown event "{name}" ({hint})')
 
 
+def nothing_ready() -> dict[str, bool]:
+    """Give the table of an engine without hooks."""
+    return {str(name): False for name in EventName}
+
+
 class HookRegistry:
     """Hold hooks by event, in the order they were registered."""
 
@@ -35,7 +40,7 @@ class HookRegistry:
         # whoever derives something from the hooks compares this number instead of the hooks
         self.version = 0
         # whether an event has hooks at all: what an emit asks first, so it is kept ready, and changed in place
-        self.ready: dict[str, bool] = dict.fromkeys(EventName, False)
+        self.ready = nothing_ready()
 
     def register_hook(self, event: str, hook: Hook | Mapping[str, object]) -> None:
         """Register a hook for one event; a mapping is read as the fields of a `Hook`.

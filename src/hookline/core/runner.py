@@ -148,7 +148,7 @@ class HookRunner:
 
     async def _ask(self, hook: Hook, event: Event) -> tuple[Verdict, Reply]:
         try:
-            refusal = self._refusal(hook)
+            refusal = self.refusal(hook)
             if refusal:
                 return self._failed(hook, FailureKind.REFUSED, refusal)
             request = self._translator.encode(event, hook)
@@ -161,7 +161,8 @@ class HookRunner:
             logger.exception("hook %s could not be asked", hook.id)
             return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
 
-    def _refusal(self, hook: Hook) -> str:
+    def refusal(self, hook: Hook) -> str:
+        """Say why a hook would not be run as it is written; empty when it would."""
         known = self._refusals.get(hook.id)
         if known is None or known[0] is not hook:
             known = self._refusals[hook.id] = (hook, self._find_refusal(hook))

@@ -244,24 +244,35 @@ def _person() -> str:
 
 
 def _files(hook: Hook, cwd: str) -> Iterator[Path]:
-    """Find the files that are part of what would run: scripts among the words of the command."""
+    """Find the files that are part of what would run: scripts among the words of the command, and modules."""
     base = Path(cwd, hook.working_directory)
-    words = [hook.command, *hook.args] if not hook.shell else _words(hook.command)
-    if not hook.args and " " in hook.command:
-        words = _words(hook.command)
     # A definition read from a file carries the line it stands on; a hook registered by a program
     # names its script.
-    named = [hook.source_path] if hook.source_path and not hook.source_line else []
-    if hook.module:
-        parts = hook.module.split(".")
-        names = ["/".join(parts) + ".py", "/".join(parts[:-1]) + ".py", "/".join(parts) + "/__init__.py"]
-        named += [str(Path(folder, name)) for folder in ("", ".ollama/hooks") for name in names]
+    script = [hook.source_path] if hook.source_path and not hook.source_line else []
     seen: set[Path] = set()
-    for word in [*words, *named]:
+    for word in [*_command_words(hook), *script, *_module_files(hook, cwd)]:
         path = base / word
         if word and path not in seen and _is_file(path):
             seen.add(path)
             yield path
+
+
+def _command_words(hook: Hook) -> list[str]:
+    if hook.shell or (not hook.args and " " in hook.command):
+        return _words(hook.command)
+    return [hook.command, *hook.args]
+
+
+def _module_files(hook: Hook, cwd: str) -> Iterator[str]:
+    """Name every file a module could be; which of them is loaded, the kind decides when it runs."""
+    if not hook.module:
+        return
+    parts = hook.module.split(".")
+    whole, parent = "/".join(parts), "/".join(parts[:-1])
+    beside = Path(cwd, hook.source_path).parent
+    for folder in (hook.working_directory, beside, beside / "hooks", Path(cwd, ".ollama", "hooks"), cwd):
+        for name in (f"{whole}.py", f"{whole}/__init__.py", f"{parent}.py", f"{parent}/__init__.py"):
+            yield str(Path(folder, name))
 
 
 def _words(line: str) -> list[str]:

@@ -45,12 +45,12 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
     `shell`), `module` and `function`, `url`, or `call` for a function of this program. `on` names canonical
-    events. What is None or empty is decided by the dialect. `source` defaults to the least trusted common
+    events, and is a tuple once made. What is None or empty is decided by the dialect. `source` defaults to the least trusted common
     one, so that a forgotten source is never a trusted hook.
     """
 
     id: str
-    on: tuple[str, ...] = ()
+    on: tuple[str, ...] | str = ()
     name: str = ""
     dialect: str = "hookline"
     kind: str = ""

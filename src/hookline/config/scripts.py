@@ -1,0 +1,97 @@
+"""Scripts beside a configuration: a relative path means the same file wherever the agent happens to work."""
+
+import os
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from hookline.model.hook import Hook
+
+# Programs whose arguments are scripts, with the options after which comes program text or the name of a
+# module instead. `-e` is such an option everywhere but in a shell.
+_INTERPRETERS: Final = (
+    (re.compile(r"(?:ba|da|z|k)?sh"), frozenset({"-c"})),
+    (
+        re.compile(r"(?:python[\d.]*|node|nodejs|deno|bun|ruby|perl|php)(?:\.exe)?"),
+        frozenset({"-c", "-e", "-m", "-p", "--eval", "--print"}),
+    ),
+)
+
+
+def anchored(hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[str]) -> Hook:
+    """Make relative script paths of a command without a shell absolute; a shell line is the shell's to read.
+
+    A path is looked for in the hook's working directory and in the folders, in order. A program that is
+    nowhere yet belongs to the first of them, so that the message about the missing file names the place
+    where it was expected.
+    """
+    line_by_default = hook.dialect in shell_dialects and not hook.args
+    uses_shell = hook.shell if hook.shell is not None else line_by_default
+    if hook.kind != "command" or uses_shell:
+        return hook
+    words = [hook.command, *hook.args] if hook.args else _words(hook.command)
+    if not words:
+        return hook
+    places = [_working_directory(hook, folders[0]), *folders] if hook.working_directory else folders
+    program, *args = words
+    found = [_program(program, places), *_arguments(program, args, places)]
+    if found == words:
+        return hook
+    return replace(hook, command=command_of(found[0], found[1:]), args=tuple(found[1:]))
+
+
+def command_of(program: str, args: Sequence[str]) -> str:
+    """Give the `command` of a hook that runs this program: alone, it is read as a line, so it is quoted as one."""
+    return program if args or _words(program) == [program] else shlex.quote(program)
+
+
+def _working_directory(hook: Hook, folder: str) -> str:
+    try:
+        return str(Path(folder, Path(hook.working_directory).expanduser()))
+    except RuntimeError:
+        # "~somebody" whom this machine does not know
+        return str(Path(folder, hook.working_directory))
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        # unbalanced quotes: whoever runs the command says so
+        return []
+
+
+def _program(word: str, folders: Sequence[str]) -> str:
+    if "/" not in word or word.startswith(("/", "~")) or Path(word).is_absolute():
+        return word
+    return _file(word, folders) or _joined(folders[0], word)
+
+
+def _arguments(program: str, args: list[str], folders: Sequence[str]) -> list[str]:
+    name = program.rpartition("/")[2]
+    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
+    if code_flags is None:
+        return args
+    found: list[str] = []
+    for place, word in enumerate(args):
+        if word in code_flags:
+            return [*found, *args[place:]]
+        found.append(word if word.startswith(("-", "/")) else _file(word, folders) or word)
+    return found
+
+
+def _file(word: str, folders: Sequence[str]) -> str:
+    for folder in folders:
+        path = _joined(folder, word)
+        # unlike the method of a path, this one does not raise, whatever the word is
+        if os.path.isfile(path):  # noqa: PTH113
+            return path
+    return ""
+
+
+def _joined(folder: str, word: str) -> str:
+    return os.path.normpath(f"{folder}/{word}")

@@ -1,0 +1,108 @@
+"""TOML whose tables and keys keep their lines."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hookline.config.document import Document, KeyPath
+from hookline.errors import ConfigError
+
+_TOKEN: Final = re.compile(
+    r'''
+      (?P<text> """(?:[^"\\]|\\.|"(?!""))*"{3,5} | \'\'\'.*?\'{3,5} | "(?:[^"\\\n]|\\.)*" | \'[^\'\n]*\' )
+    | (?P<comment> \#[^\n]* )
+    | (?P<newline> \n )
+    | (?P<open> [\[{] )
+    | (?P<close> [\]}] )
+    | (?P<equals> = )
+    | (?P<word> [^\s"'#\[\]{}=]+ )
+    ''',
+    re.VERBOSE | re.DOTALL,
+)
+_PLACE: Final = re.compile(
+    r"^(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$", re.DOTALL
+)
+
+
+def parse(text: str, *, path: str = "") -> Document:
+    """Read one TOML document.
+
+    Raises:
+        ConfigError: It is not TOML; the message says the line and the column.
+    """
+    import tomllib  # noqa: PLC0415 - most configurations are JSON
+
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise _error(str(problem), text, path=path) from None
+    except RecursionError:
+        raise ConfigError("nested too deeply", path=path, line=1) from None
+    lines: dict[KeyPath, int] = {}
+    for key, line in _keys(text):
+        lines.setdefault(key, line)
+    return Document(value, lines)
+
+
+def _error(message: str, text: str, *, path: str) -> ConfigError:
+    found = _PLACE.match(message)
+    if found is None:
+        return ConfigError(message, path=path, line=1)
+    if found["line"] is None:
+        return ConfigError(found["message"], path=path, line=text.rstrip("\n").count("\n") + 1)
+    return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
+
+
+def _keys(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """Give the path and the line of every table header and every key of a valid document."""
+    table: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
+    for line, header, steps in _statements(text):
+        if not header:
+            yield (*table, *steps), line
+            continue
+        table = _resolved(steps, counts)
+        if header == len("[["):
+            counts[table] = counts.get(table, -1) + 1
+            table = (*table, counts[table])
+        yield table, line
+
+
+def _resolved(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
+    """Put the current element's number after each step that names a list of tables, the last one excepted."""
+    path: KeyPath = ()
+    for step in steps:
+        if path in counts:
+            path = (*path, counts[path])
+        path = (*path, step)
+    return path
+
+
+def _statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Give line, number of opening brackets (0 for a key) and dotted name of every statement."""
+    line, started = 1, 1
+    depth = brackets = 0
+    steps: list[str] = []
+    in_value = False
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup, token.group()
+        if kind == "newline" and depth <= 0:
+            if brackets and steps:
+                yield started, brackets, steps
+            depth, brackets, steps, in_value = 0, 0, [], False
+        elif kind == "equals" and not in_value and not brackets:
+            yield started, 0, steps
+            in_value = True
+        elif kind in {"word", "text"} and not in_value:
+            started = started if steps else line
+            steps += _steps(word)
+        elif kind in {"open", "close"}:
+            brackets += kind == "open" and not in_value
+            depth += 0 if not in_value else 1 if kind == "open" else -1
+        line += word.count("\n")
+    if brackets and steps:
+        yield started, brackets, steps
+
+
+def _steps(word: str) -> list[str]:
+    return [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]

@@ -1,0 +1,324 @@
+"""Tools and their arguments under a system's own names, both ways.
+
+A row says how one system calls one canonical tool. Where a call has both the system's name of an argument and
+ours, the two trade places, so that a hook always finds the real value under the name its document promises.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
+
+from hookline import wire
+from hookline.model.event import Event
+from hookline.model.verdict import Effect, EffectKind, Outcome
+
+_BUILTIN: Final = "builtin:"
+
+Reshape = Callable[[dict[str, object]], dict[str, object]]
+
+
+class UnfitError(Exception):
+    """A changed call that the tool it was made for cannot express."""
+
+
+class Change(Struct, frozen=True):
+    """A change of arguments beyond renaming: there and back."""
+
+    to_native: Reshape
+    to_canonical: Reshape
+
+
+def _swapped(keys: Mapping[str, str]) -> dict[str, str]:
+    return {native: key for key, native in keys.items()}
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One canonical tool in one system: its names, the one that is sent first, and its arguments."""
+
+    tool: str
+    names: tuple[str, ...]
+    keys: Mapping[str, str] = {}
+    changes: tuple[Change, ...] = ()
+    back: Mapping[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Work out the way back once."""
+        force_setattr(self, "back", _swapped(self.keys))
+
+    def to_native(self, args: Mapping[str, object]) -> dict[str, object]:
+        """Give the arguments as the system calls them."""
+        native = _renamed(args, self.keys, back=self.back) if self.keys else dict(args)
+        for change in self.changes:
+            native = change.to_native(native)
+        return native
+
+    def to_canonical(self, native: Mapping[str, object]) -> dict[str, object]:
+        """Give the arguments as we call them.
+
+        Raises:
+            UnfitError: The tool has no arguments for this.
+        """
+        args = dict(native)
+        for change in reversed(self.changes):
+            args = change.to_canonical(args)
+        return _renamed(args, self.back, back=self.keys) if self.keys else args
+
+
+class Toolbox(Struct, frozen=True):
+    """All rows of one system, found by either name."""
+
+    by_native: Mapping[str, Row]
+    by_tool: Mapping[str, Row]
+
+    def call(self, event: Event) -> tuple[str, dict[str, object]]:
+        """Say an event's tool call in the system's words."""
+        name, row = self._row(event)
+        return name, row.to_native(event.args)
+
+    def understand(self, name: str, args: Mapping[str, object]) -> tuple[str, dict[str, object], str]:
+        """Give our tool and arguments, and the system's name where ours does not tell it."""
+        bare = _bare(name)
+        row = self.by_native.get(_folded(bare))
+        tool = row.tool if row else bare
+        sent = self.by_tool.get(tool)
+        usual = sent.names[0] if sent else tool
+        return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
+
+    def rewrites(self, event: Event, changed: Mapping[str, object]) -> tuple[Effect, ...]:
+        """Turn arguments a hook changed, under its own names, into effects on ours.
+
+        Raises:
+            UnfitError: The event's tool has no arguments for this.
+        """
+        row = self._row(event)[1]
+        native = row.to_native(event.args)
+        before = row.to_canonical(native)
+        for key, value in changed.items():
+            # a hook that uses our name for an argument means the argument
+            native[key if key in native else row.keys.get(key, str(key))] = value
+        after = row.to_canonical(native)
+        return tuple(
+            Effect(EffectKind.REWRITE, value, ("args", key))
+            for key, value in after.items()
+            if key not in before or wire.dump(before[key]) != wire.dump(value)
+        )
+
+    def changed(self, outcome: Outcome, event: Event) -> dict[str, object]:
+        """Give the arguments an outcome changes, under the host's names."""
+        final = _final_args(outcome, event)
+        if final is None:
+            return {}
+        row = self._row(event)[1]
+        before = row.to_native(event.args)
+        return {
+            key: value
+            for key, value in row.to_native(final).items()
+            if key not in before or wire.dump(before[key]) != wire.dump(value)
+        }
+
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """List every name of every canonical tool, the one that is sent first."""
+        found: dict[str, list[str]] = {}
+        for row in (*self.by_tool.values(), *self.by_native.values()):
+            found.setdefault(row.tool, []).extend(row.names)
+        return {tool: tuple(dict.fromkeys(names)) for tool, names in found.items()}
+
+    def _row(self, event: Event) -> tuple[str, Row]:
+        if event.native_tool:
+            bare = _bare(event.native_tool)
+            row = self.by_native.get(_folded(bare))
+            if row is not None and row.tool == event.tool:
+                return event.native_tool, row
+            if row is None and bare == event.tool:
+                return event.native_tool, _ANY
+        row = self.by_tool.get(event.tool)
+        return (row.names[0], row) if row is not None else (event.tool, _ANY)
+
+
+_ANY: Final = Row(tool="", names=())
+
+
+def toolbox(rows: Iterable[Row]) -> Toolbox:
+    """Arrange rows for finding; where several claim a name or a tool, the first has it."""
+    by_native: dict[str, Row] = {}
+    by_tool: dict[str, Row] = {}
+    for row in rows:
+        by_tool.setdefault(row.tool, row)
+        for name in row.names:
+            by_native.setdefault(_folded(name), row)
+    return Toolbox(by_native, by_tool)
+
+
+def _final_args(outcome: Outcome, event: Event) -> Mapping[str, object] | None:
+    if outcome.args is not None:
+        return outcome.args
+    changes = {
+        effect.path[1]: effect.value
+        for effect in outcome.effects
+        if effect.kind is EffectKind.REWRITE and effect.path[:1] == ("args",) and len(effect.path) > 1
+    }
+    return {**event.args, **changes} if changes else None
+
+
+def final_output(outcome: Outcome) -> object:
+    """Give the output an outcome puts in place of the tool's, or UNSET."""
+    if outcome.output is not UNSET:
+        return outcome.output
+    outputs = [
+        effect.value for effect in outcome.effects if effect.kind is EffectKind.REWRITE and effect.path == ("output",)
+    ]
+    return outputs[-1] if outputs else UNSET
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(_BUILTIN) or name
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
+def _renamed(args: Mapping[str, object], keys: Mapping[str, str], *, back: Mapping[str, str]) -> dict[str, object]:
+    renamed: dict[str, object] = {}
+    for key, value in args.items():
+        target = keys.get(key)
+        if target is None:
+            twin = back.get(key)
+            target = twin if twin is not None and twin in args else key
+        renamed[target] = value
+    return renamed
+
+
+# changes that several systems share
+
+
+def _number(value: object) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole(value: object) -> int:
+    """Give a number that counts lines, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _timeout_to_ms(args: dict[str, object]) -> dict[str, object]:
+    seconds = _number(args.get("timeout"))
+    if seconds is None or not abs(seconds) < _LONGEST:
+        return args
+    return {**args, "timeout": round(seconds * 1000)}
+
+
+def _timeout_to_s(args: dict[str, object]) -> dict[str, object]:
+    milliseconds = _number(args.get("timeout"))
+    if milliseconds is None or not abs(milliseconds) < _LONGEST * 1000:
+        return args
+    seconds = milliseconds / 1000
+    return {**args, "timeout": int(seconds) if seconds.is_integer() else seconds}
+
+
+# thirty years: anything beyond is no timeout, and is handed on as it is
+_LONGEST: Final = 1_000_000_000
+TIMEOUT_MS: Final = Change(_timeout_to_ms, _timeout_to_s)
+
+
+def _count_to_last(args: dict[str, object]) -> dict[str, object]:
+    if "startLine" in args or "endLine" in args:
+        return args
+    native = _renamed(args, {"offset": "startLine", "limit": "endLine"}, back={})
+    first, count = _whole(native.get("startLine")), _whole(native.get("endLine"))
+    if first > 0 and count > 0:
+        native["endLine"] = first + count - 1
+    return native
+
+
+def _last_to_count(args: dict[str, object]) -> dict[str, object]:
+    if "offset" in args or "limit" in args:
+        return args
+    ours = _renamed(args, {"startLine": "offset", "endLine": "limit"}, back={})
+    first, last = _whole(ours.get("offset")), _whole(ours.get("limit"))
+    if 0 < first <= last:
+        ours["limit"] = last - first + 1
+    return ours
+
+
+LINES: Final = Change(_count_to_last, _last_to_count)
+
+
+def _urls_to_url(args: dict[str, object]) -> dict[str, object]:
+    match args.get("urls"):
+        case [str(url)]:
+            native = {key: value for key, value in args.items() if key not in {"urls", "url"}}
+            return {**native, "url": url, **({"urls": args["url"]} if "url" in args else {})}
+        case _:
+            return args
+
+
+def _url_to_urls(args: dict[str, object]) -> dict[str, object]:
+    url = args.get("url")
+    if not isinstance(url, str):
+        return args
+    ours = {key: value for key, value in args.items() if key not in {"urls", "url"}}
+    return {**ours, "urls": [url], **({"url": args["urls"]} if "urls" in args else {})}
+
+
+ONE_URL: Final = Change(_urls_to_url, _url_to_urls)
+
+_OVERWRITE: Final = {"overwrite": True, "create": False}
+_MODES: Final = {True: "overwrite", False: "create"}
+
+
+def _mode_to_overwrite(args: dict[str, object]) -> dict[str, object]:
+    mode = args.get("mode")
+    if not isinstance(mode, str) or mode not in _OVERWRITE or "overwrite" in args:
+        return args
+    return {**{key: value for key, value in args.items() if key != "mode"}, "overwrite": _OVERWRITE[mode]}
+
+
+def _overwrite_to_mode(args: dict[str, object]) -> dict[str, object]:
+    overwrite = args.get("overwrite")
+    if not isinstance(overwrite, bool) or "mode" in args:
+        return args
+    return {**{key: value for key, value in args.items() if key != "overwrite"}, "mode": _MODES[overwrite]}
+
+
+OVERWRITE: Final = Change(_mode_to_overwrite, _overwrite_to_mode)
+
+
+def edits(keys: Mapping[str, str]) -> Change:
+    """Rename the parts of each edit in a list of edits."""
+    back = _swapped(keys)
+
+    def renaming(names: Mapping[str, str], twins: Mapping[str, str]) -> Reshape:
+        def reshape(args: dict[str, object]) -> dict[str, object]:
+            items = args.get("edits")
+            if not isinstance(items, list):
+                return args
+            renamed = [_renamed(item, names, back=twins) if isinstance(item, dict) else item for item in items]
+            return {**args, "edits": renamed}
+
+        return reshape
+
+    return Change(renaming(keys, back), renaming(back, keys))
+
+
+_EDIT: Final = ("old", "new", "replace_all")
+
+
+def _edit_to_edits(args: dict[str, object]) -> dict[str, object]:
+    if "edits" in args:
+        return args
+    rest = {key: value for key, value in args.items() if key not in _EDIT}
+    return {**rest, "edits": [{key: args[key] for key in _EDIT if key in args}]}
+
+
+def _edits_to_edit(args: dict[str, object]) -> dict[str, object]:
+    match args.get("edits"):
+        case [dict() as edit]:
+            return {**{key: value for key, value in args.items() if key != "edits"}, **edit}
+        case _:
+            raise UnfitError("the tool makes exactly one edit, the hook asks for another number of them")
+
+
+ONE_EDIT: Final = Change(_edit_to_edits, _edits_to_edit)

@@ -1,0 +1,153 @@
+"""Hookline's own words as JSON: what an event is in, what is to happen out.
+
+Nothing is lost here and nothing is renamed. A hook may answer with its exit code alone: 2 denies, and stderr
+says why. Functions of the embedding program may also return a `Verdict`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from hookline.dialects import _read, _reply
+from hookline.dialects._fields import SESSION_OBJECTS, SESSION_TEXTS, session_of
+from hookline.dialects._tools import toolbox
+from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.hook import Hook
+from hookline.model.session import Session
+from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+
+_NAME: Final = "hookline"
+_TOOLS: Final = toolbox(())
+
+SPEC: Final = DialectSpec(
+    name=_NAME,
+    title="Hookline",
+    events=MappingProxyType({name: name.value for name in EventName}),
+    matcher=MatcherStyle.PATTERN,
+)
+
+_TEXTS: Final = ("id", "cwd", "tool", "native_tool", "native_name")
+
+
+def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
+    """Say an event to a hook of this dialect."""
+    document: dict[str, object] = {"event": event.name.value}
+    for key in _TEXTS:
+        if value := getattr(event, key):
+            document[key] = value
+    if event.tool or event.args:
+        document["args"] = dict(event.args)
+    if event.timestamp:
+        document["timestamp"] = event.timestamp
+    document["session"] = _write_session(event.session)
+    document["data"] = dict(event.data)
+    return Request(event=event, document=document)
+
+
+def _write_session(session: Session) -> dict[str, object]:
+    written: dict[str, object] = {"id": session.id}
+    for key in (*SESSION_TEXTS, "started"):
+        if value := getattr(session, key):
+            written[key] = value
+    for key in SESSION_OBJECTS:
+        if value := getattr(session, key):
+            written[key] = dict(value)
+    return written
+
+
+def decode_event(raw: bytes) -> Event:
+    """Read an event as a host of this dialect says it."""
+    document = _read.load_object(raw, dialect=_NAME)
+    spoken = _read.need_text(document.get("event"), "event", dialect=_NAME)
+    texts = {key: _read.text(document.get(key), key, dialect=_NAME) for key in _TEXTS}
+    data = _read.obj(document.get("data"), "data", dialect=_NAME)
+    name = _EVENTS.get(spoken, EventName.CUSTOM)
+    if spoken not in _EVENTS:
+        texts["native_name"] = spoken
+        data.setdefault("event_name", spoken)
+    return Event(
+        name=name,
+        data=data,
+        args=_read.obj(document.get("args"), "args", dialect=_NAME),
+        session=_read_session(_read.obj(document.get("session"), "session", dialect=_NAME)),
+        timestamp=_time(document.get("timestamp"), "timestamp"),
+        **texts,
+    )
+
+
+_EVENTS: Final = {name.value: name for name in EventName}
+
+
+def _read_session(found: Mapping[str, object]) -> Session:
+    return session_of(
+        {key: _read.text(found.get(key), f"session.{key}", dialect=_NAME) for key in SESSION_TEXTS},
+        {key: _read.obj(found.get(key), f"session.{key}", dialect=_NAME) for key in SESSION_OBJECTS},
+        started=_time(found.get("started"), "session.started"),
+    )
+
+
+def _time(value: object, where: str) -> int:
+    return 0 if value is None else _read.from_iso(value, where, dialect=_NAME)
+
+
+_MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, deny_exit=2)
+_WORDS: Final = {decision.name.lower(): decision for decision in Decision}
+_FIELDS: Final = frozenset(
+    {"decision", "reason", "args", "output", "context", "message", "ask_agent", "data", "metadata"}
+)
+
+
+def decode_reply(reply: Reply, request: Request) -> Verdict:
+    """Read what a hook of this dialect answered."""
+    if isinstance(reply.value, Verdict):
+        return reply.value
+    return _reply.read_reply(reply, request, read=_read_answer, manners=_MANNERS)
+
+
+def _read_answer(document: dict[str, object], request: Request) -> Verdict:
+    word = document.get("decision", "pass")
+    decision = _WORDS.get(word) if isinstance(word, str) else None
+    if decision is None:
+        raise _read.wrong(word, "decision", dialect=_NAME, wanted=f"one of {', '.join(_WORDS)}")
+    metadata = _read.obj(document.get("metadata"), "metadata", dialect=_NAME)
+    others = {key: value for key, value in document.items() if key not in _FIELDS}
+    return Verdict(
+        decision=decision,
+        reason=_read.text(document.get("reason"), "reason", dialect=_NAME),
+        effects=_effects(document, request.event),
+        ends=decision is Decision.STOP,
+        metadata={**others, **metadata},
+    )
+
+
+def _effects(document: Mapping[str, object], event: Event) -> tuple[Effect, ...]:
+    def said(key: str, kind: EffectKind) -> tuple[Effect, ...]:
+        return _reply.texts(document.get(key), kind, where=key, dialect=_NAME)
+
+    return (
+        *_reply.args_effects(document.get("args"), event, tools=_TOOLS, where="args", dialect=_NAME),
+        *_reply.output_effects(document, "output"),
+        *said("context", EffectKind.CONTEXT),
+        *said("message", EffectKind.MESSAGE),
+        *said("ask_agent", EffectKind.ASK_AGENT),
+        *_reply.data_effects(document.get("data"), where="data", dialect=_NAME),
+    )
+
+
+def encode_outcome(outcome: Outcome, event: Event) -> Answer:
+    """Say an outcome to a host of this dialect."""
+    parts = _reply.parts(outcome, event, tools=_TOOLS)
+    return _reply.answer(
+        {
+            "decision": outcome.decision.name.lower(),
+            "reason": parts.reason,
+            "args": parts.args,
+            "output": parts.output,
+            "context": parts.context,
+            "message": parts.messages,
+            "ask_agent": parts.prompts,
+            "data": parts.data,
+        }
+    )

@@ -1,0 +1,103 @@
+"""What a child is started with: the file to execute, and its environment."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, cast
+
+from hookline.kinds._child import Env
+
+# A shell would run the file they name before the hook itself.
+_LEFT_OUT: Final = frozenset({"BASH_ENV", "ENV"})
+_LEFT_OUT_ENCODED: Final = frozenset(name.encode() for name in _LEFT_OUT)
+
+_PATH: Final = b"PATH" if os.supports_bytes_environ else "PATH"
+
+_REMEMBERED: Final = 256
+
+
+def _encoded(text: str) -> bytes:
+    """Encode a variable's value: nothing an event holds may keep a hook from running."""
+    try:
+        raw = os.fsencode(text)
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+    return raw.replace(b"\0", "\N{SYMBOL FOR NULL}".encode()) if b"\0" in raw else raw
+
+
+class Environment:
+    """This program's environment, made ready for children once per change."""
+
+    __slots__ = ("_base", "_seen")
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, bytes] = {}
+        self._base: dict[bytes, bytes] = {}
+
+    def with_layers(self, *layers: Mapping[str, str]) -> Env:
+        """Give a child's environment: ours, and the layers on top, later ones over earlier ones."""
+        if not os.supports_bytes_environ:
+            own = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+            return own | {name.upper(): value for layer in layers for name, value in layer.items()}
+        env = self._current().copy()
+        for layer in layers:
+            for name, value in layer.items():
+                env[os.fsencode(name)] = _encoded(value)
+        return env
+
+    def _current(self) -> dict[bytes, bytes]:
+        # The dict inside `os.environ` is what changes are made to. To compare all of it costs half a microsecond
+        # and misses no change; to read it through `os.environ` costs thirty.
+        live = getattr(os.environ, "_data", None)
+        if not isinstance(live, dict):
+            live = dict(os.environb)
+        if live != self._seen:
+            self._seen = live.copy()
+            self._base = {name: value for name, value in live.items() if name not in _LEFT_OUT_ENCODED}
+        return self._base
+
+
+def search_path(env: Env) -> str:
+    """Say where a child with this environment would look for programs."""
+    variables = cast("Mapping[bytes | str, bytes | str]", env)
+    return os.fsdecode(variables.get(_PATH, os.defpath))
+
+
+class Programs:
+    """Where programs are, remembered."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], str] = {}
+
+    def find(self, name: str, path: str) -> str:
+        """Find a program on a search path; empty when it is not there."""
+        found = self._found.get((name, path))
+        if found is None:
+            found = _search(name, path)
+            if found:
+                if len(self._found) >= _REMEMBERED:
+                    self._found.clear()
+                self._found[name, path] = found
+        return found
+
+    def find_again(self, name: str, path: str) -> str:
+        """Look anew for a program that is not where it was."""
+        self._found.pop((name, path), None)
+        return self.find(name, path)
+
+
+def _search(name: str, path: str) -> str:
+    if os.name == "nt":
+        import shutil  # noqa: PLC0415 - knows about PATHEXT, which nobody else has
+
+        return shutil.which(name, path=path) or ""
+    for folder in path.split(os.pathsep):
+        # A relative entry would let the folder an agent works in decide what "node" is.
+        if not folder.startswith("/"):
+            continue
+        candidate = Path(folder, name)
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return str(candidate)
+    return ""

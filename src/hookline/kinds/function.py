@@ -1,0 +1,88 @@
+"""Hooks that are functions of the embedding program.
+
+A plain function runs at once on the event loop, so it must be quick: nobody can end it. An `async def`
+function is given its time and then cancelled. Both get an `Event` whose `args` and `data` are the hook's
+own copies; the session is shared with the program and is there to be read.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Final
+
+from msgspec.structs import replace
+
+from hookline.kinds._worker_main import describe
+from hookline.model.event import Event
+from hookline.model.exchange import Failure, FailureKind, Reply, Request
+from hookline.model.hook import Hook
+
+_ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
+# what is nested deeper is shared: JSON of that depth is not sent to programs, either
+_COPY_DEPTH: Final = 100
+
+
+class Function:
+    """Call functions of this program."""
+
+    def refusal(self, hook: Hook) -> str:
+        """Say why this hook cannot be called."""
+        return "" if callable(hook.call) else f'hook "{hook.id}" names no function: give it one with call='
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
+        """Call the function with the event; only an `async def` function can be ended after `timeout`."""
+        function = hook.call
+        if function is None:
+            return Reply(failure=Failure(FailureKind.NOT_FOUND, self.refusal(hook)))
+        try:
+            value = function(_own(request.event))
+        # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
+        except (Exception, SystemExit, asyncio.CancelledError) as problem:  # noqa: BLE001 - a hook may raise anything
+            return raised(problem)
+        if hasattr(value, "__await__"):
+            return await finish(value, timeout=timeout)
+        return Reply(value=value)
+
+    async def close(self) -> None:
+        """Give back nothing: nothing is kept."""
+
+
+async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
+    """Wait for what an `async def` hook answers."""
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            reply = Reply(value=await value)
+    except asyncio.CancelledError as problem:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        reply = raised(problem)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a hook may raise anything
+        reply = raised(problem)
+    # asked last: a hook that caught the cancellation and answered anyway was late all the same
+    return Reply(failure=late(timeout)) if limit.expired() else reply
+
+
+def raised(problem: BaseException) -> Reply:
+    """Give the reply of a hook that raised."""
+    return Reply(failure=Failure(FailureKind.RAISED, describe(problem)))
+
+
+def late(timeout: float, *, what_now: str = "ended") -> Failure:
+    """Name the failure of a hook that took too long, and what became of it."""
+    return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; {what_now}")
+
+
+def _own(event: Event) -> Event:
+    """Copy what a hook could change by accident."""
+    if not event.args and not event.data:
+        return event
+    return replace(event, args=_copy(event.args, _COPY_DEPTH), data=_copy(event.data, _COPY_DEPTH))
+
+
+def _copy(value: object, depth: int) -> object:
+    if type(value) is dict and depth:
+        return {key: item if type(item) in _ATOMS else _copy(item, depth - 1) for key, item in value.items()}
+    if type(value) is list and depth:
+        return [item if type(item) in _ATOMS else _copy(item, depth - 1) for item in value]
+    return value

@@ -1,0 +1,212 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUARD = """
+import json
+event = json.loads(input())
+command = event["args"].get("command", "")
+if "rm" in command:
+    print(json.dumps({"decision": "deny", "reason": "no removing"}))
+elif "push" in command:
+    print(json.dumps({"args": {"command": "echo push"}, "context": "rewritten", "message": "changed your push"}))
+elif "odd" in command:
+    print("{")
+"""
+
+CONFIG = """
+[[hook]]
+name = "guard"
+on = "before_tool"
+tools = ["shell"]
+run = "python3 guard.py"
+timeout = 20
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home" / ".config" / "hookline"
+    folder.mkdir(parents=True)
+    (folder / "guard.py").write_text(GUARD)
+    (folder / "hookline.toml").write_text(CONFIG)
+    (tmp_path / "project").mkdir()
+    return tmp_path / "home"
+
+
+def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "HOOKS_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "hookline", *arguments],
+        cwd=home.parent / "project",
+        env={**clean, "HOME": str(home), **env},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def shell(home: Path, command: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return hookline(home, "emit", "before_tool", "--tool", "shell", "--args", json.dumps({"command": command}), *more)
+
+
+@pytest.mark.spec("P-06")
+def test_blocked_operation_exits_with_2_and_the_reason_on_stderr(home: Path) -> None:
+    done = shell(home, "rm x")
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "no removing\n")
+
+
+def test_allowed_operation_exits_with_0(home: Path) -> None:
+    done = shell(home, "ls")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_context_and_messages_are_printed(home: Path) -> None:
+    assert shell(home, "git push").stdout == "rewritten\nchanged your push\n"
+
+
+def test_json_has_everything(home: Path) -> None:
+    outcome = json.loads(shell(home, "git push", "--json").stdout)
+
+    assert outcome["decision"] == "pass"
+    assert outcome["blocked"] is False
+    assert outcome["args"] == {"command": "echo push"}
+    assert outcome["context"] == ["rewritten"]
+    assert outcome["output"] is None
+    assert outcome["skipped"] == []
+    assert outcome["trace"]
+    (hook,) = outcome["hooks"]
+    assert (hook["id"], hook["verdict"], hook["failure"]) == ("guard", "pass", None)
+    assert hook["duration"] > 0
+
+
+def test_json_of_a_blocked_operation_exits_with_2(home: Path) -> None:
+    done = shell(home, "rm x", "--json")
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["reasons"] == ["no removing"]
+
+
+def test_failing_hook_is_told_and_the_operation_goes_on(home: Path) -> None:
+    done = shell(home, "odd")
+
+    assert done.returncode == 0
+    assert 'hook "guard" failed: ' in done.stderr
+
+
+def test_hook_for_another_tool_is_in_skipped_with_its_reason(home: Path) -> None:
+    done = hookline(home, "emit", "before_tool", "--tool", "read_file", "--json")
+
+    (skip,) = json.loads(done.stdout)["skipped"]
+    assert (skip["id"], skip["gate"]) == ("guard", "matcher")
+
+
+@pytest.mark.parametrize("how", ["text", "file", "stdin"])
+def test_data_comes_from_the_call_a_file_or_stdin(home: Path, how: str) -> None:
+    data = json.dumps({"tool": "shell", "args": {"command": "rm x"}})
+    (home.parent / "project" / "event.json").write_text(data)
+    given = {"text": data, "file": "@event.json", "stdin": "-"}[how]
+
+    assert hookline(home, "emit", "before_tool", "--data", given, stdin=data).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["before_tol"], 'unknown event "before_tol" (did you mean "before_tool"?)'),
+        (["before_tool", "--data", "{"], "--data is no JSON"),
+        (["before_tool", "--data", "[]"], "--data must be a JSON object, not list"),
+        (["before_tool", "--args", "nope"], "--args is no JSON"),
+        (["before_tool", "--data", "@missing.json"], "cannot read missing.json: No such file"),
+        (["before_tool", "--project", "missing"], "there is no folder missing"),
+        (["before_tool", "--dialect", "klingon"], "invalid choice: 'klingon'"),
+        (["before_tool", "--dialect", "ollm", "--data", "{}"], "ollm at event"),
+        ([], "the following arguments are required: EVENT"),
+    ],
+)
+def test_wrong_call_exits_with_1_and_says_what_is_wrong(home: Path, arguments: list[str], message: str) -> None:
+    done = hookline(home, "emit", *arguments)
+
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("name", "value"), [("HOOKS_ENABLED", "maybe"), ("HOOKS_TIMEOUT", "soon")])
+def test_setting_that_cannot_be_meant_is_an_error(home: Path, name: str, value: str) -> None:
+    done = hookline(home, "emit", "before_tool", **{name: value})
+
+    assert done.returncode == 1
+    assert name in done.stderr
+
+
+@pytest.mark.spec("A-16")
+def test_hooks_can_be_switched_off(home: Path) -> None:
+    done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "rm x"}', HOOKS_ENABLED="no")
+
+    assert done.returncode == 0
+
+
+def test_answer_is_in_the_words_of_the_host(home: Path) -> None:
+    document = {"event": "pre-tool-call", "context": {"tool": "shell", "args": {"command": "rm x"}}}
+    done = hookline(home, "emit", "pre-tool-call", "--dialect", "ollm-protocol", "--data", json.dumps(document))
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout) == {"allow": False, "message": "no removing"}
+
+
+def test_document_of_another_event_than_the_call_says_is_refused(home: Path) -> None:
+    document = {"event": "pre-tool-call", "context": {"tool": "shell", "args": {}}}
+    done = hookline(home, "emit", "post-tool-call", "--dialect", "ollm-protocol", "--data", json.dumps(document))
+
+    assert done.returncode == 1
+    assert '--data says the event is "pre-tool-call", the call says "post-tool-call"' in done.stderr
+
+
+def test_hook_of_the_project_does_not_run_and_that_is_said(home: Path) -> None:
+    project = home.parent / "project"
+    (project / "evil.sh").write_text("touch pwned\necho '{}'\n")
+    (project / "hookline.toml").write_text('[[hook]]\nname = "evil"\non = "before_tool"\nrun = "bash evil.sh"\n')
+
+    done = shell(home, "ls")
+
+    assert done.returncode == 0
+    assert 'hook "evil" did not run: workspace hook that nobody approved' in done.stderr
+    assert not (project / "pwned").exists()
+
+
+def test_broken_configuration_is_told_and_the_other_hooks_still_run(home: Path) -> None:
+    (home.parent / "project" / "hookline.toml").write_text("[[hook]\n")
+
+    done = shell(home, "rm x")
+
+    assert done.returncode == 2
+    assert "hookline.toml:1: " in done.stderr
+
+
+def test_control_characters_of_a_hook_do_not_reach_the_terminal(home: Path) -> None:
+    text = 'import json\nprint(json.dumps({"decision": "deny", "reason": "a\\x1b[2Jb\\u202ec"}))\n'
+    (home / ".config" / "hookline" / "guard.py").write_text(text)
+
+    assert shell(home, "ls").stderr == "a\\x1b[2Jb\\u202ec\n"
+
+
+def test_trace_is_kept_in_the_data_folder(home: Path) -> None:
+    trace = json.loads(shell(home, "ls", "--json").stdout)["trace"]
+
+    import sqlite3  # noqa: PLC0415
+
+    (path,) = home.rglob("traces.db")
+    with sqlite3.connect(path) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        dump = "\n".join(str(row) for table in tables for row in database.execute(f"SELECT * FROM {table}"))  # noqa: S608 - our own names
+    database.close()
+    assert trace in dump

@@ -1,0 +1,76 @@
+"""Turns of hooks that want to run at once."""
+
+import asyncio
+
+from hookline.kinds._slots import PATIENCE, Slots
+
+
+def test_turns_are_given_in_order() -> None:
+    order: list[int] = []
+
+    async def work(slots: Slots, number: int) -> None:
+        await slots.take()
+        order.append(number)
+        await asyncio.sleep(0)
+        slots.give()
+
+    async def everything() -> None:
+        slots = Slots(2)
+        async with asyncio.timeout(20):
+            await asyncio.gather(*(work(slots, number) for number in range(20)))
+
+    asyncio.run(everything())
+
+    assert order == list(range(20))
+
+
+def test_no_more_run_at_once_than_may() -> None:
+    running = 0
+    most = 0
+
+    async def work(slots: Slots) -> None:
+        nonlocal running, most
+        await slots.take()
+        running += 1
+        most = max(most, running)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        running -= 1
+        slots.give()
+
+    async def everything() -> None:
+        slots = Slots(3)
+        async with asyncio.timeout(20):
+            await asyncio.gather(*(work(slots) for _ in range(20)))
+
+    asyncio.run(everything())
+
+    assert (running, most) == (0, 3)
+
+
+def test_cancelled_turn_goes_to_the_next() -> None:
+    async def everything() -> None:
+        slots = Slots(1)
+        await slots.take()
+        waiting = [asyncio.ensure_future(slots.take()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()  # before its turn
+        slots.give()
+        waiting[1].cancel()  # in the turn it was given
+        async with asyncio.timeout(PATIENCE / 2):
+            await waiting[2]
+        slots.give()
+        async with asyncio.timeout(PATIENCE / 2):
+            await slots.take()
+
+    asyncio.run(everything())
+
+
+def test_hooks_that_wait_for_each_other_do_not_wait_for_ever() -> None:
+    async def everything() -> None:
+        slots = Slots(1)
+        await slots.take()
+        async with asyncio.timeout(PATIENCE * 10):
+            await slots.take()
+
+    asyncio.run(everything())
