@@ -139,17 +139,25 @@ def test_mistakes_in_a_settings_file_are_told_and_logged(tmp_path: Path, caplog:
         "PreToolUs": [],
         "PreToolUse": [{"matcher": "(", "hooks": [{"command": "echo x"}]}],
         "session_start": [{"hooks": [{"command": "echo x"}]}],
+        "PostToolUse": [{"hooks": [{"command": "eval {{result}}"}]}],
         "Stop": [{"hooks": [{"command": "echo fine", "timout": 3}]}],
     }
     loaded = HookConfig.load_from_file(put(tmp_path / "settings.json", {"hooks": mistakes}))
     texts = [str(problem) for problem in loaded.problems]
 
-    assert len(texts) == 4
-    for words in ("PreToolUse", "no regular expression", "CLI-Agent has no event session_start", "timeout"):
+    assert len(texts) == 5
+    for words in (
+        "PreToolUse",
+        "no regular expression",
+        "CLI-Agent has no event session_start",
+        "timeout",
+        "will not be run",
+    ):
         assert any(words in text for text in texts)
     assert [record.getMessage() for record in caplog.records] == texts
     assert commands(loaded, HookType.STOP) == [("*", "echo fine")]
     assert commands(loaded, PRE) == []
+    assert commands(loaded, POST) == [("*", "eval {{result}}")]
 
 
 def four_files(tmp_path: Path) -> tuple[Path, Path]:

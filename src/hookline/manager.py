@@ -135,11 +135,7 @@ class HostConfig(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "HostConfig":
-        """Read the settings from environment variables.
-
-        Raises:
-            ConfigError: A variable is set to what cannot be meant.
-        """
+        """Read the settings; a variable that is set to what cannot be meant raises `ConfigError`."""
         settings = from_environment(os.environ if environ is None else environ)
         return cls(hooks_enabled=settings.enabled, hooks_timeout=settings.timeout or TIMEOUT)
 
@@ -226,11 +222,7 @@ class HookExecutor:
         self._runner = HookRunner(timeout, trust, parts=self._parts)
 
     async def execute_hook(self, hook: HookDefinition, context: Mapping[str, object]) -> HookResult:
-        """Run one hook for the moment its context tells.
-
-        Raises:
-            DialectError: The context is none of this dialect, such as a tool's arguments that are no object.
-        """
+        """Run one hook for the moment its context tells; a context that tells none raises `DialectError`."""
         kind = _type_of(context)
         return result_of(await self.run(_hook(hook, hook_type=kind, hook_id=f"{kind}:1"), event_of(kind, context)))
 
@@ -268,11 +260,7 @@ class HookManager:
     def __init__(
         self, config: HookConfig, event_bus: MessageBus | EventBus | None = None, *, timeout: float = TIMEOUT
     ) -> None:
-        """Take the hooks.
-
-        Raises:
-            ConfigError: A matcher or a hook cannot be meant.
-        """
+        """Take the hooks; a matcher or a hook that cannot be meant raises `ConfigError`."""
         self.config = config
         self.event_bus = event_bus
         self.executor = HookExecutor(timeout)
@@ -430,7 +418,9 @@ _EVENTS: Final[Mapping[HookType, tuple[str, ...]]] = {
 
 def _hook(definition: HookDefinition, *, hook_type: HookType, hook_id: str, matcher: str = "") -> Hook:
     """Make the engine's hook out of a definition; what the definition says counts, also over its file."""
-    base = definition.hook or _from_program(definition, hook_id=hook_id)
+    if definition.hook is None and definition.type != "command":
+        raise ConfigError(f'a hook of type "{definition.type}" cannot be built here, only one of type "command"')
+    base = definition.hook or Hook(id=hook_id, dialect=DIALECT, command=definition.command, source=Source.USER)
     return replace(
         base,
         id=hook_id,
@@ -441,12 +431,6 @@ def _hook(definition: HookDefinition, *, hook_type: HookType, hook_id: str, matc
         working_directory=definition.working_directory or "",
         env=definition.env or {},
     )
-
-
-def _from_program(definition: HookDefinition, *, hook_id: str) -> Hook:
-    if definition.type != "command":
-        raise ConfigError(f'a hook of type "{definition.type}" cannot be built here, only one of type "command"')
-    return Hook(id=hook_id, dialect=DIALECT, command=definition.command, source=Source.USER)
 
 
 def _numbered(config: HookConfig) -> Iterator[tuple[Hook, HookDefinition]]:
@@ -468,17 +452,22 @@ def _objection(hook: Hook) -> str:
     return ""
 
 
+def _refusal(hook: Hook) -> str:
+    """Say why a hook will not be run as it is written; it stays, so that its failure counts as it says."""
+    try:
+        compile_line(hook.command)
+    except ConfigError as problem:
+        return f"the hook will not be run: {problem.message}"
+    return ""
+
+
 def _config(hooks: Sequence[Hook], problems: Iterable[Problem]) -> HookConfig:
-    found = tuple(problems)
+    refused = [Problem(hook.source_path, hook.source_line, reason) for hook in hooks if (reason := _refusal(hook))]
+    found = (*problems, *refused)
     for problem in found:
         logger.log(logging.INFO if problem.severity is Severity.NOTE else logging.WARNING, "%s", problem)
-    return HookConfig(
-        {
-            hook_type: _groups([hook for hook in hooks if set(events) & set(hook.on)])
-            for hook_type, events in _EVENTS.items()
-        },
-        found,
-    )
+    by_type = {kind: [hook for hook in hooks if set(events) & set(hook.on)] for kind, events in _EVENTS.items()}
+    return HookConfig({hook_type: _groups(chosen) for hook_type, chosen in by_type.items()}, found)
 
 
 def _groups(hooks: Sequence[Hook]) -> tuple[HookMatcher, ...]:

@@ -21,7 +21,10 @@ _OBJECT_START: Final = re.compile(r"\{\s*[\"}]")
 
 def _plain(value: object) -> object:
     """Give the JSON form of what JSON has no form for."""
-    return str(value)
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - an object's own __str__ may raise anything
+        return f"<{type(value).__name__}>"
 
 
 _encoder: Final = msgspec.json.Encoder(enc_hook=_plain)
@@ -122,4 +125,4 @@ def _foreign(value: object) -> object:
     try:
         return _decoder.decode(_encoder.encode(value))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return repr(value)[:400].encode("utf-8", "replace").decode()
+        return str(_plain(value))[:400].encode("utf-8", "replace").decode()

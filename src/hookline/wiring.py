@@ -35,7 +35,7 @@ def make_parts() -> Parts:
     return Parts(
         dialects=DIALECTS,
         kinds={
-            "command": Command(shell_dialects=shell_dialects()),
+            "command": Command(shell_dialects=shell_dialects(), template_dialects=_template_dialects()),
             "function": Function(),
             "python": Python(()),
             "webhook": Webhook(),
@@ -46,6 +46,10 @@ def make_parts() -> Parts:
 def shell_dialects() -> frozenset[str]:
     """Name the dialects whose commands are shell lines."""
     return frozenset(name for name, dialect in DIALECTS.items() if dialect.SPEC.shell)
+
+
+def _template_dialects() -> frozenset[str]:
+    return frozenset(name for name, dialect in DIALECTS.items() if dialect.SPEC.templates)
 
 
 def native_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
@@ -115,7 +119,15 @@ def load_engine(
         store=open_traces(where) if traced else None,
         cwd=str(root),
     )
-    loaded = load(root, home=where.home, config_dir=where.config, names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(
+        root,
+        home=where.home,
+        config_dir=where.config,
+        names=native_names(),
+        shell_dialects=shell_dialects(),
+        unusable=_unusable,
+        refusal=engine.runner.refusal,
+    )
     engine.add(*loaded.hooks)
     engine.problems = tuple(str(problem) for problem in loaded.problems)
     return engine

@@ -24,7 +24,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=JSON)
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_whatever_stands_in_a_file_becomes_hooks_or_problems(
@@ -37,7 +37,7 @@ def test_whatever_stands_in_a_file_becomes_hooks_or_problems(
     FORMATS[name].matches(value)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=JSON, cut=st.integers(0, 400))
 def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
     value: object, cut: int, origin: Callable[..., Origin]

@@ -5,10 +5,11 @@ from typing import Protocol
 
 import pytest
 
-from hookline.config.loader import LARGEST, Loaded, read_text
+from hookline.config.loader import LARGEST, Loaded, load, read_text
 from hookline.config.problem import Severity
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Source
+from hookline.wiring import native_names, shell_dialects
 
 
 class Desk(Protocol):
@@ -215,6 +216,28 @@ def test_control_characters_of_a_file_do_not_reach_the_message(desk: Desk) -> No
 
 def test_empty_project_and_home_have_no_hooks(desk: Desk) -> None:
     assert desk.load() == Loaded()
+
+
+FOURTEEN = (
+    ["Setup", "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"],
+    ["PermissionRequest", "SkillTrigger", "PreCompact", "Stop", "SubagentStart", "SubagentStop", "Notification"],
+)
+
+
+@pytest.mark.spec("C-01", "C-02")
+def test_all_fourteen_events_of_ollama_are_known_by_the_dialects_that_ship(desk: Desk) -> None:
+    group = {"hooks": [{"type": "command", "command": "python3 seen.py"}]}
+    desk.put(desk.project / ".ollama/settings.json", {"hooks": {name: [group] for names in FOURTEEN for name in names}})
+    loaded = load(
+        desk.project,
+        home=desk.home,
+        config_dir=desk.config,
+        names=native_names(),
+        shell_dialects=shell_dialects(),
+    )
+
+    assert errors(loaded) == []
+    assert len({hook.on for hook in loaded.hooks}) == 14
 
 
 MISTAKES = {

@@ -35,6 +35,7 @@ def words(folders: list[str], **fields: object) -> tuple[str, ...]:
         ({"command": "'a b/c.sh'"}, ("'<>project/a b/c.sh'",)),
         ({"command": "'a b/c.sh' x"}, ("<>project/a b/c.sh", "x")),
         ({"command": "./t.sh", "working_directory": "tools"}, ("<>project/tools/t.sh",)),
+        ({"command": "./guard.sh", "working_directory": "~nobody-by-this-name"}, ("<>project/guard.sh",)),
         ({"command": "python3 hooks/x.py guard.sh"}, ("python3", "<>project/hooks/x.py", "<>project/guard.sh")),
         ({"command": "node", "args": ["--no-warnings", "own.js"]}, ("node", "--no-warnings", "<>beside/own.js")),
         ({"command": "/usr/bin/python3.12", "args": ["hooks/x.py"]}, ("/usr/bin/python3.12", "<>project/hooks/x.py")),

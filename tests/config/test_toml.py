@@ -48,6 +48,10 @@ def test_keys_of_inline_tables_stand_where_the_statement_does() -> None:
     assert document.line_of(("hook", 1, "on")) == 2
 
 
+def test_header_in_the_last_line_is_found() -> None:
+    assert toml.parse("a = 1\n[[hook]]").line_of(("hook", 0)) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [("a = 1\nb = \n", 2), ("[[hook]\n", 1), ("a = 1\na = 2\n", 2), ('x = 1\na = """\n\n', 2), ("a = 1\n[", 2)],

@@ -24,10 +24,10 @@ words = text.filter(bool)
 scalars = (
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | text
 )
-values = st.recursive(
+values: st.SearchStrategy[object] = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3), max_leaves=6
 )
-objects = st.dictionaries(text, values, max_size=3)
+objects: st.SearchStrategy[Plain] = st.dictionaries(text, values, max_size=3)
 # between 1973 and the year 9999: smaller numbers are seconds where a dialect takes both
 times = st.integers(100_000_000_000, 253_402_300_799_999)
 

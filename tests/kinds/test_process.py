@@ -50,9 +50,9 @@ def start(
     return run(argv[0], argv, stdin=stdin, env=dict(os.environb), cwd=cwd, timeout=timeout, extra=extra)
 
 
-def bounded(work: Awaitable[T]) -> T:
+def bounded(work: Awaitable[T], *, seconds: float = 60) -> T:
     async def within() -> T:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds):
             return await work
 
     return asyncio.run(within())
@@ -434,6 +434,20 @@ def test_program_that_cannot_be_started_is_an_error_of_the_system(run: Run, tmp_
             finish(run, str(unfit), cwd=cwd)
 
 
+@needs_pidfd
+def test_program_started_through_a_shell_is_the_same_error_of_the_system(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("echo hi\n", "utf-8")
+    for file, wanted in (
+        (tmp_path / "missing", FileNotFoundError),
+        (plain, PermissionError),
+        (tmp_path, PermissionError),
+    ):
+        with pytest.raises(wanted) as raised:
+            finish(_process.run, str(file), cwd="/", extra=b"needs a shell to be on descriptor 3 in another folder")
+        assert raised.value.errno
+
+
 @pytest.mark.parametrize("extra", [b"", b"extra"])
 def test_folder_that_does_not_exist_is_an_error_of_the_system(run: Run, tmp_path: Path, extra: bytes) -> None:
     with pytest.raises(FileNotFoundError):
@@ -605,7 +619,7 @@ def test_ten_thousand_runs_leave_nothing_behind(run: Run, count: int) -> None:
         return sum(succeeded), before, len(open_descriptors())
 
     threads = threading.active_count()
-    succeeded, before, after = bounded(everything())
+    succeeded, before, after = bounded(everything(), seconds=300)
 
     assert succeeded == count // 16 * 16
     assert after == before

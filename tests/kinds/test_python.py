@@ -404,6 +404,23 @@ def test_function_that_hangs_is_left_alone_and_the_reply_says_so(tmp_path: Path)
     assert wait_for(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
 
 
+def test_answer_that_comes_after_the_time_is_dropped_without_a_word(tmp_path: Path) -> None:
+    source = (
+        "import time\nasync def later():\n    return 1\ndef late(payload):\n    time.sleep(0.2)\n    return later()\n"
+    )
+    write(tmp_path, "slow.py", source)
+
+    async def once() -> Reply:
+        async with python() as kind:
+            reply = await kind.call(Hook(id="h", module="slow.late"), asked(tmp_path), timeout=0.02)
+            assert await until(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
+            return reply
+
+    assert failure(bounded(once()))[0] is FailureKind.TIMEOUT
+    # a coroutine that nobody awaited would be reported now, and warnings are errors
+    gc.collect()
+
+
 @pytest.mark.spec("A-25")
 def test_hook_that_keeps_hanging_is_not_called_again_and_others_still_are(tmp_path: Path) -> None:
     write(

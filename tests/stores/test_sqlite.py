@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,10 @@ def stored(path: Path) -> list[tuple[str, int]]:
         return [(trace, number) for trace, number in rows]
 
 
+def has_records(reader: SqliteTraces, count: int) -> bool:
+    return len(reader.records("one")) == count
+
+
 def integrity(path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection:
         return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
@@ -82,7 +87,7 @@ def test_each_record_is_stored_soon_though_nobody_flushes(path: Path, store: Sql
         store.write(line("one", count))
 
         # the thread is idle again by the time the next one is written
-        until(lambda count=count: len(reader.records("one")) == count)
+        until(partial(has_records, reader, count))
 
 
 def test_taking_a_record_does_not_wait_for_the_disk(path: Path, store: SqliteTraces) -> None:

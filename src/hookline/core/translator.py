@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from msgspec.structs import replace
-
 from hookline.core.failure import failed, settle
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, OnError
-from hookline.model.verdict import Verdict
+from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 from hookline.ports import Dialect
 
 
@@ -56,9 +54,28 @@ class HookTranslator:
         else:
             try:
                 verdict = self._dialects[hook.dialect].decode_reply(reply, request)
+                if hook.call is not None:
+                    _check(verdict, hook.dialect)
             except DialectError as problem:
                 verdict = failed(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
-            else:
-                if reply.notes:
-                    verdict = replace(verdict, notes=(*reply.notes, *verdict.notes))
         return settle(verdict, hook=hook, default=self.default_on_error(hook))
+
+
+def _check(verdict: Verdict, dialect: str) -> None:
+    """Look at a verdict that a function made by hand: nobody checked its types."""
+    if not isinstance(verdict.decision, Decision) or not isinstance(verdict.reason, str):
+        raise DialectError(f"not a verdict: decision {verdict.decision!r}, reason {verdict.reason!r}", dialect=dialect)
+    for effect in verdict.effects:
+        if not isinstance(effect, Effect) or not _has_place(effect):
+            raise DialectError(f"not an effect: {effect!r}", dialect=dialect, where="effects")
+
+
+def _has_place(effect: Effect) -> bool:
+    match effect.kind, effect.path:
+        case EffectKind.REWRITE, ("args", str()) | ("output",) | ("output", str()):
+            return True
+        case EffectKind.DATA, (str(),):
+            return True
+        case EffectKind.CONTEXT | EffectKind.MESSAGE | EffectKind.ASK_AGENT, ():
+            return True
+    return False

@@ -270,7 +270,7 @@ def _module_files(hook: Hook, cwd: str) -> Iterator[str]:
     parts = hook.module.split(".")
     whole, parent = "/".join(parts), "/".join(parts[:-1])
     beside = Path(cwd, hook.source_path).parent
-    for folder in (hook.working_directory, beside, beside / "hooks", Path(cwd, ".ollama", "hooks"), cwd):
+    for folder in (Path(cwd, hook.working_directory), beside, beside / "hooks", Path(cwd, ".ollama", "hooks"), cwd):
         for name in (f"{whole}.py", f"{whole}/__init__.py", f"{parent}.py", f"{parent}/__init__.py"):
             yield str(Path(folder, name))
 

@@ -1,7 +1,7 @@
 """Start a program, feed it, hear it out, and leave nothing of it behind.
 
-On Linux this is `posix_spawn`, plain pipes and a pidfd on the loop's own selector, at a quarter of the cost
-of asyncio's subprocess machinery. Elsewhere `run` is the same function made of asyncio's parts.
+On Linux this is `posix_spawn`, plain pipes and a pidfd on the loop's own selector, which adds a quarter of
+what asyncio's subprocess machinery adds to the cost of a process. Elsewhere `run` is the same function made of asyncio's parts.
 """
 
 import asyncio
@@ -320,10 +320,11 @@ def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, ends: Seq
 
 def _check(program: str, cwd: str) -> None:
     """Raise what starting the program there would raise, before a shell turns it into an exit code."""
-    (Path(cwd) / ".").stat()
-    (Path(cwd) / program).stat()
-    if not os.access(Path(cwd) / program, os.X_OK):
-        raise PermissionError(f"cannot execute {program}")
+    file = Path(cwd, program)
+    for needed in (Path(cwd), file):
+        needed.stat()
+    if file.is_dir() or not os.access(file, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _spawn(

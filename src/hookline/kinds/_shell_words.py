@@ -190,11 +190,13 @@ class Words:
 
     def _take_array(self, draft: _Draft) -> None:
         start = self.position
+        self.descend()
         self.position += 1
         self.skip_blanks()
         while self.peek() != ")":
             self.word()
             self.skip_blanks()
+        self.ascend()
         self.position += 1
         self.keep_out(start, self.position, reason=ARRAY)
         draft.parts.append(None)

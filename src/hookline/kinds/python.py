@@ -229,6 +229,7 @@ class _Threads:
 
     def __init__(self) -> None:
         self._idle: list[_Seat] = []
+        self._leaving: list[threading.Thread] = []
         self._hung: list[tuple[str, threading.Thread]] = []
         self._slots: dict[AbstractEventLoop, asyncio.Semaphore] = {}
 
@@ -252,9 +253,10 @@ class _Threads:
         idle, self._idle = self._idle, []
         self._slots.clear()
         for seat in idle:
-            seat.jobs.put(None)
-        for seat in idle:
-            seat.thread.join(1.0)
+            self._dismiss(seat)
+        for thread in self._leaving:
+            thread.join(1.0)
+        self._leaving.clear()
 
     async def _run(self, job: Callable[[], Said], *, owner: str, slots: asyncio.Semaphore) -> Said:
         loop = asyncio.get_running_loop()
@@ -293,7 +295,12 @@ class _Threads:
         if len(self._idle) < IDLE_THREADS:
             self._idle.append(seat)
         else:
-            seat.jobs.put(None)
+            self._dismiss(seat)
+
+    def _dismiss(self, seat: _Seat) -> None:
+        seat.jobs.put(None)
+        self._leaving = [thread for thread in self._leaving if thread.is_alive()]
+        self._leaving.append(seat.thread)
 
     def _count_hung(self, owner: str) -> int:
         self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]

@@ -1,0 +1,51 @@
+import asyncio
+import threading
+
+import pytest
+
+from hookline.core.loops import LoopThread
+
+
+def test_work_runs_on_one_loop_in_another_thread() -> None:
+    thread = LoopThread()
+
+    async def where() -> tuple[int, int]:
+        return id(asyncio.get_running_loop()), threading.get_ident()
+
+    first, second = thread.run(where()), thread.run(where())
+    thread.stop()
+
+    assert first == second
+    assert first[1] != threading.get_ident()
+
+
+def test_error_of_the_work_is_raised_to_the_caller() -> None:
+    async def fails() -> None:
+        raise KeyError("x")
+
+    thread = LoopThread()
+    with pytest.raises(KeyError):
+        thread.run(fails())
+    thread.stop()
+
+
+def test_stop_ends_the_thread_and_what_is_left() -> None:
+    ended: list[str] = []
+
+    async def leave_something() -> None:
+        async def forever() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("cancelled")
+
+        asyncio.get_running_loop().keep = asyncio.create_task(forever())  # type: ignore[attr-defined] # a strong reference
+        await asyncio.sleep(0)
+
+    before = threading.active_count()
+    thread = LoopThread()
+    thread.run(leave_something())
+    thread.stop()
+
+    assert ended == ["cancelled"]
+    assert threading.active_count() == before

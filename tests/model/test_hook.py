@@ -1,0 +1,44 @@
+import pytest
+
+from hookline.errors import ConfigError
+from hookline.model.hook import Hook, OnError, Source
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"),
+    [
+        ({"command": "node"}, "command"),
+        ({"module": "m"}, "python"),
+        ({"url": "http://x"}, "webhook"),
+        ({"call": len}, "function"),
+    ],
+)
+def test_kind_follows_from_the_field_that_is_set(field: dict[str, object], kind: str) -> None:
+    assert Hook(id="h", **field).kind == kind  # type: ignore[arg-type] # one field each
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"), [({}, "none of them"), ({"command": "node", "url": "http://x"}, "webhook and command")]
+)
+def test_hook_that_is_reached_in_no_way_or_two_is_refused(fields: dict[str, object], found: str) -> None:
+    with pytest.raises(ConfigError, match=f"exactly one of command, module, url or call; it has {found}"):
+        Hook(id="h", **fields)  # type: ignore[arg-type] # what is wrong is the point
+
+
+def test_plain_spellings_are_accepted() -> None:
+    made = Hook(id="h", on="before_tool", command="node", args=["x"], source="user", on_error="block")  # type: ignore[arg-type] # what people write
+
+    assert made == Hook(
+        id="h", on=("before_tool",), command="node", args=("x",), source=Source.USER, on_error=OnError.BLOCK
+    )
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_timeout_that_is_no_time_is_refused(timeout: float) -> None:
+    with pytest.raises(ConfigError, match="wanted more than 0 seconds"):
+        Hook(id="h", command="node", timeout=timeout)
+
+
+def test_place_of_a_refused_hook_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^settings\.json:7: "):
+        Hook(id="h", source_path="settings.json", source_line=7)
