@@ -102,7 +102,8 @@ def test_any_change_of_the_definition_is_a_change(tmp_path: Path, changes: dict[
 def test_moving_in_the_file_is_no_change(tmp_path: Path) -> None:
     hook = workspace_hook(script(tmp_path))
 
-    assert trusts(approved(hook), replace(hook, source_path="settings.json", source_line=12, enabled=False))
+    moved = replace(hook, id="h-2", source_path="settings.json", source_line=12, enabled=False)
+    assert trusts(approved(hook), moved)
 
 
 def test_script_behind_a_shell_line_or_a_relative_name_counts(tmp_path: Path) -> None:
@@ -270,7 +271,7 @@ def test_broken_approvals_are_an_error_and_not_an_empty_list(tmp_path: Path, con
 def _approve_many(store: Path, name: str) -> None:
     trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
     for number in range(20):
-        asyncio.run(trust.store_approval(Hook(id=f"{name}{number}", command="node"), f"{number:064}"))
+        asyncio.run(trust.store_approval(Hook(id=f"{name}{number}", command="node"), f"{name}{number:063}"))
 
 
 def test_two_writers_lose_no_approval(tmp_path: Path) -> None:

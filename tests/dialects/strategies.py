@@ -140,6 +140,8 @@ def normalise(event: Event, dialect: str) -> Event:
         data.setdefault("error", "the tool failed without a message")
     if dialect == "cli-agent":
         _one_prompt(event.name, data)
+    if dialect == "ollm-protocol" and event.name is EventName.PERMISSION_REQUEST and event.tool:
+        _drop_repeated(event, data)
     native_tool = event.native_tool if _is_own_name(event, dialect) else ""
     tool, args = _edits(event) if dialect in OLLM else (event.tool, dict(event.args))
     return replace(event, data=data, tool=tool, args=args, native_tool=native_tool, native_name=native_name, id="")
@@ -150,6 +152,15 @@ _MODEL_EVENTS = {
     "ollm-protocol": (EventName.BEFORE_MODEL,),
     "ollm": (EventName.BEFORE_MODEL, EventName.AFTER_MODEL),
 }
+
+
+def _drop_repeated(event: Event, data: Plain) -> None:
+    """An operation that is the tool's name, and details that are its arguments, say nothing new."""
+    document = DIALECTS["ollm-protocol"].encode_event(event, HOOK).document
+    assert isinstance(document, dict)
+    for key, original in (("operation", "tool"), ("details", "args")):
+        if data.get(key, UNSET) == document["context"][original]:
+            del data[key]
 
 
 def _is_foreign(event: Event, dialect: str) -> bool:

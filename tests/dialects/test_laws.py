@@ -30,9 +30,9 @@ from tests.dialects.strategies import (
 
 every_dialect = pytest.mark.parametrize("name", sorted(DIALECTS))
 # a night's run: HOOKLINE_LAW_EXAMPLES=20000 pytest tests/dialects
-EXAMPLES = int(os.environ.get("HOOKLINE_LAW_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("HOOKLINE_LAW_EXAMPLES", "25"))
 thorough = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
-quick = settings(max_examples=max(EXAMPLES // 4, 10), suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=max(EXAMPLES // 3, 8), suppress_health_check=[HealthCheck.too_slow])
 
 CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls"})
 DEEP = b'{"a":' * 5000 + b"1" + b"}" * 5000

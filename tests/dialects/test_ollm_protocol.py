@@ -87,22 +87,6 @@ CASES: list[Case] = [
             "session": WIRE_SESSION,
         },
     ),
-    *[
-        (
-            moment(name, path="src/a.py", size=10, changed=NOW),
-            "on-file-change",
-            {
-                "file": "src/a.py",
-                "changes": {"type": kind, "size": 10, "timestamp": "2026-01-16T10:05:30.000Z"},
-                "session": WIRE_SESSION,
-            },
-        )
-        for name, kind in (
-            (EventName.FILE_CREATED, "created"),
-            (EventName.FILE_EDITED, "modified"),
-            (EventName.FILE_DELETED, "deleted"),
-        )
-    ],
     (
         moment(EventName.GIT_COMMIT, files=["a", "b"], message="Fix", branch="main"),
         "on-git-commit",
@@ -140,6 +124,24 @@ CASES: list[Case] = [
         "custom",
         {"eventName": "deploy", "data": {"to": "prod"}, "source": "deployer", "session": WIRE_SESSION},
     ),
+]
+
+
+CASES += [
+    (
+        moment(name, path="src/a.py", size=10, changed=NOW),
+        "on-file-change",
+        {
+            "file": "src/a.py",
+            "changes": {"type": kind, "size": 10, "timestamp": "2026-01-16T10:05:30.000Z"},
+            "session": WIRE_SESSION,
+        },
+    )
+    for name, kind in (
+        (EventName.FILE_CREATED, "created"),
+        (EventName.FILE_EDITED, "modified"),
+        (EventName.FILE_DELETED, "deleted"),
+    )
 ]
 
 
@@ -348,6 +350,22 @@ def test_allow_is_the_approval_where_approval_was_asked_for() -> None:
     assert read({"allow": True}, event=asked).decision is Decision.ALLOW
     assert read({"allow": True, "metadata": {"seen": 1}}, event=asked).decision is Decision.ALLOW
     assert read({"allow": True}).decision is Decision.PASS
+
+
+@pytest.mark.spec("P-14")
+def test_request_about_a_tool_is_said_as_operation_and_details() -> None:
+    event = moment(EventName.PERMISSION_REQUEST, tool="glob", args={"pattern": "*", "path": "/"})
+    request = encode_event(event, HOOK)
+
+    assert isinstance(request.document, dict)
+    assert request.document["context"] == {
+        "session": WIRE_SESSION,
+        "tool": "glob",
+        "args": {"pattern": "*", "directory": "/"},
+        "operation": "glob",
+        "details": {"pattern": "*", "directory": "/"},
+    }
+    assert decode_event(request.body) == event
 
 
 @pytest.mark.spec("P-14")

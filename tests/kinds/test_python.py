@@ -260,6 +260,19 @@ def test_edited_neighbour_of_a_hook_is_loaded_again(tmp_path: Path, *, isolated:
     assert bounded(twice()) == [1, 2]
 
 
+def test_package_that_takes_the_place_of_a_file_is_loaded(tmp_path: Path, *, isolated: bool) -> None:
+    write(tmp_path, "policy.py", "def check(payload):\n    return 1\n")
+    hook = Hook(id="h", module="policy.check", isolated=isolated)
+
+    async def twice() -> list[object]:
+        async with python() as kind:
+            first = await kind.call(hook, asked(tmp_path), timeout=30)
+            write(tmp_path, "policy/__init__.py", "def check(payload):\n    return 2\n")
+            return [first.value, (await kind.call(hook, asked(tmp_path), timeout=30)).value]
+
+    assert bounded(twice()) == [1, 2]
+
+
 def test_unchanged_hook_keeps_its_state_between_calls(tmp_path: Path, *, isolated: bool) -> None:
     write(tmp_path, "count.py", "seen = []\ndef up(payload):\n    seen.append(1)\n    return len(seen)\n")
     hook = Hook(id="h", module="count.up", isolated=isolated)
@@ -544,6 +557,20 @@ def test_isolated_hook_gets_environment_and_folder_and_leaves_none_behind(tmp_pa
     first, second = bounded(both())
     assert first.value == ["strict", "2", str(tmp_path / "tools"), None]
     assert second.value == [None, None, None, True]
+
+
+def test_isolated_hook_without_a_folder_works_where_the_program_does(tmp_path: Path) -> None:
+    (tmp_path / "where.py").write_text("import os\ndef am_i(payload):\n    return os.getcwd()\n", encoding="utf-8")
+    hook = Hook(id="h", module="where.am_i", isolated=True, source=Source.USER)
+
+    async def both() -> list[object]:
+        async with python([str(tmp_path)]) as kind:
+            # the person's hooks are not looked up in the workspace, so one worker answers both
+            events = (Event(name=EventName.ERROR, cwd=cwd) for cwd in (str(tmp_path), ""))
+            requests = [Request(event=event, document={}) for event in events]
+            return [(await kind.call(hook, request, timeout=30)).value for request in requests]
+
+    assert bounded(both()) == [str(tmp_path), str(Path.cwd())]
 
 
 def test_isolated_hook_in_a_missing_folder_is_told_so(tmp_path: Path) -> None:

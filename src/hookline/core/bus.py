@@ -33,6 +33,7 @@ class MessageBus:
         self._sinks: tuple[Sink, ...] = ()
         self._handlers: tuple[tuple[str, Handler], ...] = ()
         self._changing = threading.RLock()
+        self._late: list[Record] = []
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -50,8 +51,24 @@ class MessageBus:
 
         return unsubscribe
 
+    def publish_soon(self, record: Record) -> None:
+        """Give a record to every sink when the loop has time: while a hook runs, and before the next record."""
+        self._late.append(record)
+        if len(self._late) == 1:
+            asyncio.get_running_loop().call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        late, self._late = self._late, []
+        for record in late:
+            self._give(record)
+
     def publish(self, record: Record) -> None:
         """Give a record to every sink."""
+        if self._late:
+            self._catch_up()
+        self._give(record)
+
+    def _give(self, record: Record) -> None:
         for sink in self._sinks:
             try:
                 sink(record)

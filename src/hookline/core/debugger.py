@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from hookline.model.record import Record, Step
 
@@ -63,12 +62,83 @@ class HookMetrics(Struct, frozen=True, kw_only=True):
         return (ordered[middle - 1] + ordered[middle]) / 2 if ordered else 0.0
 
 
+class _Tally:
+    """The figures of one hook while they are counted; making a frozen one for every record would cost more."""
+
+    __slots__ = (
+        "denials",
+        "failures",
+        "last_error",
+        "longest",
+        "observed_denials",
+        "recent",
+        "runs",
+        "shortest",
+        "timed",
+        "total",
+    )
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.failures: dict[str, int] = {}
+        self.denials = 0
+        self.observed_denials = 0
+        self.timed = 0
+        self.total = 0.0
+        self.shortest = 0.0
+        self.longest = 0.0
+        self.recent: deque[float] = deque(maxlen=RECENT)
+        self.last_error = ""
+
+    def completed(self, detail: Mapping[str, object]) -> None:
+        self._timed(detail.get("duration"))
+        if str(detail.get("decision")) in _DENIALS:
+            if detail.get("observed") is True:
+                self.observed_denials += 1
+            else:
+                self.denials += 1
+
+    def failed(self, detail: Mapping[str, object]) -> None:
+        self._timed(detail.get("duration"))
+        kind = str(detail.get("failure") or "unknown")
+        self.failures[kind] = self.failures.get(kind, 0) + 1
+        self.last_error = str(detail.get("message") or detail.get("reason") or kind)
+
+    def _timed(self, duration: object) -> None:
+        self.runs += 1
+        # not "< 0", which "not a number" would pass
+        if isinstance(duration, bool) or not isinstance(duration, int | float) or not duration >= 0:
+            return
+        seconds = float(duration)
+        self.shortest = min(self.shortest, seconds) if self.timed else seconds
+        self.longest = max(self.longest, seconds)
+        self.timed += 1
+        self.total += seconds
+        self.recent.append(seconds)
+
+    def metrics(self, hook: str) -> HookMetrics:
+        return HookMetrics(
+            hook=hook,
+            runs=self.runs,
+            failures=dict(self.failures),
+            denials=self.denials,
+            observed_denials=self.observed_denials,
+            timed=self.timed,
+            total=self.total,
+            shortest=self.shortest,
+            longest=self.longest,
+            last=self.recent[-1] if self.recent else 0.0,
+            recent=tuple(self.recent),
+            last_error=self.last_error,
+        )
+
+
 class HookDebugger:
     """Listen to records, and answer what happened."""
 
     def __init__(self, *, keep: int = KEEP) -> None:
         self._records: deque[Record] = deque(maxlen=keep)
-        self._metrics: dict[str, HookMetrics] = {}
+        self._tallies: dict[str, _Tally] = {}
         # reentrant, because a signal handler or a finalizer may publish in the middle of this
         self._lock = threading.RLock()
 
@@ -78,7 +148,10 @@ class HookDebugger:
         with self._lock:
             self._records.append(record)
             if count is not None and record.hook:
-                self._metrics[record.hook] = count(self._known(record.hook), record.detail)
+                tally = self._tallies.get(record.hook)
+                if tally is None:
+                    tally = self._tallies[record.hook] = _Tally()
+                count(tally, record.detail)
 
     def executions(self, hook: str = "", step: Step | None = None, *, limit: int = RECENT) -> list[Record]:
         """Give the newest records first, of one hook and one step where they are named."""
@@ -92,70 +165,32 @@ class HookDebugger:
     def hooks(self) -> list[str]:
         """Name every hook that ran, in the order of their first runs."""
         with self._lock:
-            return list(self._metrics)
+            return list(self._tallies)
 
     def metrics(self, hook: str) -> HookMetrics:
         """Give a hook's figures; all zero when it never ran."""
         with self._lock:
-            return self._known(hook)
+            tally = self._tallies.get(hook)
+            return tally.metrics(hook) if tally is not None else HookMetrics(hook=hook)
 
     def slow(self, threshold: float = SLOW) -> list[HookMetrics]:
         """Point out the hooks whose typical run takes longer than this, the slowest first."""
-        with self._lock:
-            everyone = list(self._metrics.values())
+        everyone = [self.metrics(hook) for hook in self.hooks()]
         return sorted((one for one in everyone if one.typical > threshold), key=_typical, reverse=True)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._records.clear()
-            self._metrics.clear()
-
-    def _known(self, hook: str) -> HookMetrics:
-        return self._metrics.get(hook) or HookMetrics(hook=hook)
+            self._tallies.clear()
 
 
 def _typical(metrics: HookMetrics) -> float:
     return metrics.typical
 
 
-def _completed(metrics: HookMetrics, detail: Mapping[str, object]) -> HookMetrics:
-    metrics = _timed(metrics, detail.get("duration"))
-    if str(detail.get("decision")) not in _DENIALS:
-        return metrics
-    if detail.get("observed") is True:
-        return replace(metrics, observed_denials=metrics.observed_denials + 1)
-    return replace(metrics, denials=metrics.denials + 1)
-
-
-def _failed(metrics: HookMetrics, detail: Mapping[str, object]) -> HookMetrics:
-    kind = str(detail.get("failure") or "unknown")
-    return replace(
-        _timed(metrics, detail.get("duration")),
-        failures={**metrics.failures, kind: metrics.failures.get(kind, 0) + 1},
-        last_error=str(detail.get("message") or detail.get("reason") or kind),
-    )
-
-
-def _timed(metrics: HookMetrics, duration: object) -> HookMetrics:
-    metrics = replace(metrics, runs=metrics.runs + 1)
-    # not "< 0", which "not a number" would pass
-    if isinstance(duration, bool) or not isinstance(duration, int | float) or not duration >= 0:
-        return metrics
-    seconds = float(duration)
-    return replace(
-        metrics,
-        timed=metrics.timed + 1,
-        total=metrics.total + seconds,
-        shortest=min(metrics.shortest, seconds) if metrics.timed else seconds,
-        longest=max(metrics.longest, seconds),
-        last=seconds,
-        recent=(*metrics.recent, seconds)[-RECENT:],
-    )
-
-
 # the words for Decision.DENY and Decision.STOP in a record
 _DENIALS: Final = frozenset({"deny", "stop"})
-_COUNTERS: Final[Mapping[Step, Callable[[HookMetrics, Mapping[str, object]], HookMetrics]]] = MappingProxyType(
-    {Step.COMPLETED: _completed, Step.FAILED: _failed}
+_COUNTERS: Final[Mapping[Step, Callable[[_Tally, Mapping[str, object]], None]]] = MappingProxyType(
+    {Step.COMPLETED: _Tally.completed, Step.FAILED: _Tally.failed}
 )

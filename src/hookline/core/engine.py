@@ -23,7 +23,7 @@ from hookline.core.registry import HookRegistry, event_key, nothing_ready
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Tool, run_tool
-from hookline.core.translator import HookTranslator
+from hookline.core.translator import take_tool
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.errors import EngineError
 from hookline.model.event import Event, EventName
@@ -74,7 +74,6 @@ class Engine:
         self.store = store
         self.cwd = cwd if cwd is not None else str(Path.cwd())
         self.problems: tuple[str, ...] = ()
-        self._translator = HookTranslator(self._parts.dialects)
         self._ask = ask
         self._aliases = {
             native: name for spec in specs.values() for name, native in reversed(list(spec.events.items()))
@@ -277,20 +276,24 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
-        canonical = event_key(self.resolve(name))
+        canonical = name if name in self._ready else event_key(self.resolve(name))
         fields = dict(data) if data else {}
         if canonical not in self._ready:
             fields["event_name"] = canonical.partition(":")[2]
             canonical = EventName.CUSTOM
-        event = self._translator.to_hook_input(canonical, fields)
-        return replace(
-            event,
-            tool=tool or event.tool,
-            args=dict(args) if args is not None else event.args,
+        if not tool:
+            tool, given = take_tool(fields)
+            args = given if args is None else args
+        now = time()
+        return Event(
+            name=EventName(canonical),
+            data=fields,
+            tool=tool,
+            args=dict(args) if args else {},
             session=session,
             cwd=cwd or self.cwd,
-            timestamp=int(time() * 1000),
-            id=self._id(),
+            timestamp=int(now * 1000),
+            id=self._id(now),
         )
 
     async def close(self) -> None:
@@ -309,9 +312,9 @@ class Engine:
     async def __aexit__(self, *_exc: object) -> None:
         await self.close()
 
-    def _id(self) -> str:
+    def _id(self, now: float = 0.0) -> str:
         # sorts by time, and two processes, or one after a fork, never give the same
-        return f"{int(time() * 1000):x}-{os.getpid():x}-{next(self._count):x}"
+        return f"{int((now or time()) * 1000):x}-{os.getpid():x}-{next(self._count):x}"
 
     def _free_id(self, name: str) -> str:
         taken = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
@@ -326,7 +329,7 @@ class Engine:
         detail: dict[str, object] = {"data": event.data}
         if event.tool:
             detail |= {"tool": event.tool, "args": event.args}
-        self.bus.publish(Record(event.id, Step.EVENT, time(), event.name, event.session.id, "", detail))
+        self.bus.publish_soon(Record(event.id, Step.EVENT, time(), event.name, event.session.id, "", detail))
 
     def _publish_outcome(self, event: Event, outcome: Outcome) -> None:
         head = (event.id, time(), event.name, event.session.id)

@@ -62,6 +62,8 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
     `after` is the event as the last hook left it (see `carry`). Verdicts that were only observed decide
     nothing. A decision the moment has no room for is not kept: nothing can block what already happened.
     """
+    if len(verdicts) == 1 and verdicts[0].decision is Decision.PASS and not verdicts[0].effects:
+        return Outcome(verdicts=tuple(verdicts))
     counted = [verdict for verdict in verdicts if not verdict.observed]
     decision = max((verdict.decision for verdict in counted), default=Decision.PASS)
     if decision >= Decision.ASK and not before.spec.can_block:

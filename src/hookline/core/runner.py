@@ -136,14 +136,15 @@ class HookRunner:
     async def _execute(self, hook: Hook, event: Event) -> Execution:
         listening = self._bus.listening
         if listening:
-            self._publish(Step.STARTED, hook, event, {"command": _what_runs(hook), "dialect": hook.dialect})
+            # the record is made now and passed on while the hook runs
+            self._bus.publish_soon(self._record(Step.STARTED, hook, event, {"dialect": hook.dialect}))
         started = perf_counter()
         verdict, reply = await self._ask(hook, event)
         duration = perf_counter() - started
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=hook.observe or self._settings.observe)
         if listening:
             step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-            self._publish(step, hook, event, _detail(verdict, reply))
+            self._bus.publish(self._record(step, hook, event, _detail(verdict, reply)))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
     async def _ask(self, hook: Hook, event: Event) -> tuple[Verdict, Reply]:
@@ -191,17 +192,13 @@ class HookRunner:
         data = event.get("data")
         return self._translator.to_hook_input(str(event["event"]), data if isinstance(data, Mapping) else {})
 
-    def _publish(self, step: Step, hook: Hook, event: Event, detail: Mapping[str, object]) -> None:
-        self._bus.publish(Record(event.id, step, time(), event.name, event.session.id, hook.id, detail))
+    def _record(self, step: Step, hook: Hook, event: Event, detail: Mapping[str, object]) -> Record:
+        return Record(event.id, step, time(), event.name, event.session.id, hook.id, detail)
 
 
 def _blocked_by_conflict(execution: Execution, problems: list[str]) -> Execution:
     verdict = replace(execution.verdict, decision=Decision.DENY, reason="; ".join(problems))
     return replace(execution, verdict=verdict)
-
-
-def _what_runs(hook: Hook) -> str:
-    return " ".join([hook.command, *hook.args]) or hook.url or f"{hook.module}:{hook.function}".strip(":") or hook.id
 
 
 def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:

@@ -12,6 +12,13 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 from hookline.ports import Dialect
 
 
+def take_tool(fields: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """Take the tool call out of an event's fields: `tool_name` or `tool`, and `args`."""
+    tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
+    args = fields.pop("args", {}) if tool else {}
+    return tool, dict(args) if isinstance(args, Mapping) else {}
+
+
 class HookTranslator:
     """Speak to each hook in its own dialect."""
 
@@ -21,11 +28,8 @@ class HookTranslator:
     def to_hook_input(self, event: str, data: Mapping[str, object] | None = None) -> Event:
         """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""
         fields = dict(data or {})
-        tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
-        args = fields.pop("args", {}) if tool else {}
-        return Event(
-            name=EventName(event), data=fields, tool=tool, args=dict(args) if isinstance(args, Mapping) else {}
-        )
+        tool, args = take_tool(fields)
+        return Event(name=EventName(event), data=fields, tool=tool, args=args)
 
     def knows(self, hook: Hook) -> bool:
         """Say whether there is a dialect of the hook's name."""
@@ -63,14 +67,17 @@ class HookTranslator:
 
 def _check(verdict: Verdict, dialect: str) -> None:
     """Look at a verdict that a function made by hand: nobody checked its types."""
-    if not isinstance(verdict.decision, Decision) or not isinstance(verdict.reason, str):
-        raise DialectError(f"not a verdict: decision {verdict.decision!r}, reason {verdict.reason!r}", dialect=dialect)
+    decision: object = verdict.decision
+    if not isinstance(decision, Decision):
+        raise DialectError(f"{decision!r} is no Decision", dialect=dialect, where="decision")
     for effect in verdict.effects:
-        if not isinstance(effect, Effect) or not _has_place(effect):
-            raise DialectError(f"not an effect: {effect!r}", dialect=dialect, where="effects")
+        if not _has_place(effect):
+            raise DialectError(f"{effect!r} is no effect that can be applied", dialect=dialect, where="effects")
 
 
-def _has_place(effect: Effect) -> bool:
+def _has_place(effect: object) -> bool:
+    if not isinstance(effect, Effect):
+        return False
     match effect.kind, effect.path:
         case EffectKind.REWRITE, ("args", str()) | ("output",) | ("output", str()):
             return True

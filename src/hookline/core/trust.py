@@ -1,30 +1,22 @@
 """Whether a hook may run: what would run is what a person approved, byte for byte."""
 
 import getpass
-import hashlib
 import os
-import shlex
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from hookline import wire
+from hookline.core.identity import Identities
 from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan, Skip
 
-# Small scripts are hashed on every run. Above this size the content is read again only when the file's
-# identity changed: a user cannot set a file's ctime back.
-ALWAYS_READ: Final = 65_536
-
 _TRUSTED: Final = frozenset({Source.BUILTIN, Source.USER})
-# where a hook stands in a file is not what it does: adding a comment above it must not ask again
-_PLACE: Final = ("source_path", "source_line", "enabled", "call")
 
 Approve = Callable[[Hook, str], Awaitable[bool]]
 
@@ -64,8 +56,7 @@ class TrustedHooks:
         self._config = config or TrustedHooksConfig()
         self._approvals: dict[str, Approval] | None = None
         self._denied: set[str] = set()
-        self._definitions: dict[str, tuple[Hook, bytes]] = {}
-        self._files: dict[tuple[str, int, int, int, int, int], bytes] = {}
+        self._identities = Identities()
 
     async def is_trusted(self, hook: Hook) -> bool:
         """Say whether the hook may run as it is now."""
@@ -97,7 +88,7 @@ class TrustedHooks:
             by=_person(),
             at=time.time(),
         )
-        self._change(lambda book: book.__setitem__(_key(hook.id, digest), approval))
+        self._change(lambda book: book.__setitem__(digest, approval))
 
     async def compute_hash(self, hook: Hook) -> str:
         """Compute the SHA-256 of what would run: the definition and the content of every file it names."""
@@ -152,7 +143,7 @@ class TrustedHooks:
         if hook.source is Source.WORKSPACE and self._config.trust_workspace:
             return ""
         book = self._book()
-        if _key(hook.id, self.digest(hook, cwd=cwd)) in book:
+        if self.digest(hook, cwd=cwd) in book:
             return ""
         if any(approval.hook == hook.id for approval in book.values()):
             return "changed since it was approved"
@@ -160,39 +151,7 @@ class TrustedHooks:
 
     def digest(self, hook: Hook, *, cwd: str = "") -> str:
         """Compute the identity of what would run."""
-        total = hashlib.sha256(self._definition(hook))
-        for path in _files(hook, cwd or str(Path.cwd())):
-            total.update(path.name.encode("utf-8", "surrogateescape") + b"\0")
-            total.update(self._content(path))
-        return total.hexdigest()
-
-    def _definition(self, hook: Hook) -> bytes:
-        cached = self._definitions.get(hook.id)
-        if cached is not None and cached[0] is hook:
-            return cached[1]
-        fields = {key: value for key, value in msgspec.structs.asdict(hook).items() if key not in _PLACE}
-        text = wire.dump(dict(sorted(fields.items())))
-        self._definitions[hook.id] = (hook, text)
-        return text
-
-    def _content(self, path: Path) -> bytes:
-        """Hash one file; what cannot be read hashes as unreadable, which nobody approved."""
-        try:
-            handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
-        except OSError as problem:
-            return f"unreadable: {problem.errno}".encode()
-        try:
-            info = os.fstat(handle)
-            key = (str(path), info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-            if info.st_size > ALWAYS_READ and key in self._files:
-                return self._files[key]
-            with open(handle, "rb", buffering=0, closefd=False) as file:
-                content = hashlib.file_digest(file, "sha256").digest()
-        finally:
-            os.close(handle)
-        if info.st_size > ALWAYS_READ:
-            self._files[key] = content
-        return content
+        return self._identities.digest(hook, cwd or str(Path.cwd()))
 
     def _book(self) -> dict[str, Approval]:
         if self._approvals is None:
@@ -213,7 +172,7 @@ class TrustedHooks:
             book = msgspec.json.decode(raw, type=_Book)
         except msgspec.MsgspecError as problem:
             raise StoreError(f"{path} is no list of approvals ({problem}); move it away to start anew") from None
-        return {_key(approval.hook, approval.digest): approval for approval in book.approvals}
+        return {approval.digest: approval for approval in book.approvals}
 
     def _change(self, change: Callable[[dict[str, Approval]], object]) -> None:
         """Change the book under a lock, on top of what other processes wrote, and replace the file at once."""
@@ -232,61 +191,11 @@ class TrustedHooks:
         self._approvals = book
 
 
-def _key(hook_id: str, digest: str) -> str:
-    return f"{digest} {hook_id}"
-
-
 def _person() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""
-
-
-def _files(hook: Hook, cwd: str) -> Iterator[Path]:
-    """Find the files that are part of what would run: scripts among the words of the command, and modules."""
-    base = Path(cwd, hook.working_directory)
-    # A definition read from a file carries the line it stands on; a hook registered by a program
-    # names its script.
-    script = [hook.source_path] if hook.source_path and not hook.source_line else []
-    seen: set[Path] = set()
-    for word in [*_command_words(hook), *script, *_module_files(hook, cwd)]:
-        path = base / word
-        if word and path not in seen and _is_file(path):
-            seen.add(path)
-            yield path
-
-
-def _command_words(hook: Hook) -> list[str]:
-    if hook.shell or (not hook.args and " " in hook.command):
-        return _words(hook.command)
-    return [hook.command, *hook.args]
-
-
-def _module_files(hook: Hook, cwd: str) -> Iterator[str]:
-    """Name every file a module could be; which of them is loaded, the kind decides when it runs."""
-    if not hook.module:
-        return
-    parts = hook.module.split(".")
-    whole, parent = "/".join(parts), "/".join(parts[:-1])
-    beside = Path(cwd, hook.source_path).parent
-    for folder in (Path(cwd, hook.working_directory), beside, beside / "hooks", Path(cwd, ".ollama", "hooks"), cwd):
-        for name in (f"{whole}.py", f"{whole}/__init__.py", f"{parent}.py", f"{parent}/__init__.py"):
-            yield str(Path(folder, name))
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 class _locked:  # noqa: N801 - reads as a word: with _locked(path)

@@ -291,9 +291,10 @@ class Layout(Struct, frozen=True, kw_only=True):
     ) -> tuple[str, dict[str, object], str]:
         tool = _first(body, self.tool)
         arguments = _first(body, self.args)
-        if tool is UNSET and name in _TOOL_EVENTS:
+        absent = tool is UNSET or tool is None
+        if absent and name in _TOOL_EVENTS:
             raise _read.wrong(None, self._at(self.tool[0]), dialect=self.dialect, wanted="the tool's name")
-        spoken = _read.text(None if tool is UNSET else tool, self._at(self.tool[0]), dialect=self.dialect)
+        spoken = "" if absent else _read.text(tool, self._at(self.tool[0]), dialect=self.dialect)
         given = _read.obj(None if arguments is UNSET else arguments, self._at(self.args[0]), dialect=self.dialect)
         if flat_args and spoken:
             flat = self.flat(body if arguments is UNSET else given, name, shape_)

@@ -60,9 +60,8 @@ def read_reply(reply: Reply, request: Request, *, read: Reader, manners: Manners
         return _denied(verdict, reply, noise=noise)
     if verdict.decision >= Decision.ASK:
         return verdict
-    return Verdict(
-        failure=Failure(FailureKind.EXIT_CODE, _exit_message(reply)), notes=verdict.notes, metadata=verdict.metadata
-    )
+    failure = verdict.failure or Failure(FailureKind.EXIT_CODE, _exit_message(reply))
+    return Verdict(failure=failure, notes=verdict.notes, metadata=verdict.metadata)
 
 
 def _read_document(

@@ -137,6 +137,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     said = _read.text(document.get("systemMessage"), "systemMessage", dialect=_NAME)
     error = _read.text(document.get("error"), "error", dialect=_NAME)
     data = dict(_read.obj(document.get("data"), "data", dialect=_NAME))
+    if goes_on and not data and not error:
+        return Verdict(effects=(Effect(EffectKind.CONTEXT, said),) if said else ())
     decision = _decision(data, goes_on=goes_on)
     blocks = decision >= Decision.ASK
     why = data.pop("reason") if decision is Decision.ALLOW and isinstance(data.get("reason"), str) else ""

@@ -1,7 +1,7 @@
 """OLLM CLI, hook protocol 1.0.0: `event`, `context` and `metadata` in, `allow`, `message` and `metadata` out.
 
-Ours where the document has no field: the name and arguments of a tool in `on-approval-request`, `cwd` in the
-context, and in the answer's `metadata` everything but plain yes and no (`decision`, `stop`, `modifiedArgs`,
+Ours where the document has no field: the name and arguments of a tool in `on-approval-request` (which also stand
+in for a missing `operation` and `details`), `cwd` in the context, and in the answer's `metadata` everything but plain yes and no (`decision`, `stop`, `modifiedArgs`,
 `modifiedResult`, `context`, `messages`, `askAgent`, `data`, `reason`).
 
 `allow: true` means "go on" everywhere but at `on-approval-request`, where it is the approval itself. So "no
@@ -152,6 +152,10 @@ def encode_event(event: Event, hook: Hook) -> Request:
         session.setdefault("config", {})
     context: dict[str, object] = {"session": session}
     _LAYOUT.write(event, context)
+    if event.name is EventName.PERMISSION_REQUEST and event.tool:
+        # what the document promises hooks here, for hosts that ask about a tool and say no more
+        context.setdefault("operation", context["tool"])
+        context.setdefault("details", context["args"])
     metadata: dict[str, object] = {"hookName": hook.name or hook.id, "sessionId": event.session.id}
     if event.timestamp:
         metadata["timestamp"] = _read.to_iso(event.timestamp)
@@ -173,9 +177,18 @@ def decode_event(raw: bytes) -> Event:
     session_id = _read.text(metadata.get("sessionId"), "metadata.sessionId", dialect=_NAME)
     if session_id and not session.id:
         session = replace(session, id=session_id)
+    if native == SPEC.events[EventName.PERMISSION_REQUEST] and context.get("tool"):
+        _drop_repeated(context)
     at = metadata.get("timestamp")
     timestamp = 0 if at is None else _read.from_iso(at, "metadata.timestamp", dialect=_NAME)
     return _LAYOUT.read(native, context, session=session, timestamp=timestamp)
+
+
+def _drop_repeated(context: dict[str, object]) -> None:
+    """Take out what only says again which tool is meant."""
+    for key, original in (("operation", "tool"), ("details", "args")):
+        if key in context and original in context and _read.same(context[key], context[original]):
+            del context[key]
 
 
 def _check_version(document: Mapping[str, object]) -> None:

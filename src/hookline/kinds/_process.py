@@ -19,6 +19,11 @@ from hookline.kinds import _portable
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Finished, Output
 
 _CHUNK: Final = 65_536
+
+# Most hooks are done before this, and what they said is in the pipes when they exit: then each wake-up of the
+# loop that only reads a pipe is saved. A hook that fills its pipe first waits this long, once.
+_LISTEN_AFTER: Final = 0.005
+
 _EXTRA: Final = 3
 
 # Python ignores SIGPIPE and SIGXFSZ, and a job started by `nohup` or with `&` may have others ignored. A child
@@ -68,11 +73,13 @@ class _Child:
     __slots__ = (
         "_ended",
         "_gone",
+        "_listener",
         "_loop",
         "_output",
         "_pid",
         "_pidfd",
         "_pipes",
+        "_reading",
         "_rest",
         "_stdin",
         "_timer",
@@ -91,15 +98,21 @@ class _Child:
         self._gone = False
         self.finished: asyncio.Future[Finished] = loop.create_future()
         self._timer = loop.call_later(timeout, self._end, Ended.TIMED_OUT)
+        self._listener = loop.call_later(_LISTEN_AFTER, self._listen)
+        self._reading = False
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
         loop = self._loop
         loop.add_reader(self._pidfd, self._on_exit)
-        for stream, pipe in self._pipes.items():
-            loop.add_reader(pipe, self._on_output, stream)
         if self._stdin >= 0:
             loop.add_writer(self._stdin, self._on_writable)
+
+    def _listen(self) -> None:
+        """Read along: the child takes longer than most, and may print more than its pipes hold."""
+        self._reading = True
+        for stream, pipe in self._pipes.items():
+            self._loop.add_reader(pipe, self._on_output, stream)
 
     async def kill(self) -> None:
         """End everything the hook started, at once, and wait until the child is gone."""
@@ -217,6 +230,7 @@ class _Child:
     def _finish(self) -> None:
         """Reap the child and give back everything held for it."""
         self._timer.cancel()
+        self._listener.cancel()
         self._close_stdin()
         for stream in tuple(self._pipes):
             self._close_pipe(stream)
@@ -250,7 +264,8 @@ class _Child:
 
     def _close_pipe(self, stream: int) -> None:
         pipe = self._pipes.pop(stream)
-        self._loop.remove_reader(pipe)
+        if self._reading:
+            self._loop.remove_reader(pipe)
         os.close(pipe)
 
 

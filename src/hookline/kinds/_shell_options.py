@@ -8,10 +8,13 @@ from msgspec import Struct
 
 from hookline.kinds._shell_line import Reason, Word
 from hookline.kinds._shell_programs import Interpreter, Wrapper
-from hookline.kinds._shell_values import Values, assigned, is_option
+from hookline.kinds._shell_values import Values, assigned, is_option, may_vanish
 
 COMMAND: Final = Reason(
     "would choose the program that runs", "write the program's name out and pass the value as an argument"
+)
+VANISHING: Final = Reason(
+    "stands after an unquoted variable, and takes its place when that is empty", 'quote the variable: "$name"'
 )
 _WITHOUT_OPTION: Final = "leave that option out, name the program and pass the value as an argument"
 _STDIN_FILES: Final = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
@@ -50,7 +53,8 @@ def _read_option(word: Word, spec: Interpreter | Wrapper) -> _Option:
         return _read_long(word, spec)
     whole = word.literal is not None
     for place, letter in enumerate(word.prefix[1:], start=2):
-        glued = place < len(word.prefix) or not whole
+        # node -pe means -p -e
+        glued = not whole or not spec.code.issuperset(word.prefix[place:])
         kind = _kind(letter, spec)
         if kind is not _Kind.FLAG:
             return _Option(kind, 0 if glued else spec.values.get(letter, 1))
@@ -102,7 +106,10 @@ class InterpreterWords:
         """Read all words that are not plain."""
         place = 0
         while place < len(arguments) and not self._over:
-            place += self._take(arguments[place : place + 3])
+            used = self._take(arguments[place : place + 3])
+            if any(map(may_vanish, arguments[place + 1 : place + used])):
+                self._values.keep_out(arguments[place:], VANISHING)
+            place += used
 
     def _take(self, following: Sequence[Word]) -> int:
         """Read the next word; give how many words were used up."""
@@ -112,8 +119,8 @@ class InterpreterWords:
             self._over = self.has_program
         elif self._options and is_option(word):
             return self._take_option(following)
-        elif self._options and word.splits and not word.prefix and not self._values.within(word):
-            pass  # may be no word at all
+        elif may_vanish(word) and not self._values.within(word):
+            pass  # the next word may take its place
         elif word.literal not in self._spec.subcommands or self.has_program:
             self._take_operand(word)
         return 1
@@ -173,7 +180,7 @@ class WrapperWords:
                 place += self._take_option(word, arguments, following=arguments[place + 1 : place + 2])
             elif word.literal == "-" or (self._spec.assigns and assigned(word)):
                 pass  # assignments are judged like all others
-            elif not word.splits or word.prefix or self._values.within(word):
+            elif not may_vanish(word) or self._lead or self._values.within(word):
                 self._take_operand(word, arguments[place:])
             place += 1
 
@@ -186,6 +193,8 @@ class WrapperWords:
             self._values.keep_out((word,), option_like(self._name))
         if spec.asks & set(word.prefix[1:]):
             self.plain = True
+        if option.takes and any(map(may_vanish, following)):
+            self._values.keep_out(arguments, VANISHING)
         self._note_replacement(word.prefix, following)
         return option.takes
 

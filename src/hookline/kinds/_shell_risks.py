@@ -1,7 +1,7 @@
 """Judge where templates may stand: a value may be a plain word of a program, and never its program text."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
@@ -10,13 +10,14 @@ from hookline.kinds import _shell_programs as programs
 from hookline.kinds._shell_line import ARITHMETIC, UNREADABLE, Command, Line, Reason, Shape, TemplateError, Word
 from hookline.kinds._shell_options import (
     COMMAND,
+    VANISHING,
     InterpreterWords,
     WrapperWords,
     asks_for_code,
     option_like,
 )
 from hookline.kinds._shell_programs import Wrapper
-from hookline.kinds._shell_values import Values, assigned, is_option
+from hookline.kinds._shell_values import Values, assigned, is_option, may_vanish
 
 UNKNOWN_PROGRAM: Final = Reason(
     "would go to a program whose name is only known at run time, perhaps an interpreter", "write the program's name out"
@@ -124,15 +125,14 @@ class _Judge:
                 pass  # a quoted value is literal, as subject and as pattern
 
     def check_assignment(self, word: Word) -> None:
-        name = assigned(word)
-        if not self.values.within(word):
-            return
-        if name is None:
-            raise self.values.refusal(word, _name("the shell"))
-        if name in programs.SPECIAL_VARIABLES or name.startswith(programs.SPECIAL_PREFIXES):
-            raise self.values.refusal(word, _variable(name))
-        if self.evaluates:
-            raise self.values.refusal(word, ARITHMETIC)
+        name = assigned(word) or ""
+        special = name in programs.SPECIAL_VARIABLES or name.startswith(programs.SPECIAL_PREFIXES)
+        # what is evaluated needs no dollar sign to name a variable
+        if self.values.within(word) or ((self.evaluates or special) and self.values.names(word)):
+            if special:
+                raise self.values.refusal(word, _variable(name))
+            if self.evaluates:
+                raise self.values.refusal(word, ARITHMETIC)
 
     def check_loop(self, words: Sequence[Word]) -> None:
         self.values.keep_out(words[:1], _name("the loop"))
@@ -161,9 +161,10 @@ class _Judge:
         arguments = words[1:]
         if name is None or name.startswith("-"):
             self.values.keep_out(arguments, UNKNOWN_PROGRAM)
-        elif name in programs.WHOLE_LINE:
+            return arguments  # one of them is the program when the name is empty
+        if name in programs.WHOLE_LINE:
             raise TemplateError(f'"{name}"', WHOLE_LINE, text=self.line.text, position=words[0].start)
-        elif name in programs.ALL_CODE:
+        if name in programs.ALL_CODE:
             self.values.keep_out(arguments, programs.ALL_CODE[name])
         elif name in _CHECKS:
             _CHECKS[name](self, name, arguments)
@@ -243,11 +244,15 @@ class _Judge:
 
     def check_names(self, name: str, arguments: Sequence[Word]) -> None:
         self.values.keep_out(arguments, _name(name))
+        self.check_sum(name, filter(self.values.subscripts, arguments))
 
-    def check_sum(self, _name: str, arguments: Sequence[Word]) -> None:
-        self.values.keep_out(arguments, ARITHMETIC)
+    def check_sum(self, _name: str, arguments: Iterable[Word]) -> None:
+        for word in arguments:
+            if self.values.within(word) or self.values.names(word):
+                raise self.values.refusal(word, ARITHMETIC)
 
     def check_declaration(self, name: str, arguments: Sequence[Word]) -> None:
+        self.check_sum(name, filter(self.values.subscripts, arguments))
         for word in filter(self.values.within, arguments):
             if assigned(word) is None:
                 raise self.values.refusal(word, _name(name))
@@ -259,15 +264,21 @@ class _Judge:
         self.values.keep_from_leading(arguments, SET)
 
     def check_printf(self, name: str, arguments: Sequence[Word]) -> None:
-        if arguments and arguments[0].prefix.startswith("-v"):
-            self.values.keep_out(arguments[:2], _name(name))
-        elif len(arguments) > 1:
-            self.values.keep_from_leading(arguments[:1], FORMAT)
+        if any(map(may_vanish, arguments)):
+            self.values.keep_out(arguments, VANISHING)
+        place = 0
+        while place < len(arguments) and arguments[place].prefix.startswith("-v"):
+            used = 2 if arguments[place].literal == "-v" else 1
+            self.check_names(name, arguments[place : place + used])
+            place += used
+        if len(arguments) > place + 1:
+            self.values.keep_from_leading(arguments[place : place + 1], FORMAT)
 
     def check_test(self, name: str, arguments: Sequence[Word]) -> None:
         """Allow only the forms whose meaning does not depend on what the values are."""
         words = list(arguments[:-1] if name == "[" else arguments)
         first = next(filter(self.values.within, words), None)
+        self.check_sum(name, filter(self.values.subscripts, words))
         if first is None:
             return
         if words[0].literal == "!":
@@ -286,7 +297,7 @@ class _Judge:
 
     def check_double_test(self, words: Sequence[Word]) -> None:
         if any(word.literal in programs.TEST_EVALUATING and not word.quoted for word in words):
-            self.values.keep_out(words, ARITHMETIC)
+            self.check_sum("[[", words)
         for before, word in pairwise(words):
             if before.literal in programs.TEST_JOINTS and not before.quoted:
                 self.values.keep_out((word,), TEST_LIST)

@@ -3,13 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final
 
 from hookline.kinds._shell_line import Line, Reason, Shape, TemplateError, Word
 from hookline.kinds._shell_programs import DECLARERS, READERS
-from hookline.kinds._shell_words import ASSIGNMENT
+from hookline.kinds._shell_words import ASSIGNMENT, IDENTIFIER
 
 _POSITIONAL: Final = frozenset("@*")
+# what these set besides the variables that they name
+_SETS: Final = MappingProxyType({"cd": ("PWD", "OLDPWD"), "pushd": ("PWD", "OLDPWD"), "set": ("@",)})
+# $_ is the last argument of whatever ran before
+_ALWAYS: Final = ("_", "BASH_REMATCH", "BASH_ARGV")
 
 
 def assigned(word: Word) -> str | None:
@@ -21,6 +26,11 @@ def assigned(word: Word) -> str | None:
 def is_option(word: Word) -> bool:
     """Say whether a word is written as an option."""
     return word.prefix[:1] in {"-", "+"} and word.literal not in {"-", "+"}
+
+
+def may_vanish(word: Word) -> bool:
+    """Say whether a word may turn out to be none, so that the next one takes its place."""
+    return word.splits and not word.prefix and not word.suffix
 
 
 class Values:
@@ -46,6 +56,14 @@ class Values:
             or self.in_any(word.names)
             or (self.replaced != "" and self.replaced in self.line.text[word.start : word.end])
         )
+
+    def names(self, word: Word) -> bool:
+        """Say whether a word names a variable that may hold a value, as arithmetic does without a dollar sign."""
+        return self.in_any(IDENTIFIER.findall(self.line.text, word.start, word.end))
+
+    def subscripts(self, word: Word) -> bool:
+        """Say whether a word has a subscript that names such a variable."""
+        return "[" in self.line.text[word.start : word.end] and self.names(word)
 
     def leads(self, word: Word) -> bool:
         """Say whether a value may make this word an option."""
@@ -85,7 +103,7 @@ def _holders(line: Line) -> frozenset[str]:
     """Give the variables that may hold a value, directly or from one another."""
     reached: set[str] = set()
     passed_on: defaultdict[str, list[str]] = defaultdict(list)
-    fresh: list[str] = []
+    fresh: list[str] = [*_ALWAYS]
     for name, word in _flows(line):
         if word is None or word.marks:
             fresh.append(_common(name))
@@ -122,9 +140,10 @@ def _flows_of_words(words: Sequence[Word], *, functions: frozenset[str]) -> Iter
         for word in words[1:]:
             yield word.literal or "", None
         yield from (("REPLY", None), ("MAPFILE", None), ("OPTARG", None))
-    if "set" in heads or heads & functions:
+    targets = [target for head in heads for target in _SETS.get(head or "", ())]
+    for target in (*targets, "@") if heads & functions else targets:
         for word in words[1:]:
-            yield "@", word
+            yield target, word
     if "printf" in heads:
         for option, name in pairwise(words):
             if option.literal == "-v":

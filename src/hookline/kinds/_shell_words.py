@@ -33,27 +33,34 @@ from hookline.kinds._shell_line import (
 # Each level costs a handful of Python frames; nobody nests forty substitutions by hand.
 MAX_DEPTH: Final = 40
 
+IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)\+?=", re.ASCII)
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 # shells know three blanks; all other white space is text
-_PLAIN: Final = re.compile(r"(?:[^\s;&|()<>'\"\\$`{]|[^\S \t\n])+")
+_PLAIN: Final = re.compile(r"(?:[^\s;&|()<>'\"\\$`{*?\[]|[^\S \t\n])+")
 _PLAIN_IN_DOUBLE: Final = re.compile(r"[^\"\\$`{]+")
 _PLAIN_IN_BACKTICKS: Final = re.compile(r"[^`\\]*")
 _PLAIN_IN_BRACES: Final = re.compile(r"[^'\"\\`${}\n]*")
 # without comments and here-documents, which dash would see, because to it ((…)) is a subshell in a subshell
 _PLAIN_IN_SUM: Final = re.compile(r"(?:[\w \t\n+\-*/%>=!&|^~?:,]|<(?!<))*", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BRACED: Final = re.compile(r"\$\{([#!]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])", re.ASCII)
+_SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[", re.ASCII)
 _DEFAULT: Final = re.compile(r":[-=?+]")
+# [ and [[ alone are programs, all other brackets name files
+_TEST: Final = re.compile(r"\[\[?(?=[\s;&|()<>]|$)")
 _SPECIAL_IN_DOUBLE: Final = frozenset('$`"\\\n')
 
 
 class _Draft(Struct):
-    """A word in the making; None stands for a part that is only known at run time."""
+    """A word in the making; None stands for a part that is only known at run time.
+
+    `brace` is the place of the first part after which a comma would make it a list, as in {a,b}.
+    """
 
     parts: list[str | None] = field(default_factory=list)
+    brace: int | None = None
     splits: bool = False
     quoted: bool = False
 
@@ -129,6 +136,8 @@ class Words:
             raise self.unreadable()
         if self.peek() == "(" and ASSIGNMENT.fullmatch(self.text, start, self.position):
             self._take_array(draft)
+        if _SUBSCRIPT.match(self.text, start, self.position):
+            self.sums.append(Sum(start, tuple(IDENTIFIER.findall(self.text, start, self.position))))
         marks = tuple(place.mark for place in self.places[places:])
         return _finished(draft, span=(start, self.position), marks=marks, names=tuple(self._names[names:]))
 
@@ -141,7 +150,7 @@ class Words:
         while True:
             before = self.position
             self.skip(_PLAIN_IN_SUM)
-            identifiers += _IDENTIFIER.findall(self.text, before, self.position)
+            identifiers += IDENTIFIER.findall(self.text, before, self.position)
             if self.sees("))") and not opened:
                 break
             match self.peek():
@@ -167,7 +176,7 @@ class Words:
         if mark:
             self._fill_in(mark, Quoting.BARE, draft=draft)
         elif self.skip(_PLAIN):
-            draft.parts.append(self.text[start : self.position])
+            self._add_plain(self.text[start : self.position], draft)
         elif self.sees("<(", ">("):
             self.position += 2
             self._nested()
@@ -183,6 +192,28 @@ class Words:
         self.places.append(Place(mark, quoting))
         self.position = mark.end
         draft.parts.append(None)
+
+    def _add_plain(self, text: str, draft: _Draft) -> None:
+        draft.parts.append(text)
+        if draft.brace is not None and ("," in text or ".." in text):
+            draft.parts[draft.brace] = None
+            draft.splits = True
+
+    def _take_brace(self, draft: _Draft) -> None:
+        draft.brace = len(draft.parts) if draft.brace is None else draft.brace
+        self._take_character(draft)
+
+    def _take_bracket(self, draft: _Draft) -> None:
+        start = self.position
+        if not draft.parts and self.skip(_TEST):
+            draft.parts.append(self.text[start : self.position])
+        else:
+            self._take_wildcard(draft)
+
+    def _take_wildcard(self, draft: _Draft) -> None:
+        draft.parts.append(None)
+        draft.splits = True
+        self.position += 1
 
     def _take_character(self, draft: _Draft) -> None:
         draft.parts.append(self.peek())
@@ -355,7 +386,7 @@ def _evaluated(sign: str, name: str, *, inner: str) -> Sequence[str] | None:
     if sign == "!" or inner.startswith("@"):
         return (name,)
     if inner.startswith("[") or (inner.startswith(":") and not _DEFAULT.match(inner)):
-        return _IDENTIFIER.findall(inner)
+        return IDENTIFIER.findall(inner)
     return None
 
 
@@ -372,8 +403,11 @@ def _finished(draft: _Draft, *, span: tuple[int, int], marks: tuple[Mark, ...], 
 
 
 _PARTS: Final[Mapping[str, Callable[[Words, _Draft], None]]] = MappingProxyType(
-    {
-        "{": Words._take_character,  # noqa: SLF001 - the class's own table, which can only stand after it
+    {  # the class's own table, which can only stand after it
+        "{": Words._take_brace,  # noqa: SLF001
+        "[": Words._take_bracket,  # noqa: SLF001
+        "*": Words._take_wildcard,  # noqa: SLF001
+        "?": Words._take_wildcard,  # noqa: SLF001
         "'": Words._take_single,  # noqa: SLF001
         '"': Words._take_double,  # noqa: SLF001
         "\\": Words._take_escape,  # noqa: SLF001

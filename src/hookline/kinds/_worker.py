@@ -420,7 +420,9 @@ class Crew:
             idle = [worker for team in self._teams.values() for worker in team.idle if worker.usable]
             if idle:
                 min(idle, key=lambda worker: worker.idle_since).leave()
-        places = [place for place in sys.path if place.startswith("/")]
+        # what this program can import, its hooks can; another interpreter has libraries of its own
+        is_ours = key.interpreter == sys.executable
+        places = [place for place in sys.path if is_ours and place.startswith("/")]
         worker = Worker(key.interpreter, setup=_worker_main.pack({"path": [*places, *key.folders]}))
         self._workers.add(worker)
         return worker

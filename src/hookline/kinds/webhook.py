@@ -312,4 +312,3 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 def _text(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}"[:EXCERPT] if str(problem) else type(problem).__name__
-

@@ -61,7 +61,7 @@ def test_every_key_means_what_it_says(origin: Make) -> None:
         id="no-force-push",
         name="No Force Push",
         on=("before_tool",),
-        matcher="shell|mcp__git__*",
+        matcher="shell|mcp__git__.*",
         command="python3",
         args=("guards/push.py", "--strict mode"),
         shell=False,

@@ -24,7 +24,8 @@ def _call(value: object) -> tuple[str, str]:
 
 
 def _tools(value: object) -> str:
-    return "|".join(one_or_more_texts(value))
+    # a star means the same to hooks of every dialect, also where matchers are regular expressions
+    return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(

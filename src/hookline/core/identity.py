@@ -1,0 +1,139 @@
+"""What a hook is, byte for byte: its definition and the content of every file it names."""
+# paths are put together before every run, which costs many times more with pathlib
+# ruff: noqa: PTH116, PTH118, PTH120
+
+import hashlib
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from os.path import dirname, join
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from hookline import wire
+from hookline.model.hook import Hook
+
+# Small scripts are read on every run. Of larger files, and of the program itself, the content is read again
+# only when the file's identity changed: a user cannot set a file's ctime back.
+ALWAYS_READ: Final = 65_536
+
+# Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
+# or another file loaded before it, must not ask again.
+_NOT_IDENTITY: Final = ("id", "source_path", "source_line", "enabled", "call")
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+class _Known(Struct, frozen=True):
+    """What about a hook stays the same from run to run."""
+
+    hook: Hook
+    cwd: str
+    definition: bytes
+    files: tuple[str, ...]
+
+
+class Identities:
+    """Compute digests, remembering what cannot have changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+        self._contents: dict[str, tuple[tuple[int, ...], bytes]] = {}
+
+    def digest(self, hook: Hook, cwd: str) -> str:
+        """Compute the SHA-256 of what would run in this folder."""
+        known = self._known.get(hook.id)
+        if known is None or known.hook is not hook or known.cwd != cwd:
+            known = _Known(hook, cwd, _definition(hook), tuple(dict.fromkeys(_files(hook, cwd))))
+            self._known[hook.id] = known
+        total = hashlib.sha256(known.definition)
+        program = known.files[0] if hook.kind == "command" and known.files else ""
+        for path in known.files:
+            content = self._content(path, is_program=path == program)
+            if content:
+                total.update(f"\0{path.rpartition('/')[2]}\0".encode("utf-8", "surrogateescape"))
+                total.update(content)
+        return total.hexdigest()
+
+    def _content(self, path: str, *, is_program: bool) -> bytes:
+        """Hash one file; empty when there is none. What cannot be read hashes as what nobody approved."""
+        try:
+            if is_program and (content := self._remembered(path, os.stat(path))):
+                return content
+            handle = os.open(path, _OPEN)
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        except (OSError, ValueError) as problem:
+            return f"unreadable: {problem}".encode("utf-8", "replace")
+        try:
+            return self._read(path, handle, is_program=is_program)
+        finally:
+            os.close(handle)
+
+    def _read(self, path: str, handle: int, *, is_program: bool) -> bytes:
+        info = os.fstat(handle)
+        if stat.S_ISDIR(info.st_mode):
+            return b""
+        if not stat.S_ISREG(info.st_mode):
+            return b"not a file"
+        if info.st_size <= ALWAYS_READ and not is_program:
+            return hashlib.sha256(os.read(handle, ALWAYS_READ + 1)).digest()
+        return self._large_content(path, handle, info=info)
+
+    def _large_content(self, path: str, handle: int, *, info: os.stat_result) -> bytes:
+        content = self._remembered(path, info)
+        if not content:
+            with open(handle, "rb", buffering=0, closefd=False) as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+            self._contents[path] = (_fingerprint(info), content)
+        return content
+
+    def _remembered(self, path: str, info: os.stat_result) -> bytes:
+        known = self._contents.get(path)
+        return known[1] if known is not None and known[0] == _fingerprint(info) else b""
+
+
+def _fingerprint(info: os.stat_result) -> tuple[int, ...]:
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _definition(hook: Hook) -> bytes:
+    fields = {key: value for key, value in msgspec.structs.asdict(hook).items() if key not in _NOT_IDENTITY}
+    return wire.dump(dict(sorted(fields.items())))
+
+
+def _files(hook: Hook, cwd: str) -> Iterator[str]:
+    """Name every file that may be part of what would run: words of the command, and modules."""
+    base = join(cwd, hook.working_directory)
+    for word in _words(hook):
+        if word and "\0" not in word:
+            yield join(base, word)
+    # A definition read from a file carries the line it stands on; a hook registered by a program names
+    # its script.
+    if hook.source_path and not hook.source_line:
+        yield join(base, hook.source_path)
+    yield from _module_files(hook, cwd)
+
+
+def _words(hook: Hook) -> list[str]:
+    if not hook.shell and (hook.args or " " not in hook.command):
+        return [hook.command, *hook.args]
+    try:
+        return shlex.split(hook.command)
+    except ValueError:
+        return hook.command.split()
+
+
+def _module_files(hook: Hook, cwd: str) -> Iterator[str]:
+    """Name every file a module could be; which of them is loaded, the kind decides when it runs."""
+    if not hook.module:
+        return
+    whole = hook.module.replace(".", "/")
+    parent = dirname(whole)
+    beside = dirname(join(cwd, hook.source_path))
+    folders = (join(cwd, hook.working_directory), beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
+    for folder in folders:
+        for name in (f"{whole}.py", f"{whole}/__init__.py", f"{parent}.py", f"{parent}/__init__.py"):
+            yield join(folder, name)
