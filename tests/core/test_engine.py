@@ -485,7 +485,37 @@ def test_sync_door_waits_for_the_answer_from_any_thread() -> None:
 
     assert answers == ["no x"] * 4
     assert engine.emit_sync("after_tool") == Outcome()
-    asyncio.run(engine.close())
+    engine.close_sync()
+    assert not any(thread.name == "hookline-loop" for thread in threading.enumerate())
+
+
+def test_sync_door_runs_programs_and_keeps_its_worker(tmp_path: Path) -> None:
+    (tmp_path / "where.py").write_text("import os\ndef pid(payload):\n    return {'context': str(os.getpid())}\n")
+    engine = Engine(cwd=str(tmp_path))
+    engine.add(
+        Hook(
+            id="w",
+            on="before_agent",
+            module="where",
+            function="pid",
+            isolated=True,
+            source_path=f"{tmp_path}/x.toml",
+            source=Source.USER,
+            timeout=20,
+        )
+    )
+    first, second = (engine.emit_sync("before_agent").context for _ in range(2))
+    engine.close_sync()
+
+    assert first == second != ()
+
+
+def test_notification_without_a_loop_says_what_to_do() -> None:
+    engine = Engine()
+    engine.on("notification")(deny)
+
+    with pytest.raises(EngineError, match="emit_sync"):
+        engine.notify("hello")
 
 
 def test_sync_door_inside_a_loop_says_what_to_do() -> None:

@@ -80,7 +80,7 @@ def test_rewritten_arguments_reach_the_tool_and_the_report() -> None:
 @pytest.mark.spec("A-14")
 @pytest.mark.parametrize("decision", [Decision.ASK, Decision.DENY, Decision.STOP])
 def test_blocked_tool_does_not_run(decision: Decision) -> None:
-    ran = []
+    ran: list[object] = []
     emit = Emitter(before_tool=Outcome(decision=decision, reasons=("too risky",)))
 
     with pytest.raises(Blocked, match="shell blocked by a hook: too risky"):

@@ -121,6 +121,7 @@ def test_environment_names_project_session_model_and_provider() -> None:
     [
         ({"tool": "bash", "command": "ls"}, "shell", {"command": "ls"}, {}),
         ({"data": {"tool": "bash", "command": "ls"}}, "shell", {"command": "ls"}, {}),
+        ({"tool": "bash", "command": "ls", "data": {"context": {}}}, "shell", {"command": "ls"}, {"context": {}}),
         ({"data": {"tool_name": "Bash", "tool_input": {"command": "ls"}}}, "shell", {"command": "ls"}, {}),
         ({"tool": "Grep", "pattern": "x", "directory": "src"}, "grep", {"pattern": "x", "path": "src"}, {}),
         (

@@ -186,12 +186,21 @@ class Engine:
         return await run_tool(emit, name, args, function)
 
     def notify(self, message: str, *, type: str = "status", session: Session = NOBODY) -> None:  # noqa: A002
-        """Tell notification hooks something without waiting for them."""
-        if self._ready[EventName.NOTIFICATION]:
-            data = {"message": message, "type": type}
-            task = asyncio.get_running_loop().create_task(self.emit(EventName.NOTIFICATION, data, session=session))
-            self._notes.add(task)
-            task.add_done_callback(self._noted)
+        """Tell notification hooks something without waiting for them.
+
+        Raises:
+            EngineError: No event loop is running here to do it. Use `engine.emit_sync("notification", …)`.
+        """
+        if not self._ready[EventName.NOTIFICATION]:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise EngineError('no event loop is running here: use `engine.emit_sync("notification", …)`') from None
+        data = {"message": message, "type": type}
+        task = loop.create_task(self.emit(EventName.NOTIFICATION, data, session=session))
+        self._notes.add(task)
+        task.add_done_callback(self._noted)
 
     async def drain(self) -> None:
         """Wait for the notifications that are still under way."""
@@ -299,12 +308,29 @@ class Engine:
     async def close(self) -> None:
         """Finish what is under way and give everything back."""
         await self.drain()
-        for kind in self._parts.kinds.values():
-            await kind.close()
+        await self._close_kinds()
         if self._thread is not None:
             self._thread.stop()
+            self._thread = None
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
+
+    def close_sync(self) -> None:
+        """Do the same for callers without an event loop.
+
+        Raises:
+            EngineError: There is a running loop in this thread.
+        """
+        self.wait_for(self._close_kinds())
+        if self._thread is not None:
+            self._thread.stop()
+            self._thread = None
+        if self.store is not None:
+            self.store.close()
+
+    async def _close_kinds(self) -> None:
+        for kind in self._parts.kinds.values():
+            await kind.close()
 
     async def __aenter__(self) -> Self:
         return self

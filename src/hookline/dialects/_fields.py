@@ -234,7 +234,7 @@ class Layout(Struct, frozen=True, kw_only=True):
     tool: tuple[str, ...]
     args: tuple[str, ...]
 
-    def write(self, event: Event, body: dict[str, object], *, flat_args: bool = False) -> None:
+    def write(self, event: Event, body: dict[str, object], *, flatten: bool = False) -> None:
         """Put an event's tool call and data into the body, where the session already is."""
         foreign = self.names.is_foreign(event)
         shape_ = self.foreign if foreign else self.shapes[event.name]
@@ -247,20 +247,20 @@ class Layout(Struct, frozen=True, kw_only=True):
                 body[key] = arguments
         if event.cwd:
             body["cwd"] = event.cwd
-        flat = self.flat(arguments, event.name, shape_) if flat_args and event.tool else ()
+        flat = self.flat(arguments, event.name, shape_) if flatten and event.tool else ()
         shape_.write(_told(event) if foreign else event.data, body, session=event.session, taken=flat)
         for key in flat:
             body[key] = arguments[key]
 
-    def flat(self, arguments: Mapping[str, object], name: EventName, shape_: Shape) -> list[str]:
+    def flat(self, arguments: Iterable[str], name: EventName, shape_: Shape) -> list[str]:
         """List the arguments that can also stand in the body itself without passing for something else."""
         fields = EVENTS[name].fields
         return [key for key in arguments if key not in shape_.taken and key not in fields]
 
     def read(
-        self, native: str, body: dict[str, object], *, session: Session, timestamp: int, flat_args: bool = False
+        self, native: str, body: dict[str, object], *, session: Session, timestamp: int, flat_args: Collection[str] = ()
     ) -> Event:
-        """Make the event of a body, which is used up.
+        """Make the event of a body, which is used up; `flat_args` are the names that may be arguments there.
 
         Raises:
             DialectError: Something is missing or not what the document says.
@@ -287,7 +287,7 @@ class Layout(Struct, frozen=True, kw_only=True):
         )
 
     def _call(
-        self, name: EventName, body: dict[str, object], *, shape_: Shape, flat_args: bool
+        self, name: EventName, body: dict[str, object], *, shape_: Shape, flat_args: Collection[str]
     ) -> tuple[str, dict[str, object], str]:
         tool = _first(body, self.tool)
         arguments = _first(body, self.args)
@@ -297,7 +297,7 @@ class Layout(Struct, frozen=True, kw_only=True):
         spoken = "" if absent else _read.text(tool, self._at(self.tool[0]), dialect=self.dialect)
         given = _read.obj(None if arguments is UNSET else arguments, self._at(self.args[0]), dialect=self.dialect)
         if flat_args and spoken:
-            flat = self.flat(body if arguments is UNSET else given, name, shape_)
+            flat = self.flat(flat_args if arguments is UNSET else given, name, shape_)
             found = {key: body.pop(key) for key in flat if key in body and _is_flat(key, body, given, arguments)}
             given = found if arguments is UNSET else given
         return self.tools.understand(spoken, given)

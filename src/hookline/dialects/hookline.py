@@ -103,6 +103,8 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Read what a hook of this dialect answered."""
     if isinstance(reply.value, Verdict):
         return reply.value
+    if reply.value is None:
+        return Verdict(notes=reply.notes)
     return _reply.read_reply(reply, request, read=_read_answer, manners=_MANNERS)
 
 

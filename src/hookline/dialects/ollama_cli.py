@@ -87,7 +87,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
     data: dict[str, object] = {}
     if rest := write_session(session, without=("id", "model", "provider")):
         data["session"] = rest
-    _LAYOUT.write(event, data, flat_args=True)
+    _LAYOUT.write(event, data, flatten=True)
     document: dict[str, object] = {
         "hook": _LAYOUT.names.say(event),
         "timestamp": _read.to_iso(event.timestamp) if event.timestamp else None,
@@ -117,8 +117,10 @@ def decode_event(raw: bytes) -> Event:
     document = _read.load_object(raw, dialect=_NAME)
     native = _read.need_text(document.get("hook"), "hook", dialect=_NAME)
     data = _read.obj(document.get("data"), "data", dialect=_NAME)
-    body = {key: value for key, value in document.items() if key not in _RESERVED}
-    body.update(data)
+    top = {key: value for key, value in document.items() if key not in _RESERVED}
+    # a host that says the call at the top level has its arguments there, and other things under `data`
+    flat_args = top if "tool" in top or "tool_name" in top else data
+    body = {**top, **data}
     known = {
         attribute: _read.text(document.get(key), key, dialect=_NAME)
         for attribute, key in (("id", "session_id"), ("model", "model"), ("provider", "provider"))
@@ -126,7 +128,7 @@ def decode_event(raw: bytes) -> Event:
     at = document.get("timestamp")
     timestamp = 0 if at is None else _read.from_iso(at, "timestamp", dialect=_NAME)
     session = read_session(body, "data.session", dialect=_NAME, known=known)
-    return _LAYOUT.read(native, body, session=session, timestamp=timestamp, flat_args=True)
+    return _LAYOUT.read(native, body, session=session, timestamp=timestamp, flat_args=flat_args)
 
 
 _MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True)
