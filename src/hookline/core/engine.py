@@ -5,6 +5,7 @@ import functools
 import itertools
 import logging
 import os
+import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
@@ -82,6 +83,7 @@ class Engine:
         self._count = itertools.count(1)
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._thread: LoopThread | None = None
+        self._starting = threading.Lock()
         self.bus.subscribe(self.debugger)
         if store is not None:
             self.bus.subscribe(store.write)
@@ -170,9 +172,11 @@ class Engine:
         else:
             work.close()
             raise EngineError("an event loop is running here: use `await engine.emit(…)` instead of the sync call")
-        if self._thread is None:
-            self._thread = LoopThread()
-        return self._thread.run(work)
+        with self._starting:
+            if self._thread is None:
+                self._thread = LoopThread()
+            thread = self._thread
+        return thread.run(work)
 
     async def call_tool(
         self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = NOBODY, cwd: str = ""

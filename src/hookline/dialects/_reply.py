@@ -18,6 +18,7 @@ NO_REASON: Final = "blocked without a reason"
 
 # how much of what a failing hook printed is worth keeping in a message
 _TAIL: Final = 300
+_NOTE: Final = 4000
 
 Document = dict[str, object]
 Reader = Callable[[Document, Request], Verdict]
@@ -74,10 +75,21 @@ def _read_document(
         raise DialectError(
             f"expected one JSON object on stdout, got {_read.shown(noise) or 'nothing'}", dialect=manners.dialect
         )
+    if noise and manners.exact:
+        return _read_quoted(document, request, read=read, notes=notes)
     verdict = read(document, request)
-    if noise and manners.exact and verdict.decision < Decision.ASK:
-        return Verdict(notes=(*notes, "the JSON between other text was not taken as an answer"))
     return replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
+
+
+def _read_quoted(document: Document, request: Request, *, read: Reader, notes: tuple[str, ...]) -> Verdict:
+    """Read JSON between other text, which may be something the hook only quotes: it can block, and nothing else."""
+    try:
+        verdict = read(document, request)
+    except DialectError:
+        verdict = Verdict()
+    if verdict.decision >= Decision.ASK:
+        return replace(verdict, notes=(*verdict.notes, *notes))
+    return Verdict(notes=(*notes, "the JSON between other text was not taken as an answer"))
 
 
 def _unfit(problem: UnfitError) -> Verdict:
@@ -110,7 +122,9 @@ def _last_object(stdout: bytes) -> tuple[Document | None, str]:
 
 
 def _noted(noise: str) -> tuple[str, ...]:
-    return (f"stdout: {noise}",) if noise else ()
+    if not noise:
+        return ()
+    return (f"stdout: {noise}" if len(noise) <= _NOTE else f"stdout: {noise[:_NOTE]}…",)
 
 
 def _denied(verdict: Verdict, reply: Reply, *, noise: str) -> Verdict:
