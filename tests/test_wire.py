@@ -56,7 +56,7 @@ def test_object_that_cannot_say_what_it_is_does_not_stop_us() -> None:
     assert json.loads(wire.dump({"odd": Odd(), "bad": "\ud800"})) == {"odd": "<Odd>", "bad": "?"}
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"{} {}", b"[" * 100_000, b'{"a": NaN}'])
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"{} {}", b"[" * 100_000, b'{"a": NaN}', b'{"\xff": 1}'])
 def test_broken_json_is_a_value_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         wire.load(raw)
@@ -75,6 +75,7 @@ def test_broken_json_is_a_value_error(raw: bytes) -> None:
         (b"", None, ""),
         (b'{"a":', None, '{"a":'),
         (b'\xff\xfe {"a":1}', {"a": 1}, "\ufffd\ufffd"),
+        (b'{"\xff": 1}', {"\ufffd": 1}, ""),
         (b'x {"a": NaN}', None, 'x {"a": NaN}'),
         (b'x {"a": "\\ud800"}', None, 'x {"a": "\\ud800"}'),
     ],

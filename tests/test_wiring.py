@@ -109,6 +109,7 @@ async def main():
     for number in range(100_000):
         outcome = await engine.emit("before_tool", {"number": number}, tool="shell")
         if number % 10 == 0:
+            await engine.drain()
             store.flush()
             print(outcome.trace, flush=True)
 

@@ -49,7 +49,7 @@ def load(raw: bytes | str) -> object:
         return _decoder.decode(raw)
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise ValueError(str(problem)) from None
 
 
@@ -60,7 +60,7 @@ def last_object(raw: bytes) -> tuple[dict[str, object] | None, str]:
     """
     try:
         whole = _decoder.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _search(raw.decode("utf-8", "replace"))
     if isinstance(whole, dict):
         return whole, ""

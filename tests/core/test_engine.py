@@ -224,6 +224,7 @@ def test_every_step_is_a_record_in_order() -> None:
         engine.on("before_tool", id="a")(lambda _event: None)
         engine.add(Hook(id="b", on="before_tool", command="node"))
         outcome = await engine.emit("before_tool", tool="shell", session=Session(id="s"))
+        await engine.drain()
         assert {record.trace for record in records} == {outcome.trace}
 
     run(scenario)
@@ -235,6 +236,20 @@ def test_every_step_is_a_record_in_order() -> None:
         (Step.OUTCOME, ""),
     ]
     assert {(record.event, record.session) for record in records} == {("before_tool", "s")}
+
+
+def test_sink_never_delays_an_answer() -> None:
+    heard: list[Record] = []
+
+    async def scenario(engine: Engine) -> None:
+        engine.bus.subscribe(heard.append)
+        engine.on("before_tool")(deny)
+        await engine.emit("before_tool")
+        assert heard == []
+        await asyncio.sleep(0)
+        assert [record.step for record in heard] == [Step.EVENT, Step.STARTED, Step.COMPLETED, Step.OUTCOME]
+
+    run(scenario)
 
 
 def test_sink_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -304,6 +319,7 @@ def test_observed_hook_is_recorded_and_not_enforced() -> None:
         assert outcome.decision is Decision.PASS
         assert outcome.messages == ("runs",)
         assert (outcome.verdicts[0].decision, outcome.verdicts[0].observed) == (Decision.STOP, True)
+        await engine.drain()
         assert engine.debugger.metrics("watching").observed_denials == 1
 
     run(scenario)

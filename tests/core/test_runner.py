@@ -154,6 +154,7 @@ def test_slow_hook_is_pointed_out(tmp_path: Path) -> None:
         async with Engine() as engine:
             engine.add(one)
             await engine.emit("before_tool", tool="shell")
+            await engine.drain()
             assert [metrics.hook for metrics in engine.debugger.slow()] == ["h"]
             (record,) = [found for found in engine.debugger.executions("h") if "duration" in found.detail]
             assert record.detail["slow"] is True

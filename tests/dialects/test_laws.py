@@ -30,7 +30,7 @@ from tests.dialects.strategies import (
 
 every_dialect = pytest.mark.parametrize("name", sorted(DIALECTS))
 # a night's run: HOOKLINE_LAW_EXAMPLES=20000 pytest tests/dialects
-EXAMPLES = int(os.environ.get("HOOKLINE_LAW_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("HOOKLINE_LAW_EXAMPLES", "16"))
 thorough = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 quick = settings(max_examples=max(EXAMPLES // 3, 8), suppress_health_check=[HealthCheck.too_slow])
 

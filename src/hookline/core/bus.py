@@ -52,7 +52,7 @@ class MessageBus:
         return unsubscribe
 
     def publish_soon(self, record: Record) -> None:
-        """Give a record to every sink when the loop has time: while a hook runs, and before the next record."""
+        """Give a record to every sink when the loop has time, in order: no sink ever delays an answer."""
         self._late.append(record)
         if len(self._late) == 1:
             asyncio.get_running_loop().call_soon(self._catch_up)
@@ -127,7 +127,8 @@ class MessageBus:
         task.add_done_callback(self._posted.discard)
 
     async def drain(self) -> None:
-        """Wait for everything posted in this event loop, also for what that posts in turn."""
+        """Pass on every record, and wait for everything posted in this event loop and what that posts in turn."""
+        self._catch_up()
         loop = asyncio.get_running_loop()
         me = asyncio.current_task()
         # A handler may drain, too: it waits for nobody who may be waiting for it.

@@ -157,7 +157,22 @@ class Engine:
         """
         if self._ready.get(name) is False:
             return QUIET
-        return self.wait_for(self.emit(name, data, tool=tool, args=args, session=session, cwd=cwd))
+        return self.wait_for(self._emit_and_tell(name, data, tool=tool, args=args, session=session, cwd=cwd))
+
+    async def _emit_and_tell(
+        self,
+        name: str,
+        data: Mapping[str, object] | None,
+        *,
+        tool: str,
+        args: Mapping[str, object] | None,
+        session: Session,
+        cwd: str,
+    ) -> Outcome:
+        outcome = await self.emit(name, data, tool=tool, args=args, session=session, cwd=cwd)
+        # a caller without a loop has no other moment at which its listeners could hear of it
+        await self.bus.drain()
+        return outcome
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
         """Wait for the engine's work from code without an event loop.
@@ -207,9 +222,10 @@ class Engine:
         task.add_done_callback(self._noted)
 
     async def drain(self) -> None:
-        """Wait for the notifications that are still under way."""
+        """Wait for the notifications that are still under way, and for records on their way to sinks."""
         while self._notes:
             await asyncio.wait(self._notes)
+        await self.bus.drain()
 
     def session(
         self,
@@ -365,10 +381,10 @@ class Engine:
         head = (event.id, time(), event.name, event.session.id)
         for skip in outcome.skipped:
             detail = {"gate": skip.gate, "reason": skip.reason}
-            self.bus.publish(Record(head[0], Step.SKIPPED, head[1], head[2], head[3], skip.hook.id, detail))
+            self.bus.publish_soon(Record(head[0], Step.SKIPPED, head[1], head[2], head[3], skip.hook.id, detail))
         for warning in _warnings(event, outcome.verdicts):
-            self.bus.publish(Record(head[0], Step.WARNING, head[1], head[2], head[3], "", {"message": warning}))
-        self.bus.publish(Record(head[0], Step.OUTCOME, head[1], head[2], head[3], "", _summary(outcome)))
+            self.bus.publish_soon(Record(head[0], Step.WARNING, head[1], head[2], head[3], "", {"message": warning}))
+        self.bus.publish_soon(Record(head[0], Step.OUTCOME, head[1], head[2], head[3], "", _summary(outcome)))
 
 
 def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:

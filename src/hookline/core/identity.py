@@ -73,13 +73,19 @@ class Identities:
             os.close(handle)
 
     def _read(self, path: str, handle: int, *, is_program: bool) -> bytes:
+        if not is_program:
+            try:
+                text = os.read(handle, ALWAYS_READ + 1)
+            except IsADirectoryError:
+                return b""
+            except BlockingIOError:
+                return b"not a file"
+            if len(text) <= ALWAYS_READ:
+                return hashlib.sha256(text).digest()
+            os.lseek(handle, 0, os.SEEK_SET)
         info = os.fstat(handle)
-        if stat.S_ISDIR(info.st_mode):
-            return b""
         if not stat.S_ISREG(info.st_mode):
             return b"not a file"
-        if info.st_size <= ALWAYS_READ and not is_program:
-            return hashlib.sha256(os.read(handle, ALWAYS_READ + 1)).digest()
         return self._large_content(path, handle, info=info)
 
     def _large_content(self, path: str, handle: int, *, info: os.stat_result) -> bytes:

@@ -62,7 +62,7 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
     `after` is the event as the last hook left it (see `carry`). Verdicts that were only observed decide
     nothing. A decision the moment has no room for is not kept: nothing can block what already happened.
     """
-    if len(verdicts) == 1 and verdicts[0].decision is Decision.PASS and not verdicts[0].effects:
+    if not any(verdict.decision or verdict.effects or verdict.reason for verdict in verdicts):
         return Outcome(verdicts=tuple(verdicts))
     counted = [verdict for verdict in verdicts if not verdict.observed]
     decision = max((verdict.decision for verdict in counted), default=Decision.PASS)

@@ -136,7 +136,6 @@ class HookRunner:
     async def _execute(self, hook: Hook, event: Event) -> Execution:
         listening = self._bus.listening
         if listening:
-            # the record is made now and passed on while the hook runs
             self._bus.publish_soon(self._record(Step.STARTED, hook, event, {"dialect": hook.dialect}))
         started = perf_counter()
         verdict, reply = await self._ask(hook, event)
@@ -144,7 +143,7 @@ class HookRunner:
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=hook.observe or self._settings.observe)
         if listening:
             step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-            self._bus.publish(self._record(step, hook, event, _detail(verdict, reply)))
+            self._bus.publish_soon(self._record(step, hook, event, _detail(verdict, reply)))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
     async def _ask(self, hook: Hook, event: Event) -> tuple[Verdict, Reply]:

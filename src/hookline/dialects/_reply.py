@@ -111,11 +111,7 @@ def _find(reply: Reply, *, dialect: str) -> tuple[Document | None, str]:
 
 
 def _last_object(stdout: bytes) -> tuple[Document | None, str]:
-    try:
-        document, noise = wire.last_object(stdout)
-    except UnicodeDecodeError:
-        # broken bytes in a key, which the JSON reader tells in a way of its own
-        return wire.last_object(_read.repaired(stdout))
+    document, noise = wire.last_object(stdout)
     if document is None and b"\\u" in stdout:
         return wire.last_object(_read.repaired(stdout))
     return document, noise

@@ -214,6 +214,12 @@ _WORDS: Final = {
 }
 
 
+# words in an answer's metadata that mean something to us; most answers have none
+_OUR_WORDS: Final = frozenset(
+    {"decision", "stop", "reason", "error", "modifiedArgs", "modifiedResult", "context", "messages", "askAgent", "data"}
+)
+
+
 def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Read what a hook of this dialect answered."""
     return _reply.read_reply(reply, request, read=_read_answer, manners=_MANNERS)
@@ -226,11 +232,12 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         raise _read.wrong(allow, "allow", dialect=_NAME, wanted="true or false")
     message = _read.text(document.get("message"), "message", dialect=_NAME)
     metadata = _read.obj(document.get("metadata"), "metadata", dialect=_NAME)
-    if allow and not metadata:
+    if allow and _OUR_WORDS.isdisjoint(metadata):
         approves = request.event.name is EventName.PERMISSION_REQUEST
         return Verdict(
             decision=Decision.ALLOW if approves else Decision.PASS,
             effects=(Effect(EffectKind.MESSAGE, message),) if message else (),
+            metadata=metadata,
         )
     decision = _decision(metadata, request.event.name, allow=allow)
     reason = metadata.get("reason")

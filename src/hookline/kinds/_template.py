@@ -29,8 +29,9 @@ _LONGEST_INDEX: Final = 9
 _VARIABLE: Final = "__hookline_"
 _RECORD_END: Final = "\x1e"
 # printf %b turns these back; the two besides the backslash and the record's end are special inside bash
-_ENCODED: Final = {ord("\\"): "\\\\", 0x1E: "\\0036", 0x01: "\\0001", 0x7F: "\\0177"}
-_UNSENDABLE: Final = {0: "\u2400", **dict.fromkeys((*range(0xD800, 0xDC80), *range(0xDD00, 0xE000)), "\ufffd")}
+_ENCODED: Final = ((b"\\", b"\\\\"), (b"\x1e", b"\\0036"), (b"\x01", b"\\0001"), (b"\x7f", b"\\0177"))
+# no argument can hold NUL; the surrogates left out here stand for bytes that are no UTF-8, as in file names
+_UNSENDABLE: Final = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 _IN_SCRIPT: Final = {
     Quoting.BARE: '"${%s}"',
     Quoting.SINGLE: "'\"${%s}\"'",
@@ -66,8 +67,7 @@ class ShellTemplate(Struct, frozen=True):
         long = _too_long(texts)
         script = _prologue(len(texts), long) + self.body
         short = tuple(text for index, text in enumerate(texts) if index not in long)
-        encoded = "".join(texts[index].translate(_ENCODED) + _RECORD_END for index in long)
-        return BoundLine(script, short, encoded.encode("utf-8", "surrogateescape"))
+        return BoundLine(script, short, b"".join(_record(texts[index]) for index in long))
 
 
 def has_template(text: str) -> bool:
@@ -164,6 +164,13 @@ def _long_values(names: Sequence[str]) -> list[str]:
     return steps
 
 
+def _record(text: str) -> bytes:
+    raw = text.encode("utf-8", "surrogateescape")
+    for plain, encoded in _ENCODED:
+        raw = raw.replace(plain, encoded)
+    return raw + _RECORD_END.encode()
+
+
 def _too_long(texts: Sequence[str]) -> list[int]:
     """Choose the values that travel on descriptor 3: the long ones, and the longest until the rest is small."""
     sizes = [len(text.encode("utf-8", "surrogateescape")) for text in texts]
@@ -184,8 +191,7 @@ def _text(values: Mapping[str, object], path: Sequence[str]) -> str:
         return ""
     if not isinstance(value, str):
         value = _json(value)
-    # most texts need no change, and finding that out must be quick
-    return value if value.isascii() and "\0" not in value else value.translate(_UNSENDABLE)
+    return _UNSENDABLE.sub(lambda found: "\ufffd" if ord(found[0]) else "\u2400", value)
 
 
 def _look_up(values: Mapping[str, object], path: Sequence[str]) -> object:
