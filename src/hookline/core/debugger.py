@@ -13,6 +13,7 @@ from hookline.model.record import Record, Step
 
 KEEP: Final = 1_000
 RECENT: Final = 100
+UNCOUNTED: Final = 256
 SLOW: Final = 1.0  # seconds; the hook protocol asks for answers within one
 
 
@@ -138,24 +139,34 @@ class HookDebugger:
 
     def __init__(self, *, keep: int = KEEP) -> None:
         self._records: deque[Record] = deque(maxlen=keep)
+        # what was taken and not counted yet: counting waits until somebody asks, or there is much of it
+        self._new: list[Record] = []
         self._tallies: dict[str, _Tally] = {}
         # reentrant, because a signal handler or a finalizer may publish in the middle of this
         self._lock = threading.RLock()
 
     def __call__(self, record: Record, /) -> None:
         """Take one record."""
-        count = _COUNTERS.get(record.step)
+        self._new.append(record)
+        if len(self._new) >= UNCOUNTED:
+            self._count()
+
+    def _count(self) -> None:
         with self._lock:
-            self._records.append(record)
-            if count is not None and record.hook:
-                tally = self._tallies.get(record.hook)
-                if tally is None:
-                    tally = self._tallies[record.hook] = _Tally()
-                count(tally, record.detail)
+            new, self._new = self._new, []
+            self._records.extend(new)
+            for record in new:
+                count = _COUNTERS.get(record.step)
+                if count is not None and record.hook:
+                    tally = self._tallies.get(record.hook)
+                    if tally is None:
+                        tally = self._tallies[record.hook] = _Tally()
+                    count(tally, record.detail)
 
     def executions(self, hook: str = "", step: Step | None = None, *, limit: int = RECENT) -> list[Record]:
         """Give the newest records first, of one hook and one step where they are named."""
         with self._lock:
+            self._count()
             newest = list(reversed(self._records))
         found = (
             record for record in newest if (not hook or record.hook == hook) and (step is None or record.step is step)
@@ -165,11 +176,13 @@ class HookDebugger:
     def hooks(self) -> list[str]:
         """Name every hook that ran, in the order of their first runs."""
         with self._lock:
+            self._count()
             return list(self._tallies)
 
     def metrics(self, hook: str) -> HookMetrics:
         """Give a hook's figures; all zero when it never ran."""
         with self._lock:
+            self._count()
             tally = self._tallies.get(hook)
             return tally.metrics(hook) if tally is not None else HookMetrics(hook=hook)
 
@@ -181,6 +194,7 @@ class HookDebugger:
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
+            self._new.clear()
             self._records.clear()
             self._tallies.clear()
 

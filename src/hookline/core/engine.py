@@ -44,6 +44,8 @@ HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 QUIET: Final = Outcome()
 NOBODY: Final = Session()
 
+_NAMES: Final = {str(name): name for name in EventName}
+
 
 class Engine:
     """Run hooks for an agent.
@@ -315,7 +317,7 @@ class Engine:
             args = given if args is None else args
         now = time()
         return Event(
-            name=EventName(canonical),
+            name=_NAMES[canonical],
             data=fields,
             tool=tool,
             args=dict(args) if args else {},
@@ -374,7 +376,8 @@ class Engine:
     def _publish_event(self, event: Event) -> None:
         detail: dict[str, object] = {"data": event.data}
         if event.tool:
-            detail |= {"tool": event.tool, "args": event.args}
+            detail["tool"] = event.tool
+            detail["args"] = event.args
         self.bus.publish_soon(Record(event.id, Step.EVENT, time(), event.name, event.session.id, "", detail))
 
     def _publish_outcome(self, event: Event, outcome: Outcome) -> None:

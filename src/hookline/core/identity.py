@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline import wire
 from hookline.model.hook import Hook
@@ -24,15 +25,20 @@ ALWAYS_READ: Final = 65_536
 # or another file loaded before it, must not ask again.
 _NOT_IDENTITY: Final = ("id", "source_path", "source_line", "enabled", "call")
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_EMPTY: Final = b"\0empty"
+_UNREADABLE: Final = b"\0unreadable: "
 
 
 class _Known(Struct, frozen=True):
-    """What about a hook stays the same from run to run."""
+    """What about a hook stays the same from run to run, and the digest of the contents it had last."""
 
     hook: Hook
     cwd: str
     definition: bytes
+    program: str
     files: tuple[str, ...]
+    contents: list[bytes]
+    digest: str
 
 
 class Identities:
@@ -46,51 +52,57 @@ class Identities:
         """Compute the SHA-256 of what would run in this folder."""
         known = self._known.get(hook.id)
         if known is None or known.hook is not hook or known.cwd != cwd:
-            known = _Known(hook, cwd, _definition(hook), tuple(dict.fromkeys(_files(hook, cwd))))
-            self._known[hook.id] = known
-        total = hashlib.sha256(known.definition)
-        program = known.files[0] if hook.kind == "command" and known.files else ""
-        for path in known.files:
-            content = self._content(path, is_program=path == program)
-            if content:
-                total.update(f"\0{path.rpartition('/')[2]}\0".encode("utf-8", "surrogateescape"))
-                total.update(content)
-        return total.hexdigest()
+            program, *files = dict.fromkeys(_files(hook, cwd)) if hook.kind == "command" else ("", *_files(hook, cwd))
+            known = _Known(hook, cwd, _definition(hook), program, tuple(files), [], "")
+        contents = [self._content(path) for path in known.files]
+        if known.program:
+            contents.append(self._program(known.program))
+        # the bytes themselves are compared with those of last time: quicker than to hash them again
+        if not known.digest or contents != known.contents:
+            names = (*known.files, known.program) if known.program else known.files
+            digest = _digest(known.definition, names, contents)
+            known = self._known[hook.id] = replace(known, contents=contents, digest=digest)
+        return known.digest
 
-    def _content(self, path: str, *, is_program: bool) -> bytes:
-        """Hash one file; empty when there is none. What cannot be read hashes as what nobody approved."""
+    def _content(self, path: str) -> bytes:
+        """Read one file; empty when there is none. What cannot be read is what nobody approved."""
         try:
-            if is_program and (content := self._remembered(path, os.stat(path))):
-                return content
             handle = os.open(path, _OPEN)
         except (FileNotFoundError, NotADirectoryError):
             return b""
         except (OSError, ValueError) as problem:
-            return f"unreadable: {problem}".encode("utf-8", "replace")
+            return _UNREADABLE + str(problem).encode("utf-8", "replace")
         try:
-            return self._read(path, handle, is_program=is_program)
+            text = os.read(handle, ALWAYS_READ + 1)
+            return text or _EMPTY if len(text) <= ALWAYS_READ else self._large(path, handle)
+        except IsADirectoryError:
+            return b""
+        except OSError as problem:
+            return _UNREADABLE + str(problem).encode("utf-8", "replace")
         finally:
             os.close(handle)
 
-    def _read(self, path: str, handle: int, *, is_program: bool) -> bytes:
-        if not is_program:
-            try:
-                text = os.read(handle, ALWAYS_READ + 1)
-            except IsADirectoryError:
-                return b""
-            except BlockingIOError:
-                return b"not a file"
-            if len(text) <= ALWAYS_READ:
-                return hashlib.sha256(text).digest()
-            os.lseek(handle, 0, os.SEEK_SET)
+    def _program(self, path: str) -> bytes:
+        try:
+            content = self._remembered(path, os.stat(path))
+            if content:
+                return content
+            handle = os.open(path, _OPEN)
+        except (OSError, ValueError):
+            # found on PATH when it runs, or not at all
+            return b""
+        try:
+            return self._large(path, handle)
+        finally:
+            os.close(handle)
+
+    def _large(self, path: str, handle: int) -> bytes:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
-            return b"not a file"
-        return self._large_content(path, handle, info=info)
-
-    def _large_content(self, path: str, handle: int, *, info: os.stat_result) -> bytes:
+            return _UNREADABLE + b"not a file"
         content = self._remembered(path, info)
         if not content:
+            os.lseek(handle, 0, os.SEEK_SET)
             with open(handle, "rb", buffering=0, closefd=False) as file:
                 content = hashlib.file_digest(file, "sha256").digest()
             self._contents[path] = (_fingerprint(info), content)
@@ -99,6 +111,15 @@ class Identities:
     def _remembered(self, path: str, info: os.stat_result) -> bytes:
         known = self._contents.get(path)
         return known[1] if known is not None and known[0] == _fingerprint(info) else b""
+
+
+def _digest(definition: bytes, names: tuple[str, ...], contents: list[bytes]) -> str:
+    total = hashlib.sha256(definition)
+    for name, content in zip(names, contents, strict=True):
+        if content:
+            total.update(f"\0{name.rpartition('/')[2]}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
+            total.update(content)
+    return total.hexdigest()
 
 
 def _fingerprint(info: os.stat_result) -> tuple[int, ...]:

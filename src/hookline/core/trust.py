@@ -124,12 +124,12 @@ class TrustedHooks:
     async def vet(self, plan: Plan, event: Event) -> Plan:
         """Move every hook that nobody approved in its present form from the stages to the skips."""
         objections: dict[str, str] = {}
-        for hook in plan.hooks:
-            if hook.source in _TRUSTED:
-                continue
-            objection = self.objection(hook, cwd=event.cwd)
-            if objection and not await self.request_approval(hook, cwd=event.cwd):
-                objections[hook.id] = objection
+        for stage in plan.stages:
+            for hook in stage:
+                if hook.source not in _TRUSTED:
+                    objection = self.objection(hook, cwd=event.cwd)
+                    if objection and not await self.request_approval(hook, cwd=event.cwd):
+                        objections[hook.id] = objection
         if not objections:
             return plan
         stages = (tuple(hook for hook in stage if hook.id not in objections) for stage in plan.stages)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from hookline import wire
@@ -120,11 +121,17 @@ def to_iso(value: object) -> object:
     """Write milliseconds since the epoch as ISO 8601; what is no such number stays as it is."""
     if not isinstance(value, int) or isinstance(value, bool):
         return value
+    seconds, milliseconds = divmod(value, 1000)
     try:
-        moment = _EPOCH + timedelta(milliseconds=value)
+        return f"{_second(seconds)}.{milliseconds:03d}Z"
     except OverflowError:
         return value
-    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    # events come many a second, and one session's start stands in all of them
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")[:-6]
 
 
 def from_iso(value: object, where: str, *, dialect: str) -> int:

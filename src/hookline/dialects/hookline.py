@@ -5,6 +5,7 @@ says why. Functions of the embedding program may also return a `Verdict`.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -33,6 +34,10 @@ _TEXTS: Final = ("id", "cwd", "tool", "native_tool", "native_name")
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
     """Say an event to a hook of this dialect."""
+    return Request(event=event, later=partial(_document, event))
+
+
+def _document(event: Event) -> dict[str, object]:
     document: dict[str, object] = {"event": event.name.value}
     for key in _TEXTS:
         if value := getattr(event, key):
@@ -43,7 +48,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
         document["timestamp"] = event.timestamp
     document["session"] = _write_session(event.session)
     document["data"] = dict(event.data)
-    return Request(event=event, document=document)
+    return document
 
 
 def _write_session(session: Session) -> dict[str, object]:

@@ -10,6 +10,7 @@ Ours where the document has no field: `cwd` and `session` in `data`; `continue`,
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -83,6 +84,10 @@ _LAYOUT: Final = Layout(
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
     """Say an event to a hook of this dialect."""
+    return Request(event=event, later=partial(_document, event), env=_environment(event))
+
+
+def _document(event: Event) -> dict[str, object]:
     session = event.session
     data: dict[str, object] = {}
     if rest := write_session(session, without=("id", "model", "provider")):
@@ -97,7 +102,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
         "data": data,
     }
     document.update((key, value) for key, value in data.items() if key not in _RESERVED)
-    return Request(event=event, document=document, env=_environment(event))
+    return document
 
 
 def _environment(event: Event) -> dict[str, str]:

@@ -6,6 +6,7 @@ keys of an answer's `data` are handed to the next hook.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -89,6 +90,10 @@ _LAYOUT: Final = Layout(
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
     """Say an event to a hook of this dialect."""
+    return Request(event=event, later=partial(_document, event))
+
+
+def _document(event: Event) -> dict[str, object]:
     data: dict[str, object] = {}
     if event.session.id:
         data["session_id"] = data["sessionId"] = event.session.id
@@ -99,7 +104,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
     _LAYOUT.write(event, data)
     if event.name is EventName.TOOL_FAILED and not data.get("error"):
         data["error"] = NO_MESSAGE
-    return Request(event=event, document={"event": _LAYOUT.names.say(event), "data": data})
+    return {"event": _LAYOUT.names.say(event), "data": data}
 
 
 def decode_event(raw: bytes) -> Event:

@@ -9,6 +9,7 @@ opinion" is said there as a question: `allow: false` with `decision: "ask"`.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -143,6 +144,10 @@ _LAYOUT: Final = Layout(
 
 def encode_event(event: Event, hook: Hook) -> Request:
     """Say an event to a hook of this dialect."""
+    return Request(event=event, later=partial(_document, event, hook))
+
+
+def _document(event: Event, hook: Hook) -> dict[str, object]:
     session: dict[str, object] = {
         "id": event.session.id,
         "user": event.session.user,
@@ -161,7 +166,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
         metadata["timestamp"] = _read.to_iso(event.timestamp)
     if hook.version:
         metadata["hookVersion"] = hook.version
-    return Request(event=event, document={"event": _LAYOUT.names.say(event), "context": context, "metadata": metadata})
+    return {"event": _LAYOUT.names.say(event), "context": context, "metadata": metadata}
 
 
 def decode_event(raw: bytes) -> Event:

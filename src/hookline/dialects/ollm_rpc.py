@@ -8,6 +8,7 @@ A hook cannot answer `runCommand`: only what a person configured may start progr
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -70,6 +71,10 @@ _LAYOUT: Final = Layout(
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
     """Say an event to a hook of this dialect."""
+    return Request(event=event, later=partial(_document, event))
+
+
+def _document(event: Event) -> dict[str, object]:
     data: dict[str, object] = {}
     _LAYOUT.write(event, data)
     request_id = _request_id(event)
@@ -85,15 +90,12 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
     if session := write_session(event.session, without=("agent", "profile")):
         context["session"] = session
     said = {"type": _LAYOUT.names.say(event), "timestamp": event.timestamp, "data": data}
-    return Request(
-        event=event,
-        document={
-            "jsonrpc": _RPC,
-            "method": "execute",
-            "params": {"event": said, "context": context},
-            "id": request_id,
-        },
-    )
+    return {
+        "jsonrpc": _RPC,
+        "method": "execute",
+        "params": {"event": said, "context": context},
+        "id": request_id,
+    }
 
 
 def _request_id(event: Event) -> str | int:

@@ -1,6 +1,6 @@
 """What both process runners share: how a child ended, and how much it may say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -17,6 +17,15 @@ GRACE: Final = 1.0
 
 STDOUT: Final = 1
 STDERR: Final = 2
+
+
+Feed: TypeAlias = bytes | Callable[[], bytes]
+"""What a child reads on stdin; a function is called when the child is on its way."""
+
+
+def text_of(stdin: Feed) -> bytes:
+    """Give what a child reads."""
+    return stdin if isinstance(stdin, bytes) else stdin()
 
 
 class Ended(StrEnum):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Finished, Output
+from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
 
 # What the child left in its pipes arrives within a turn of the loop; a grandchild that holds them is not waited for.
 _DRAIN: Final = 0.25
@@ -180,7 +180,7 @@ async def run(
     program: str,
     argv: tuple[str, ...],
     *,
-    stdin: bytes,
+    stdin: Feed,
     env: Env,
     cwd: str = "",
     timeout: float,
@@ -194,7 +194,7 @@ async def run(
             program, argv = "/bin/sh", ("sh", "-c", _OPEN_AND_RUN, "hookline", name, program, *argv[1:])
         transport, listener = await _start(program, argv, env=env, cwd=cwd)
         try:
-            return await _converse(transport, listener, stdin=stdin, timeout=timeout)
+            return await _converse(transport, listener, stdin=text_of(stdin), timeout=timeout)
         except asyncio.CancelledError:
             await _surely(_kill(transport, listener))
             raise

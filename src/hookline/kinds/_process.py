@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.kinds import _portable
-from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Finished, Output
+from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
 
 _CHUNK: Final = 65_536
 
@@ -25,6 +25,9 @@ _CHUNK: Final = 65_536
 _LISTEN_AFTER: Final = 0.005
 
 _EXTRA: Final = 3
+
+# An empty pipe takes a page without waiting, however small the system made it.
+_SURE_TO_FIT: Final = 4096
 
 # Python ignores SIGPIPE and SIGXFSZ, and a job started by `nohup` or with `&` may have others ignored. A child
 # would inherit that: `yes | head` in a hook would never end, and a hook could not be asked to end.
@@ -72,8 +75,8 @@ class _Child:
 
     __slots__ = (
         "_ended",
+        "_deadline",
         "_gone",
-        "_listener",
         "_loop",
         "_output",
         "_pid",
@@ -86,20 +89,32 @@ class _Child:
         "finished",
     )
 
-    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], rest: memoryview, timeout: float) -> None:
+    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._pid = pid
         self._pidfd = pidfd
         self._stdin, stdout, stderr = pipes
         self._pipes = {STDOUT: stdout, STDERR: stderr}
-        self._rest = rest
+        self._rest = memoryview(b"")
         self._output = Output()
         self._ended = Ended.EXITED
         self._gone = False
         self.finished: asyncio.Future[Finished] = loop.create_future()
-        self._timer = loop.call_later(timeout, self._end, Ended.TIMED_OUT)
-        self._listener = loop.call_later(_LISTEN_AFTER, self._listen)
+        # one timer does for both, because most children need neither
+        self._deadline = loop.time() + timeout
+        self._timer = loop.call_at(min(self._deadline, loop.time() + _LISTEN_AFTER), self._listen)
         self._reading = False
+
+    def feed(self, stdin: bytes) -> None:
+        """Write what fits into the pipe, which is all of most events; the rest is written as the child reads."""
+        if len(stdin) > _SURE_TO_FIT:
+            os.set_blocking(self._stdin, False)
+        # if it closed its stdin, or has ended already, there is nobody to tell
+        with suppress(BrokenPipeError):
+            self._rest = memoryview(stdin)[os.write(self._stdin, stdin) if stdin else 0 :]
+        if not self._rest:
+            os.close(self._stdin)
+            self._stdin = -1
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
@@ -113,6 +128,7 @@ class _Child:
         self._reading = True
         for stream, pipe in self._pipes.items():
             self._loop.add_reader(pipe, self._on_output, stream)
+        self._timer = self._loop.call_at(self._deadline, self._end, Ended.TIMED_OUT)
 
     async def kill(self) -> None:
         """End everything the hook started, at once, and wait until the child is gone."""
@@ -160,12 +176,12 @@ class _Child:
             self._settle()
 
     def _on_exit(self) -> None:
-        self._loop.remove_reader(self._pidfd)
         self._gone = True
         if self._ended is Ended.EXITED:
             self._drain()
             self._finish()
         else:
+            self._loop.remove_reader(self._pidfd)
             self._settle()
 
     def _drain(self) -> None:
@@ -230,7 +246,6 @@ class _Child:
     def _finish(self) -> None:
         """Reap the child and give back everything held for it."""
         self._timer.cancel()
-        self._listener.cancel()
         self._close_stdin()
         for stream in tuple(self._pipes):
             self._close_pipe(stream)
@@ -342,36 +357,23 @@ def _check(program: str, cwd: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _spawn(
-    program: str,
-    argv: tuple[str, ...],
-    *,
-    stdin: bytes,
-    env: Env,
-    cwd: str,
-    timeout: float,
-    extra: bytes,
-) -> _Child:
+def _spawn(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, timeout: float, extra: bytes) -> _Child:
     descriptors = _open_pipes(extra)
     theirs = [descriptors[0], descriptors[3], descriptors[5], *descriptors[6:]]
     ours = [descriptors[1], descriptors[2], descriptors[4]]
     try:
         try:
-            for end in ours:
-                os.set_blocking(end, False)
-            # Most events fit into the pipe, and then there is nothing left to do for stdin.
-            rest = memoryview(stdin)[os.write(ours[0], stdin) if stdin else 0 :]
             pid = _start(program, argv, env=env, cwd=cwd, ends=theirs)
         finally:
             _close(theirs)
-        if not rest:
-            os.close(ours[0])
-            ours[0] = -1
+        # Whatever can be done after the start is: the child is on its way meanwhile.
         pidfd = _watch(pid)
+        for end in ours[1:]:
+            os.set_blocking(end, False)
     except BaseException:
-        _close(end for end in ours if end >= 0)
+        _close(ours)
         raise
-    return _Child(pid, pidfd=pidfd, pipes=(ours[0], ours[1], ours[2]), rest=rest, timeout=timeout)
+    return _Child(pid, pidfd=pidfd, pipes=(ours[0], ours[1], ours[2]), timeout=timeout)
 
 
 def _watch(pid: int) -> int:
@@ -390,7 +392,7 @@ async def _run(
     program: str,
     argv: tuple[str, ...],
     *,
-    stdin: bytes,
+    stdin: Feed,
     env: Env,
     cwd: str = "",
     timeout: float,
@@ -408,8 +410,9 @@ async def _run(
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program (NUL, or no encoding).
     """
-    child = _spawn(program, argv, stdin=stdin, env=env, cwd=cwd, timeout=timeout, extra=extra)
+    child = _spawn(program, argv, env=env, cwd=cwd, timeout=timeout, extra=extra)
     try:
+        child.feed(text_of(stdin))
         child.watch()
         return await child.finished
     except asyncio.CancelledError:

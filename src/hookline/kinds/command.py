@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError
-from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Finished
+from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Feed, Finished
 from hookline.kinds._process import run
 from hookline.kinds._program import Environment, Programs, search_path
 from hookline.kinds._slots import Slots
@@ -130,7 +130,7 @@ class Command:
             slots = self._slots[loop] = Slots()
         await slots.take()
         try:
-            finished = await self._run(job, stdin=request.body, timeout=timeout)
+            finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
         except (OSError, ValueError) as problem:
             return _not_started(job, problem)
         finally:
@@ -156,14 +156,13 @@ class Command:
         cwd = _folder(hook, request.event)
         env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
         path = search_path(env)
-        job = _Job(program="", argv=line.words, env=env, cwd=cwd, path=path, script=line.script)
-        if line.words:
-            name = line.words[0]
-            program = name if "/" in name else self._programs.find(name, path)
-            if program:
-                return replace(job, program=program)
-            if not line.script:
-                return Failure(FailureKind.NOT_FOUND, f'program "{name}" not found on PATH')
+        name = line.words[0] if line.words else ""
+        program = name if "/" in name or not name else self._programs.find(name, path)
+        job = _Job(program=program, argv=line.words, env=env, cwd=cwd, path=path, script=line.script)
+        if program:
+            return job
+        if not line.script:
+            return Failure(FailureKind.NOT_FOUND, f'program "{name}" not found on PATH')
         return self._shell_job(job, request.values)
 
     def _shell_job(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
@@ -179,7 +178,7 @@ class Command:
         argv = ("sh", "-c", bound.script, "hookline", *bound.arguments)
         return replace(job, program=shell, argv=argv, script="", extra=bound.long_values)
 
-    async def _run(self, job: _Job, *, stdin: bytes, timeout: float) -> Finished:
+    async def _run(self, job: _Job, *, stdin: Feed, timeout: float) -> Finished:
         try:
             return await _start(job, stdin=stdin, timeout=timeout)
         except OSError as problem:
@@ -278,7 +277,7 @@ def _folder(hook: Hook, event: Event) -> str:
     return "" if folder == here else folder
 
 
-async def _start(job: _Job, *, stdin: bytes, timeout: float) -> Finished:
+async def _start(job: _Job, *, stdin: Feed, timeout: float) -> Finished:
     return await run(job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra)
 
 

@@ -1,6 +1,6 @@
 """One round trip with a hook, and one with a host."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from msgspec import UNSET, Struct
@@ -33,18 +33,37 @@ class Failure(Struct, frozen=True):
     message: str
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class Request:
     """What a hook is given.
 
-    `document` is the dialect's JSON document; functions get it as a value, programs and URLs as `body`.
-    `env` comes on top of the environment. `values` fill `{{…}}` in command lines; None means that
-    the dialect has no templates.
+    `document` is the dialect's JSON document; functions get it as a value, programs and URLs as `body`. With
+    `later` it is made when it is first asked for: by then a program is already on its way. `env` comes on top
+    of the environment. `values` fill `{{…}}` in command lines; None means that the dialect has no templates.
     """
 
-    event: Event
-    document: object
-    env: Mapping[str, str] = {}
-    values: Mapping[str, object] | None = None
+    __slots__ = ("_document", "_later", "env", "event", "values")
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        document: object = UNSET,
+        later: Callable[[], object] | None = None,
+        env: Mapping[str, str] | None = None,
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        self.event = event
+        self.env = env or {}
+        self.values = values
+        self._document = document
+        self._later = later
+
+    @property
+    def document(self) -> object:
+        """The event in the dialect's words."""
+        if self._document is UNSET and self._later is not None:
+            self._document = self._later()
+        return self._document
 
     @property
     def body(self) -> bytes:
