@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from hookline.kinds import _portable, _process
+from hookline.kinds import _hub, _portable, _process
 from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Finished
 
 T = TypeVar("T")
@@ -65,6 +65,8 @@ def finish(
 
 
 def open_descriptors() -> set[int]:
+    # a loop that a traceback still holds has not given its hub back yet; the next loop's would
+    _hub.sweep()
     return {int(entry.name) for entry in Path("/proc/self/fd").iterdir()}
 
 
@@ -598,7 +600,8 @@ except ChildProcessError:
     print("no children")
 """
 
-    assert embed(f"echo >{tmp_path}/ran", then=then) == "True 0 0\nno children\n"
+    # the one that stays is the hub through which the loop, which still runs, watches its children
+    assert embed(f"echo >{tmp_path}/ran", then=then) == "True 0 1\nno children\n"
 
 
 # Many

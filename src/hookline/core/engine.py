@@ -125,10 +125,14 @@ class Engine:
         """Answer an event; with `host_asks` a question is left to the host's own dialog."""
         if not self._ready[event.name]:
             return QUIET
+        chosen = self.planner.plan(event)
+        if not chosen.stages:
+            # nothing happens, so there is nothing to trace: a guard for one tool sees all others pass by
+            return Outcome(skipped=chosen.skipped)
         started = perf_counter()
         if not event.id:
             event = replace(event, id=self._id(), timestamp=event.timestamp or int(time() * 1000))
-        plan = await self.trust.vet(self.planner.plan(event), event)
+        plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
             self._publish_event(event)
         run = await self.runner.run(plan, event)

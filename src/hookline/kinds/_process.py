@@ -17,6 +17,7 @@ from typing import Final
 
 from hookline.kinds import _portable
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
+from hookline.kinds._hub import Hub, hub_of
 
 _CHUNK: Final = 65_536
 
@@ -74,9 +75,10 @@ class _Child:
     """
 
     __slots__ = (
-        "_ended",
         "_deadline",
+        "_ended",
         "_gone",
+        "_hub",
         "_loop",
         "_output",
         "_pid",
@@ -89,8 +91,9 @@ class _Child:
         "finished",
     )
 
-    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float) -> None:
+    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], hub: Hub, timeout: float) -> None:
         self._loop = loop = asyncio.get_running_loop()
+        self._hub = hub
         self._pid = pid
         self._pidfd = pidfd
         self._stdin, stdout, stderr = pipes
@@ -118,10 +121,9 @@ class _Child:
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
-        loop = self._loop
-        loop.add_reader(self._pidfd, self._on_exit)
+        self._hub.watch(self._pidfd, self._on_exit)
         if self._stdin >= 0:
-            loop.add_writer(self._stdin, self._on_writable)
+            self._loop.add_writer(self._stdin, self._on_writable)
 
     def _listen(self) -> None:
         """Read along: the child takes longer than most, and may print more than its pipes hold."""
@@ -181,7 +183,7 @@ class _Child:
             self._drain()
             self._finish()
         else:
-            self._loop.remove_reader(self._pidfd)
+            self._hub.forget(self._pidfd)
             self._settle()
 
     def _drain(self) -> None:
@@ -226,8 +228,8 @@ class _Child:
     def _give_up(self) -> None:
         """Stop waiting for a child no signal ends (another user's, or stuck in the kernel); reap it whenever."""
         self._close_stdin()
-        self._loop.remove_reader(self._pidfd)
-        self._loop.add_reader(self._pidfd, self._finish)
+        self._hub.forget(self._pidfd)
+        self._hub.watch(self._pidfd, self._finish)
         self._resolve(-signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -254,7 +256,7 @@ class _Child:
             code = os.waitstatus_to_exitcode(os.waitpid(self._pid, os.WNOHANG)[1])
         except ChildProcessError:
             code = None if self._ended is Ended.EXITED else -signal.SIGKILL
-        self._loop.remove_reader(self._pidfd)
+        self._hub.forget(self._pidfd)
         os.close(self._pidfd)
         self._pidfd = -1
         self._resolve(code)
@@ -358,6 +360,8 @@ def _check(program: str, cwd: str) -> None:
 
 
 def _spawn(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, timeout: float, extra: bytes) -> _Child:
+    # what may fail comes before the start: a child that runs must be watched
+    hub = hub_of(asyncio.get_running_loop())
     descriptors = _open_pipes(extra)
     theirs = [descriptors[0], descriptors[3], descriptors[5], *descriptors[6:]]
     ours = [descriptors[1], descriptors[2], descriptors[4]]
@@ -373,7 +377,7 @@ def _spawn(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, timeout: 
     except BaseException:
         _close(ours)
         raise
-    return _Child(pid, pidfd=pidfd, pipes=(ours[0], ours[1], ours[2]), timeout=timeout)
+    return _Child(pid, pidfd=pidfd, pipes=(ours[0], ours[1], ours[2]), hub=hub, timeout=timeout)
 
 
 def _watch(pid: int) -> int:

@@ -1,0 +1,64 @@
+"""One descriptor of an event loop for all its children.
+
+To watch a descriptor through asyncio and forget it again costs more than to start the child's pipes. Here the loop
+watches one epoll object for as long as it lives, and a child costs two system calls.
+"""
+
+import select
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from typing import Final
+from weakref import WeakKeyDictionary
+
+# Loops are not ours, so what belongs to one is kept beside it, and goes with it.
+_HUBS: Final[WeakKeyDictionary[AbstractEventLoop, "Hub"]] = WeakKeyDictionary()
+
+
+class Hub:
+    """Call a function when a descriptor has something to read."""
+
+    __slots__ = ("_calls", "_epoll")
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._epoll = select.epoll()
+        self._calls: dict[int, Callable[[], None]] = {}
+        loop.add_reader(self._epoll.fileno(), self._dispatch)
+
+    def watch(self, descriptor: int, call: Callable[[], None]) -> None:
+        """Call the function whenever the descriptor is readable, until it is forgotten."""
+        self._calls[descriptor] = call
+        self._epoll.register(descriptor, select.EPOLLIN)
+
+    def forget(self, descriptor: int) -> None:
+        """Stop watching; to be called before the descriptor is closed, because its number is used again."""
+        if self._calls.pop(descriptor, None) is not None:
+            self._epoll.unregister(descriptor)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        self._epoll.close()
+
+    def _dispatch(self) -> None:
+        for descriptor, _ in self._epoll.poll(0):
+            call = self._calls.get(descriptor)
+            if call is not None:
+                call()
+
+
+def hub_of(loop: AbstractEventLoop) -> Hub:
+    """Give the loop's hub.
+
+    Raises:
+        OSError: There is no descriptor left for it.
+    """
+    hub = _HUBS.get(loop)
+    if hub is None:
+        sweep()
+        hub = _HUBS[loop] = Hub(loop)
+    return hub
+
+
+def sweep() -> None:
+    """Close the hubs of loops that are closed and that somebody still holds on to."""
+    for loop in [known for known in _HUBS if known.is_closed()]:
+        _HUBS.pop(loop).close()
