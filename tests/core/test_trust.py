@@ -1,7 +1,8 @@
 import asyncio
 import json
-import multiprocessing
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -268,20 +269,22 @@ def test_broken_approvals_are_an_error_and_not_an_empty_list(tmp_path: Path, con
     assert store.read_text() == content
 
 
-def _approve_many(store: Path, name: str) -> None:
-    trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
-    for number in range(20):
-        asyncio.run(trust.store_approval(Hook(id=f"{name}{number}", command="node"), f"{name}{number:063}"))
+_WRITER = """
+import asyncio, sys
+from pathlib import Path
+from hookline import Hook, TrustedHooks, TrustedHooksConfig
+
+trust = TrustedHooks(TrustedHooksConfig(storage_path=Path(sys.argv[1])))
+for number in range(20):
+    name = sys.argv[2] + str(number)
+    asyncio.run(trust.store_approval(Hook(id=name, command="node"), name.rjust(64, "0")))
+"""
 
 
 def test_two_writers_lose_no_approval(tmp_path: Path) -> None:
     store = tmp_path / "approvals.json"
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_approve_many, args=(store, name)) for name in "ab"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(30)
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(store), name]) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
 
     trust = TrustedHooks(TrustedHooksConfig(storage_path=store))
     assert {one.hook for one in trust.get_approvals()} == {f"{name}{n}" for name in "ab" for n in range(20)}

@@ -105,10 +105,10 @@ def test_payload_fields_win_at_the_top_level_over_data_of_the_same_name() -> Non
 
 @pytest.mark.spec("C-08")
 def test_environment_names_project_session_model_and_provider() -> None:
-    event = Event(name=EventName.NOTIFICATION, session=SESSION, cwd="/work/\0project")
+    event = Event(name=EventName.NOTIFICATION, session=SESSION, cwd="/home/ann/\0project")
 
     assert encode_event(event, HOOK).env == {
-        "OLLAMA_PROJECT_DIR": "/work/project",
+        "OLLAMA_PROJECT_DIR": "/home/ann/project",
         "OLLAMA_SESSION_ID": "abc123",
         "OLLAMA_MODEL": "llama3.2",
         "OLLAMA_PROVIDER": "ollama",
