@@ -35,7 +35,7 @@ from hookline.core.runner import Execution, HookRunner
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
-from hookline.kinds._template import compile_line, fill
+from hookline.kinds.shell.template import compile_line, fill
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.settings import from_environment

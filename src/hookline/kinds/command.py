@@ -22,7 +22,7 @@ from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Feed, Finished
 from hookline.kinds._process import run
 from hookline.kinds._program import Environment, Programs, search_path
 from hookline.kinds._slots import Slots
-from hookline.kinds._template import ShellTemplate, compile_line
+from hookline.kinds.shell.template import ShellTemplate, compile_line
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook

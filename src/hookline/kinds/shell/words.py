@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from hookline.kinds._shell_line import (
+from hookline.kinds.shell.line import (
     AFTER_DOLLAR,
     ARITHMETIC,
     ARRAY,

@@ -6,9 +6,9 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from hookline.kinds._shell_line import Line, Reason, Shape, TemplateError, Word
-from hookline.kinds._shell_programs import DECLARERS, READERS
-from hookline.kinds._shell_words import ASSIGNMENT, IDENTIFIER
+from hookline.kinds.shell.line import Line, Reason, Shape, TemplateError, Word
+from hookline.kinds.shell.programs import DECLARERS, READERS
+from hookline.kinds.shell.words import ASSIGNMENT, IDENTIFIER
 
 _POSITIONAL: Final = frozenset("@*")
 # what these set besides the variables that they name

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.kinds._template import BoundLine, TemplateError, compile_line, fill, has_template
+from hookline.kinds.shell.template import BoundLine, TemplateError, compile_line, fill, has_template
 
 # one name for each program that is there: sh is one of the others
 SHELLS = list(

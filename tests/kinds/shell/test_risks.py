@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from hookline.errors import ConfigError
-from hookline.kinds._template import TemplateError, compile_line
+from hookline.kinds.shell.template import TemplateError, compile_line
 
 # a line, and a part of the reason
 REFUSED = [

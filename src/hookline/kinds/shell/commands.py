@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.kinds._shell_line import HERE_DOCUMENT, Command, Line, Mark, Redirect, Shape, Word
-from hookline.kinds._shell_words import ASSIGNMENT, Words
+from hookline.kinds.shell.line import HERE_DOCUMENT, Command, Line, Mark, Redirect, Shape, Word
+from hookline.kinds.shell.words import ASSIGNMENT, Words
 
 _SEPARATOR: Final = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\|")
 _REDIRECT: Final = re.compile(r"<<<|<<-|<<|<>|<&|<|>>|>\||>&|>|&>>|&>")

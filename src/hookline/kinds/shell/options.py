@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.kinds._shell_line import Reason, Word
-from hookline.kinds._shell_programs import Interpreter, Wrapper
-from hookline.kinds._shell_values import Values, assigned, is_option, may_vanish
+from hookline.kinds.shell.line import Reason, Word
+from hookline.kinds.shell.programs import Interpreter, Wrapper
+from hookline.kinds.shell.values import Values, assigned, is_option, may_vanish
 
 COMMAND: Final = Reason(
     "would choose the program that runs", "write the program's name out and pass the value as an argument"

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.kinds._shell_line import Reason
+from hookline.kinds.shell.line import Reason
 
 _NONE: Final[Mapping[str, int]] = MappingProxyType({})
 

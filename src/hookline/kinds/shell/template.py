@@ -11,9 +11,9 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import wire
-from hookline.kinds._shell_commands import read
-from hookline.kinds._shell_line import Line, Mark, Place, Quoting, Reason, TemplateError
-from hookline.kinds._shell_risks import check
+from hookline.kinds.shell.commands import read
+from hookline.kinds.shell.line import Line, Mark, Place, Quoting, Reason, TemplateError
+from hookline.kinds.shell.risks import check
 
 __all__ = ["BoundLine", "ShellTemplate", "TemplateError", "compile_line", "fill", "has_template"]
 

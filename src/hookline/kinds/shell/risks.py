@@ -6,9 +6,9 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from hookline.kinds import _shell_programs as programs
-from hookline.kinds._shell_line import ARITHMETIC, UNREADABLE, Command, Line, Reason, Shape, TemplateError, Word
-from hookline.kinds._shell_options import (
+from hookline.kinds.shell import programs
+from hookline.kinds.shell.line import ARITHMETIC, UNREADABLE, Command, Line, Reason, Shape, TemplateError, Word
+from hookline.kinds.shell.options import (
     COMMAND,
     VANISHING,
     InterpreterWords,
@@ -16,8 +16,8 @@ from hookline.kinds._shell_options import (
     asks_for_code,
     option_like,
 )
-from hookline.kinds._shell_programs import Wrapper
-from hookline.kinds._shell_values import Values, assigned, is_option, may_vanish
+from hookline.kinds.shell.programs import Wrapper
+from hookline.kinds.shell.values import Values, assigned, is_option, may_vanish
 
 UNKNOWN_PROGRAM: Final = Reason(
     "would go to a program whose name is only known at run time, perhaps an interpreter", "write the program's name out"
