@@ -339,9 +339,9 @@ def test_shown_line_has_every_documented_variable() -> None:
 
     assert show("black {{tool_args.file_path}} || true", context) == "black 'a b.py' || true"
     assert show("echo {{tool_name}} {{result}} {{session_id}}", context) == "echo bash_execute fine s1"
-    assert show("echo '{{message}}' {{user_input}}", context) == "echo hello please"
+    assert show("echo '{{message}}' {{user_input}}", context) == "echo 'hello' please"
     assert show("echo {{tool_args.deep}}", context) == """echo '{"x":[1,true]}'"""
-    assert show("notify-send 'Ran {{tool_name}}'", context) == """notify-send 'Ran '"bash_execute"''"""
+    assert show("notify-send 'Ran {{tool_name}}'", context) == "notify-send 'Ran bash_execute'"
     assert show("echo {{missing}}", context) == "echo ''"
     assert show("docker ps --format '{{.Names}}'", context) == "docker ps --format '{{.Names}}'"
     assert "2026-01-02T" in show("echo {{timestamp}}", context)

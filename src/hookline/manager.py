@@ -7,8 +7,6 @@ exception, because a cloned repository can ship them: they are left out unless t
 import inspect
 import logging
 import os
-import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
@@ -35,7 +33,7 @@ from hookline.core.runner import Execution, HookRunner
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
-from hookline.kinds.shell.template import compile_line, fill
+from hookline.kinds.shell.template import compile_line, show
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.settings import from_environment
@@ -242,7 +240,7 @@ class HookExecutor:
         kind = _type_of(context)
         hook = Hook(id=kind, dialect=DIALECT, command=command)
         request = DIALECTS[DIALECT].encode_event(event_of(kind, context), hook)
-        return _shown(command, request.values or {})
+        return show(command, request.values or {})
 
     def parse_json_output(self, stdout: str) -> dict[str, object] | None:
         """Read an answer: one JSON object and nothing else. A hook that prints what it was given answers nothing."""
@@ -368,27 +366,6 @@ def _finished(hook_type: HookType, command: str, *, execution: Execution, result
     if failure is not None:
         return HookExecutionErrorEvent(hook_type=hook_type, hook_command=command, error=failure.message)
     return HookExecutionCompleteEvent(hook_type=hook_type, hook_command=command, result=result)
-
-
-# how a compiled line refers to its values, always between double quotes; alone it is a whole word
-_REFERENCE: Final = re.compile(
-    r"""(?<!\S)(?P<quotes>(?:'')?)"\$\{__hookline_(?P<word>\d+)\}"(?P=quotes)(?!\S)|\$\{__hookline_(?P<part>\d+)\}"""
-)
-_SPECIAL: Final = re.compile(r'[\\$"`]')
-
-
-def _shown(line: str, values: Mapping[str, object]) -> str:
-    template = compile_line(line)
-    texts = [fill("{{" + ".".join(path) + "}}", values) for path in template.paths]
-
-    def quote(found: re.Match[str]) -> str:
-        if found["word"]:
-            return shlex.quote(texts[int(found["word"]) - 1])
-        text = texts[int(found["part"]) - 1]
-        # an interactive shell looks for "!" between double quotes, too, and no backslash helps
-        return f'"{shlex.quote(text)}"' if "!" in text else _SPECIAL.sub(r"\\\g<0>", text)
-
-    return _REFERENCE.sub(quote, template.body)
 
 
 # the first type whose telling key a context has; tools that have run tell how it went

@@ -5,7 +5,9 @@ from the arguments of the shell, or, when they are too long for an argument, fro
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -15,7 +17,7 @@ from hookline.kinds.shell.commands import read
 from hookline.kinds.shell.line import Line, Mark, Place, Quoting, Reason, TemplateError
 from hookline.kinds.shell.risks import check
 
-__all__ = ["BoundLine", "ShellTemplate", "TemplateError", "compile_line", "fill", "has_template"]
+__all__ = ["BoundLine", "ShellTemplate", "TemplateError", "compile_line", "fill", "has_template", "show"]
 
 # Linux takes 128 KiB in one argument and a quarter of the stack in all, with the environment.
 LONGEST_ARGUMENT: Final = 64 * 1024
@@ -81,17 +83,55 @@ def compile_line(line: str) -> ShellTemplate:
     Raises:
         TemplateError: A template stands where its value could not be kept one plain word.
     """
+    checked = _checked(line)
+    return _compiled(checked) if checked is not None else ShellTemplate(line)
+
+
+def show(line: str, values: Mapping[str, object]) -> str:
+    """Give the line with its values quoted into it, for people to read or to paste. What runs is never made of this.
+
+    Raises:
+        TemplateError: A template stands where no quoting makes it safe.
+    """
+    checked = _checked(line)
+    if checked is None:
+        return line
+    parts: list[str] = []
+    end = 0
+    for place in checked.places:
+        text = _text(values, place.mark.path)
+        parts += (line[end : place.mark.start], _QUOTED[place.quoting](text))
+        end = place.mark.end
+    return "".join((*parts, line[end:]))
+
+
+def _checked(line: str) -> Line | None:
+    """Read a line and judge its templates; None when it has none."""
     marks = tuple(_marks(line))
     if not marks:
-        return ShellTemplate(line)
+        return None
     for text, reason in ((_VARIABLE, _RESERVED), ("\0", _ZERO)):
         if text in line:
             raise TemplateError(repr(text), reason, text=line, position=line.index(text))
     read_line = read(line, marks)
     if not read_line.places:
-        return ShellTemplate(line)
+        return None
     check(read_line)
-    return _compiled(read_line)
+    return read_line
+
+
+def _in_single_quotes(text: str) -> str:
+    return text.replace("'", "'\\''")
+
+
+def _in_double_quotes(text: str) -> str:
+    # an interactive shell looks for "!" between double quotes, too, and no backslash helps
+    return re.sub(r'[\\$"`]', r"\\\g<0>", text).replace("!", "\"'!'\"")
+
+
+_QUOTED: Final[Mapping[Quoting, Callable[[str], str]]] = MappingProxyType(
+    {Quoting.BARE: shlex.quote, Quoting.SINGLE: _in_single_quotes, Quoting.DOUBLE: _in_double_quotes}
+)
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""What one emit costs: with no hook against a dict look-up, with a command hook against a bare spawn."""
+"""What one command hook costs through the whole engine, against a bare spawn of the same program."""
 
 import asyncio
 import os
@@ -76,51 +76,10 @@ async def measure_command_hook(folder: Path) -> None:
     await engine.close()
 
 
-async def measure_idle_emit() -> None:
-    """Measure an emit that no hook wants."""
-    engine = Engine()
-    engine.on("after_tool")(lambda _event: None)
-    matching = Engine()
-    matching.on("before_tool", matcher="read_file")(lambda _event: None)
-    table: dict[str, tuple[object, ...]] = {"before_tool": ()}
-
-    async def floor(times: int) -> None:
-        for _ in range(times):
-            hooks = table.get("before_tool")
-            if hooks:
-                raise SystemExit
-
-    async def idle(times: int) -> None:
-        for _ in range(times):
-            await engine.emit("before_tool", DATA)
-
-    async def function(times: int) -> None:
-        for _ in range(times):
-            await engine.emit("after_tool", DATA)
-
-    async def unmatched(times: int) -> None:
-        for _ in range(times):
-            await matching.emit("before_tool", DATA, tool="shell")
-
-    name = "a dict look-up with a branch"
-    timings = await harness.interleave_loops(
-        {
-            name: floor,
-            "await engine.emit, no hook for the event": idle,
-            "await engine.emit, hooks for other tools only": unmatched,
-            "await engine.emit, one function": function,
-        },
-        max(100, ROUNDS // 4),
-        inner=500,
-    )
-    harness.report("An emit", timings, floor=name, goals={"await engine.emit, no hook for the event": 5.0})
-
-
 async def measure() -> None:
-    """Measure both."""
+    """Measure in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         await measure_command_hook(Path(folder))
-    await measure_idle_emit()
 
 
 if __name__ == "__main__":
