@@ -79,6 +79,7 @@ async def serve(handler: Handler | bytes = OK, *, context: ssl.SSLContext | None
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         noticed.connections += 1
         connection = noticed.connections
+        writers.append(writer)
         try:
             while not writer.is_closing():
                 message = await read(reader, connection)
@@ -94,12 +95,16 @@ async def serve(handler: Handler | bytes = OK, *, context: ssl.SSLContext | None
             noticed.closed.set()
             writer.close()
 
+    writers: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(talk, "127.0.0.1", 0, ssl=context)
     noticed = Server(server.sockets[0].getsockname()[1])
     try:
         yield noticed
     finally:
         server.close()
+        # since Python 3.12 a server waits for its connections, and clients keep theirs
+        for writer in writers:
+            writer.close()
         await server.wait_closed()
 
 
