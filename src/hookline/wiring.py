@@ -101,7 +101,9 @@ def load_engine(
 
     Problems in configuration files do not keep the other hooks from loading; they are in `engine.problems`.
     """
-    from hookline.config.loader import load  # noqa: PLC0415 - only an engine that loads needs the formats
+    # only an engine that loads needs the formats
+    from hookline.config.loader import load  # noqa: PLC0415
+    from hookline.config.problem import Severity  # noqa: PLC0415
 
     where = folders or person_folders()
     chosen = settings or from_environment(os.environ)
@@ -129,5 +131,5 @@ def load_engine(
         refusal=engine.runner.refusal,
     )
     engine.add(*loaded.hooks)
-    engine.problems = tuple(str(problem) for problem in loaded.problems)
+    engine.problems = tuple(str(problem) for problem in loaded.problems if problem.severity is not Severity.NOTE)
     return engine

@@ -17,7 +17,6 @@ def test_every_event_is_listed_with_its_names(capsys: pytest.CaptureFixture[str]
         "ollm": "before_tool",
         "ollama-cli": "PreToolUse",
         "cli-agent": "PreToolUse",
-        "hookline": "before_tool",
     }
     assert listed["before_tool"]["rewrites"] == "args"
     assert listed["file_edited"]["names"]["ollm-rpc"] == "fileEdited"

@@ -74,7 +74,9 @@ def test_mistakes_are_found_by_line_and_column(text: str, line: int, column: int
     assert f"(column {column})" in caught.value.message
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "// nothing\n", '{"a": NaN}', "[" * 100_000, "[" * 100_000 + "]" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "  \n", "// nothing\n", '{"a": NaN}', "[" * 100_000, "[" * 100_000 + "]" * 100_000]
+)
 def test_what_is_no_document_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         jsonc.parse(text)

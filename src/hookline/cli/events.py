@@ -19,7 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
-    chosen = [args.dialect] if args.dialect else list(DIALECTS)
+    # our own names are the canonical ones, which stand first anyway
+    chosen = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
     shown = [name for name in EventName if not args.dialect or name in DIALECTS[args.dialect].SPEC.events]
     if args.json:
         say_json([_described(name, chosen) for name in shown])
