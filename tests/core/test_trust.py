@@ -113,6 +113,8 @@ def test_script_behind_a_shell_line_or_a_relative_name_counts(tmp_path: Path) ->
         Hook(id="h", command="bash guard.sh --fast", shell=True),  # noqa: S604 - nothing is run here
         Hook(id="h", command="bash", args=("guard.sh",)),
         Hook(id="h", command="bash guard.sh"),
+        Hook(id="h", command="cd . && ./guard.sh; true", shell=True),  # noqa: S604 - nothing is run here
+        Hook(id="h", command="x=$('./guard.sh')|cat", shell=True),  # noqa: S604 - nothing is run here
         Hook(id="h", command="bash", args=("guard.sh",), source_path="guard.sh"),
     ):
         path.write_text("echo 1")

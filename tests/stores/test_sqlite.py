@@ -6,52 +6,15 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hookline.model.record import Record, Step
 from hookline.stores.sqlite import SqliteTraces
-
-PATIENCE = 30.0
-
-# what every program below begins with
-PRELUDE = """
-import gc, os, signal, sys, threading, time
-from hookline.errors import StoreError
-from hookline.model.record import Record, Step
-from hookline.stores.sqlite import SqliteTraces
-
-def line(trace, number=0):
-    return Record(trace, Step.EVENT, 1.0 + number, "before_tool", "s", "lint", {"number": number})
-
-store = SqliteTraces(sys.argv[1])
-"""
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "data" / "traces.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[SqliteTraces]:
-    opened = SqliteTraces(path)
-    yield opened
-    opened.close()
-
-
-def line(trace: str, number: int = 0) -> Record:
-    return Record(trace, Step.EVENT, 1.0 + number, "before_tool", "s", "lint", {"number": number})
-
-
-def run(program: str, path: Path) -> subprocess.CompletedProcess[str]:
-    # newer Pythons warn about every fork of a program with threads, which is what some tests are about
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PRELUDE + program, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+from tests.stores.programs import PATIENCE, PRELUDE, line, run
 
 
 def until(condition: Callable[[], object]) -> None:

@@ -4,6 +4,7 @@
 
 import hashlib
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ ALWAYS_READ: Final = 65_536
 # or another file loaded before it, must not ask again.
 _NOT_IDENTITY: Final = ("id", "source_path", "source_line", "enabled", "call")
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_OPERATORS: Final = re.compile(r"[\s;&|()<>`]+")
 _EMPTY: Final = b"\0empty"
 _UNREADABLE: Final = b"\0unreadable: "
 
@@ -147,10 +149,13 @@ def _files(hook: Hook, cwd: str) -> Iterator[str]:
 def _words(hook: Hook) -> list[str]:
     if not hook.shell and (hook.args or " " not in hook.command):
         return [hook.command, *hook.args]
+    # As a shell would split the line, and once more at its operators: a word too many is only looked for, a script
+    # too few would run unseen.
+    pieces = [piece.strip("\"'") for piece in _OPERATORS.split(hook.command)]
     try:
-        return shlex.split(hook.command)
+        return [*shlex.split(hook.command), *pieces]
     except ValueError:
-        return hook.command.split()
+        return pieces
 
 
 def _module_files(hook: Hook, cwd: str) -> Iterator[str]:

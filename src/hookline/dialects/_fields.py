@@ -180,6 +180,29 @@ def _split(path: str) -> tuple[str, str]:
     return group, leaf
 
 
+def shapes_with_error(
+    fields: Mapping[EventName, tuple[Field, ...]],
+    *,
+    taken: tuple[str, ...],
+    objects: Mapping[str, frozenset[str]],
+) -> dict[EventName, Shape]:
+    """Work out all shapes of a system in which a tool that failed is one that ran and has an `error` beside it."""
+    return {
+        # other data of that name beside a result would turn the event into a failed one
+        name: shape(
+            fields.get(name, ()),
+            taken=(*taken, "error") if name is EventName.AFTER_TOOL else taken,
+            objects=objects,
+        )
+        for name in EventName
+    }
+
+
+def failed_by_error(body: Mapping[str, object]) -> EventName:
+    """Tell a tool that failed from one that ran by the `error` beside it."""
+    return EventName.TOOL_FAILED if body.get("error") else EventName.AFTER_TOOL
+
+
 class Names(Struct, frozen=True):
     """A system's event names, both ways; `choose` tells events apart that share one name there."""
 

@@ -24,10 +24,11 @@ from hookline.dialects._fields import (
     SESSION_KEYS,
     Field,
     Layout,
-    Shape,
+    failed_by_error,
     names,
     read_session,
     shape,
+    shapes_with_error,
     write_session,
 )
 from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, toolbox
@@ -91,22 +92,12 @@ _FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
 _TAKEN: Final = ("hook_event_name", "session_id", "timestamp", "cwd", "tool_name", "tool_args", "tool_input")
 _OBJECTS: Final = {"session": SESSION_KEYS}
 
-
-def _shape(name: EventName) -> Shape:
-    # an error beside a result would turn the event into a failed one
-    taken = (*_TAKEN, "error") if name is EventName.AFTER_TOOL else _TAKEN
-    return shape(_FIELDS.get(name, ()), taken=taken, objects=_OBJECTS)
-
-
 _LAYOUT: Final = Layout(
     dialect=_NAME,
     where="",
-    names=names(
-        SPEC.events,
-        {"PostToolUse": lambda body: EventName.TOOL_FAILED if body.get("error") else EventName.AFTER_TOOL},
-    ),
+    names=names(SPEC.events, {"PostToolUse": failed_by_error}),
     tools=_TOOLS,
-    shapes={name: _shape(name) for name in EventName},
+    shapes=shapes_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
     foreign=shape(taken=_TAKEN, objects=_OBJECTS),
     tool=("tool_name",),
     args=("tool_args", "tool_input"),

@@ -18,10 +18,11 @@ from hookline.dialects._fields import (
     SESSION_KEYS,
     Field,
     Layout,
-    Shape,
+    failed_by_error,
     names,
     read_session,
     shape,
+    shapes_with_error,
     write_session,
 )
 from hookline.dialects._ollm import ROWS
@@ -66,22 +67,12 @@ _FIELDS: Final = {
 _TAKEN: Final = ("session_id", "sessionId", "tool_name", "args", "cwd", "timestamp")
 _OBJECTS: Final = {"session": SESSION_KEYS}
 
-
-def _shape(name: EventName) -> Shape:
-    # an error beside a result would turn the event into a failed one
-    taken = (*_TAKEN, "error") if name is EventName.AFTER_TOOL else _TAKEN
-    return shape(_FIELDS.get(name, ()), taken=taken, objects=_OBJECTS)
-
-
 _LAYOUT: Final = Layout(
     dialect=_NAME,
     where="data",
-    names=names(
-        SPEC.events,
-        {"after_tool": lambda data: EventName.TOOL_FAILED if data.get("error") else EventName.AFTER_TOOL},
-    ),
+    names=names(SPEC.events, {"after_tool": failed_by_error}),
     tools=_TOOLS,
-    shapes={name: _shape(name) for name in EventName},
+    shapes=shapes_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
     foreign=shape(taken=_TAKEN, objects=_OBJECTS),
     tool=("tool_name",),
     args=("args",),
