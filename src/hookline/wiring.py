@@ -9,7 +9,6 @@ from msgspec import Struct
 from hookline.core.asking import Ask
 from hookline.core.engine import Engine
 from hookline.core.parts import Parts
-from hookline.core.planner import matcher_for
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
@@ -80,9 +79,9 @@ def open_traces(folders: Folders) -> TraceStore:
     return SqliteTraces(folders.data / "traces.db")
 
 
-def _unusable(hook: Hook) -> str:
+def _objection(engine: Engine, hook: Hook) -> str:
     try:
-        matcher_for(DIALECTS[hook.dialect].SPEC.matcher, hook.matcher)
+        engine.planner.check(hook)
     except ConfigError as problem:
         return problem.message
     return ""
@@ -127,7 +126,7 @@ def load_engine(
         config_dir=where.config,
         names=native_names(),
         shell_dialects=shell_dialects(),
-        unusable=_unusable,
+        unusable=lambda hook: _objection(engine, hook),
         refusal=engine.runner.refusal,
     )
     engine.add(*loaded.hooks)

@@ -163,6 +163,13 @@ def test_answer_is_in_the_words_of_the_host(home: Path) -> None:
     assert json.loads(done.stdout) == {"allow": False, "message": "no removing"}
 
 
+def test_tool_of_the_host_is_known_by_its_name_there(home: Path) -> None:
+    call = ["--tool", "bash_execute", "--args", '{"command": "git push"}']
+    done = hookline(home, "emit", "PreToolUse", "--dialect", "cli-agent", *call)
+
+    assert json.loads(done.stdout)["modified_args"] == {"command": "echo push"}
+
+
 def test_document_of_another_event_than_the_call_says_is_refused(home: Path) -> None:
     document = {"event": "pre-tool-call", "context": {"tool": "shell", "args": {}}}
     done = hookline(home, "emit", "post-tool-call", "--dialect", "ollm-protocol", "--data", json.dumps(document))

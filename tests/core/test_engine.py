@@ -277,6 +277,29 @@ def test_side_by_side_hooks_that_disagree_about_an_argument_block() -> None:
     run(scenario)
 
 
+def test_observing_hook_takes_no_part_in_a_disagreement() -> None:
+    async def scenario(engine: Engine) -> None:
+        for name, observe in (("a", False), ("b", False), ("c", True)):
+            engine.on("before_tool", id=name, parallel=True, observe=observe)(
+                lambda _event, value=name: Verdict.rewrite({"command": value})
+            )
+        assert (await engine.emit("before_tool", tool="shell")).blocked
+        engine.registry.unregister_hook("b")
+        outcome = await engine.emit("before_tool", tool="shell")
+        assert (outcome.blocked, outcome.args) == (False, {"command": "a"})
+
+    run(scenario)
+
+
+def test_hook_with_a_broken_matcher_is_refused_when_it_is_added() -> None:
+    async def scenario(engine: Engine) -> None:
+        with pytest.raises(ConfigError, match=r'hook "h": matcher .* is no regular expression'):
+            engine.on("before_tool", id="h", matcher="(")(deny)
+        assert not engine.registry.has_hook("h")
+
+    run(scenario)
+
+
 def test_side_by_side_hooks_run_at_the_same_time_and_answer_in_plan_order() -> None:
     async def scenario(engine: Engine) -> None:
         second_started = asyncio.Event()
@@ -350,6 +373,23 @@ def test_question_goes_to_the_callback_or_to_the_host() -> None:
 
     run(scenario, ask=ask)
     assert [question.reasons for question in asked] == [("sure?",)]
+
+
+def test_person_is_asked_about_what_would_really_run() -> None:
+    asked: list[object] = []
+
+    def ask(question: Question) -> bool:
+        asked.append(question.event.args)
+        return True
+
+    async def scenario(engine: Engine) -> None:
+        engine.on("before_tool")(lambda _event: Verdict.ask("sure?"))
+        engine.on("before_tool")(lambda _event: Verdict.rewrite({"command": "rm x"}))
+        outcome = await engine.emit("before_tool", tool="shell", args={"command": "ls"})
+        assert outcome.args == {"command": "rm x"}
+
+    run(scenario, ask=ask)
+    assert asked == [{"command": "rm x"}]
 
 
 def test_question_nobody_can_answer_is_a_no() -> None:

@@ -16,6 +16,7 @@ from hookline.core.engine import Engine
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.event import Event
+from hookline.model.hook import Hook
 from hookline.model.session import Session
 from hookline.model.verdict import Outcome, Verdict
 from hookline.wiring import load_engine
@@ -24,6 +25,8 @@ HELP: Final = "say that a moment has come, and run the hooks that want it"
 EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
 
 BLOCKED: Final = 2
+
+_HOST: Final = Hook(id="host", kind="host")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +73,8 @@ def _event(
     wanted = engine.resolve(args.event)
     if data is None:
         event = engine.event(wanted, None, tool=args.tool, args=arguments, session=session)
-        return replace(event, native_tool=args.tool)
+        # said and read again in the host's dialect, its names for tools and arguments become ours
+        return replace(dialect.decode_event(dialect.encode_event(event, _HOST).body), cwd=event.cwd)
     event = dialect.decode_event(wire.dump(data))
     native = dialect.SPEC.events.get(event.name, event.name)
     if args.event not in {event.name, native, event.native_name}:

@@ -138,7 +138,8 @@ class Engine:
         run = await self.runner.run(plan, event)
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
-            outcome = await answer(outcome, event, self._ask)
+            # the person judges what would happen: the event as the last hook left it
+            outcome = await answer(outcome, run.event, self._ask)
         outcome = replace(
             outcome, skipped=(*plan.skipped, *run.skipped), trace=event.id, duration=perf_counter() - started
         )
@@ -284,8 +285,13 @@ class Engine:
         return register
 
     def add(self, *hooks: Hook) -> None:
-        """Register hooks for the events they name."""
+        """Register hooks for the events they name.
+
+        Raises:
+            ConfigError: A hook names an unknown event, has a broken matcher, or the id of another one.
+        """
         for hook in hooks:
+            self.planner.check(hook)
             self.registry.add(hook)
 
     def resolve(self, name: str) -> str:

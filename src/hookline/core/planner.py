@@ -65,6 +65,19 @@ class HookPlanner:
         self._matchers: dict[tuple[MatcherStyle, str], Matcher] = {}
         self._version = registry.version
 
+    def check(self, hook: Hook) -> None:
+        """Compile a hook's matcher now, so that a broken one is found when the hook is added.
+
+        Raises:
+            ConfigError: It is no regular expression.
+        """
+        try:
+            self._matcher_of(hook)
+        except ConfigError as problem:
+            raise ConfigError(
+                f'hook "{hook.id}": {problem.message}', path=hook.source_path, line=hook.source_line
+            ) from None
+
     def plan_execution(self, event: str, context: Mapping[str, object] | None = None) -> Plan:
         """Plan for an event by name; `context` are its fields, `tool_name` or `tool` among them."""
         fields = dict(context or {})
@@ -107,17 +120,17 @@ class HookPlanner:
     def _skip(self, hook: Hook, event: Event) -> Skip | None:
         if not hook.enabled:
             return Skip(hook, Gate.ENABLED, "switched off")
-        spec = self._dialects.get(hook.dialect)
-        matches = self._matcher(spec.matcher if spec else MatcherStyle.PATTERN, hook.matcher)
-        names = list(_names(event, spec))
-        if not any(map(matches, names)):
+        names = list(_names(event, self._dialects.get(hook.dialect)))
+        if not any(map(self._matcher_of(hook), names)):
             return Skip(hook, Gate.MATCHER, f"matcher {hook.matcher!r} does not match {' or '.join(names)!r}")
         return None
 
-    def _matcher(self, style: MatcherStyle, text: str) -> Matcher:
-        found = self._matchers.get((style, text))
+    def _matcher_of(self, hook: Hook) -> Matcher:
+        spec = self._dialects.get(hook.dialect)
+        key = (spec.matcher if spec else MatcherStyle.PATTERN, hook.matcher)
+        found = self._matchers.get(key)
         if found is None:
-            found = self._matchers[style, text] = matcher_for(style, text)
+            found = self._matchers[key] = matcher_for(*key)
         return found
 
 

@@ -130,7 +130,9 @@ class HookRunner:
         done = [task.result() for task in tasks]
         problems = merge.conflicts([execution.verdict for execution in done])
         if problems:
-            done[-1] = _blocked_by_conflict(done[-1], problems)
+            # what is only observed changes nothing, so the last of those that count has to carry it
+            last = max(place for place, execution in enumerate(done) if not execution.verdict.observed)
+            done[last] = _blocked_by_conflict(done[last], problems)
         return done
 
     async def _execute(self, hook: Hook, event: Event) -> Execution:
