@@ -183,6 +183,69 @@ def test_person_is_asked_once_and_the_yes_is_stored(tmp_path: Path) -> None:
     assert trusts(TrustedHooks(TrustedHooksConfig(storage_path=store)), hook)
 
 
+def test_events_at_the_same_time_ask_one_question(tmp_path: Path) -> None:
+    asked = 0
+
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        return True
+
+    async def scenario() -> list[bool]:
+        trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+        hook = workspace_hook(script(tmp_path))
+        return await asyncio.gather(*(trust.request_approval(hook) for _ in range(5)))
+
+    assert asyncio.run(scenario()) == [True] * 5
+    assert asked == 1
+
+
+@pytest.mark.parametrize("said", ["yes", 1, None])
+def test_anything_but_true_is_no_approval(tmp_path: Path, said: object) -> None:
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        return said  # type: ignore[return-value] # what a careless callback does
+
+    trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+
+    assert not asyncio.run(trust.request_approval(workspace_hook(script(tmp_path))))
+
+
+def test_callback_that_fails_is_no_approval_and_may_be_asked_again(tmp_path: Path) -> None:
+    calls = 0
+
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise RuntimeError("no terminal")
+        return True
+
+    trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+    hook = workspace_hook(script(tmp_path))
+
+    assert [asyncio.run(trust.request_approval(hook)) for _ in range(2)] == [False, True]
+
+
+def test_cancelled_question_is_no_approval(tmp_path: Path) -> None:
+    async def approve(_hook: Hook, _digest: str) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    async def scenario() -> list[object]:
+        trust = TrustedHooks(TrustedHooksConfig(approve=approve))
+        hook = workspace_hook(script(tmp_path))
+        first, second = (asyncio.create_task(trust.request_approval(hook)) for _ in range(2))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        first.cancel()
+        return list(await asyncio.gather(first, second, return_exceptions=True))
+
+    first, second = asyncio.run(scenario())
+    assert isinstance(first, asyncio.CancelledError)
+    assert second is False
+
+
 def test_no_is_remembered_while_the_engine_lives(tmp_path: Path) -> None:
     asked = 0
 

@@ -1,6 +1,8 @@
 """Whether a hook may run: what would run is what a person approved, byte for byte."""
 
+import asyncio
 import getpass
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -15,6 +17,8 @@ from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan, Skip
+
+logger = logging.getLogger(__name__)
 
 _TRUSTED: Final = frozenset({Source.BUILTIN, Source.USER})
 
@@ -56,6 +60,7 @@ class TrustedHooks:
         self._config = config or TrustedHooksConfig()
         self._approvals: dict[str, Approval] | None = None
         self._denied: set[str] = set()
+        self._asking: dict[str, asyncio.Future[bool]] = {}
         self._identities = Identities()
 
     async def is_trusted(self, hook: Hook) -> bool:
@@ -63,20 +68,42 @@ class TrustedHooks:
         return not self.objection(hook)
 
     async def request_approval(self, hook: Hook, *, cwd: str = "") -> bool:
-        """Ask the person; remember a yes for good and a no for as long as this engine lives."""
+        """Ask the person; remember a yes for good and a no for as long as this engine lives.
+
+        Events that come at the same time ask one question.
+        """
         if self._config.approve is None:
             return False
         digest = self.digest(hook, cwd=cwd)
         if digest in self._denied:
             return False
-        if not await self._config.approve(hook, digest):
+        asked = self._asking.get(digest)
+        if asked is not None:
+            return await asyncio.shield(asked)
+        answer = self._asking[digest] = asyncio.get_running_loop().create_future()
+        try:
+            allowed = await self._ask(hook, digest, approve=self._config.approve)
+            # The person took their time; the file may have changed under the question.
+            allowed = allowed and self.digest(hook, cwd=cwd) == digest
+            if allowed:
+                await self.store_approval(hook, digest)
+            answer.set_result(allowed)
+        finally:
+            del self._asking[digest]
+            if not answer.done():
+                answer.set_result(False)
+        return allowed
+
+    async def _ask(self, hook: Hook, digest: str, *, approve: Approve) -> bool:
+        try:
+            allowed = await approve(hook, digest)
+        except Exception:
+            # The callback is the embedding program's. Whatever it raises, silence is not consent.
+            logger.exception("nobody could be asked about hook %s", hook.id)
+            return False
+        if allowed is not True:
             self._denied.add(digest)
-            return False
-        # The person took their time; the file may have changed under the question.
-        if self.digest(hook, cwd=cwd) != digest:
-            return False
-        await self.store_approval(hook, digest)
-        return True
+        return allowed is True
 
     async def store_approval(self, hook: Hook, digest: str) -> None:
         """Remember that exactly this content of the hook was approved."""
