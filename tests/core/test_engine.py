@@ -393,11 +393,16 @@ def test_person_is_asked_about_what_would_really_run() -> None:
 
 
 def test_question_nobody_can_answer_is_a_no() -> None:
+    records: list[Record] = []
+
     async def scenario(engine: Engine) -> None:
+        engine.bus.subscribe(records.append)
         engine.on("before_tool")(lambda _event: Verdict.ask("sure?"))
         assert (await engine.emit("before_tool")).decision is Decision.DENY
 
     run(scenario)
+    (asked,) = [record for record in records if record.step is Step.ASKED]
+    assert asked.detail["allowed"] is False
 
 
 def test_moment_that_cannot_be_blocked_says_so_in_the_trace() -> None:

@@ -25,7 +25,7 @@ from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Tool, run_tool
 from hookline.core.translator import take_tool
-from hookline.core.trust import TrustedHooks, TrustedHooksConfig
+from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import EngineError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Priority, Source
@@ -92,12 +92,22 @@ class Engine:
 
     @classmethod
     def load(
-        cls, project: str | Path | None = None, *, settings: Settings | None = None, ask: Ask | None = None
+        cls,
+        project: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        ask: Ask | None = None,
+        approve: Approve | None = None,
     ) -> "Engine":
-        """Build an engine with the hooks configured for a project and for the person, traced into SQLite."""
+        """Build an engine with the hooks configured for a project and for the person, traced into SQLite.
+
+        `ask` answers hooks that want a person to decide; `approve` is asked whether a hook may run at all.
+        Without them the answer is no.
+        """
         from hookline.wiring import load_engine  # noqa: PLC0415 - the door upwards, see core/parts.py
 
-        return load_engine(Path(project) if project is not None else None, settings=settings, ask=ask)
+        root = Path(project) if project is not None else None
+        return load_engine(root, settings=settings, ask=ask, approve=approve)
 
     async def emit(
         self,
@@ -140,6 +150,7 @@ class Engine:
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it
             outcome = await answer(outcome, run.event, self._ask)
+            self._publish(event, Step.ASKED, {"allowed": not outcome.blocked, "reasons": outcome.reasons})
         outcome = replace(
             outcome, skipped=(*plan.skipped, *run.skipped), trace=event.id, duration=perf_counter() - started
         )
@@ -383,21 +394,23 @@ class Engine:
         if not task.cancelled() and task.exception() is not None:
             logger.error("a notification could not be sent", exc_info=task.exception())
 
+    def _publish(self, event: Event, step: Step, detail: Mapping[str, object], *, hook: str = "") -> None:
+        if self.bus.listening:
+            self.bus.publish_soon(Record(event.id, step, time(), event.name, event.session.id, hook, detail))
+
     def _publish_event(self, event: Event) -> None:
         detail: dict[str, object] = {"data": event.data}
         if event.tool:
             detail["tool"] = event.tool
             detail["args"] = event.args
-        self.bus.publish_soon(Record(event.id, Step.EVENT, time(), event.name, event.session.id, "", detail))
+        self._publish(event, Step.EVENT, detail)
 
     def _publish_outcome(self, event: Event, outcome: Outcome) -> None:
-        head = (event.id, time(), event.name, event.session.id)
         for skip in outcome.skipped:
-            detail = {"gate": skip.gate, "reason": skip.reason}
-            self.bus.publish_soon(Record(head[0], Step.SKIPPED, head[1], head[2], head[3], skip.hook.id, detail))
+            self._publish(event, Step.SKIPPED, {"gate": skip.gate, "reason": skip.reason}, hook=skip.hook.id)
         for warning in _warnings(event, outcome.verdicts):
-            self.bus.publish_soon(Record(head[0], Step.WARNING, head[1], head[2], head[3], "", {"message": warning}))
-        self.bus.publish_soon(Record(head[0], Step.OUTCOME, head[1], head[2], head[3], "", _summary(outcome)))
+            self._publish(event, Step.WARNING, {"message": warning})
+        self._publish(event, Step.OUTCOME, _summary(outcome))
 
 
 def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:
