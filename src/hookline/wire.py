@@ -6,7 +6,7 @@ because a path was not UTF-8 would be a guard that did not run.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -15,12 +15,22 @@ import msgspec
 # bounds all attempts together, so that a megabyte of braces costs milliseconds, not minutes.
 SEARCH_BUDGET: Final = 8_000_000
 
+# what a value may hold before the rest of it is left out
+_NODES: Final = 200_000
+_DEEPEST: Final = 100
+_LONGEST_NUMBER: Final = 1024
+
+# how many lines from the end an answer may have that is spread over lines
+_LINES: Final = 200
+
 _scan: Final = json.JSONDecoder().raw_decode
 _OBJECT_START: Final = re.compile(r"\{\s*[\"}]")
 
 
 def _plain(value: object) -> object:
     """Give the JSON form of what JSON has no form for."""
+    if isinstance(value, Mapping):
+        return dict(value)
     try:
         return str(value)
     except Exception:  # noqa: BLE001 - an object's own __str__ may raise anything
@@ -36,7 +46,7 @@ def dump(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return _encoder.encode(_clean(value, depth=100))
+        return _encoder.encode(_Cleaner().clean(value))
 
 
 def load(raw: bytes | str) -> object:
@@ -68,7 +78,7 @@ def last_object(raw: bytes) -> tuple[dict[str, object] | None, str]:
 
 
 def _search(text: str) -> tuple[dict[str, object] | None, str]:
-    place = _last_place(text)
+    place = _last_line(text) or _last_place(text)
     if place is None:
         return None, text.strip()
     # The standard library also takes NaN and lone surrogates, which no other program could read back.
@@ -78,6 +88,27 @@ def _search(text: str) -> tuple[dict[str, object] | None, str]:
         return None, text.strip()
     noise = (text[: place[0]].strip() + "\n" + text[place[1] :].strip()).strip()
     return document, noise
+
+
+def _last_line(text: str) -> tuple[int, int] | None:
+    """Say where the object is that begins a line and ends the text: no noise before it may hide an answer."""
+    end = len(text.rstrip())
+    start = end
+    for _ in range(_LINES):
+        start = text.rfind("\n", 0, start) if start > 0 else -1
+        begin = start + 1
+        if text.startswith("{", begin) and _is_object(text[begin:end]):
+            return begin, end
+        if start < 0:
+            break
+    return None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(_decoder.decode(text), dict)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
 
 
 def _last_place(text: str) -> tuple[int, int] | None:
@@ -104,25 +135,46 @@ def _last_place(text: str) -> tuple[int, int] | None:
     return found if budget > 0 else None
 
 
-def _clean(value: object, *, depth: int) -> object:
-    """Rebuild a value out of what JSON can carry."""
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case None | bool() | float():
-            return value
-        case int():
-            return value if -(2**63) <= value < 2**64 else _clean(str(value)[:400], depth=depth)
-        case Mapping() if depth:
-            return {str(_clean(str(key), depth=1)): _clean(item, depth=depth - 1) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset() if depth:
-            return [_clean(item, depth=depth - 1) for item in value]
-        case _:
-            return _foreign(value)
+class _Cleaner:
+    """Rebuild a value out of what JSON can carry. What contains itself is cut, what is endless ends."""
+
+    def __init__(self) -> None:
+        self._path: set[int] = set()
+        self._left = _NODES
+
+    def clean(self, value: object) -> object:
+        self._left -= 1
+        match value:
+            case str():
+                return _text(value)
+            case None | bool() | float():
+                return value
+            case int():
+                # Python itself refuses to write numbers that are very long
+                return value if value.bit_length() <= _LONGEST_NUMBER else hex(value)[:400]
+            case Mapping() | list() | tuple() | set() | frozenset():
+                return self._inside(value)
+            case _:
+                return _foreign(value)
+
+    def _inside(self, value: Mapping[object, object] | Iterable[object]) -> object:
+        if id(value) in self._path or len(self._path) > _DEEPEST or self._left < 0:
+            return "…"
+        self._path.add(id(value))
+        try:
+            if isinstance(value, Mapping):
+                return {_text(str(key)): self.clean(item) for key, item in value.items()}
+            return [self.clean(item) for item in value]
+        finally:
+            self._path.remove(id(value))
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode()
 
 
 def _foreign(value: object) -> object:
     try:
         return _decoder.decode(_encoder.encode(value))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return str(_plain(value))[:400].encode("utf-8", "replace").decode()
+        return _text(str(_plain(value))[:400])

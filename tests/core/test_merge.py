@@ -117,9 +117,9 @@ def test_side_by_side_rewrites_of_one_field_are_a_conflict() -> None:
     two = Verdict(hook="b", effects=rewrite(command="y").effects)
     other = Verdict(hook="c", effects=rewrite(cwd="/tmp").effects)  # noqa: S108 - only a value
 
-    assert conflicts([one, two, other]) == ['hooks "a" and "b" run side by side and both change args.command']
-    assert conflicts([one, other]) == []
-    assert conflicts([one, one]) == []
+    assert conflicts(CALL, [one, two, other]) == ['hooks "a" and "b" run side by side and both change args.command']
+    assert conflicts(CALL, [one, other]) == []
+    assert conflicts(CALL, [one, one]) == []
 
 
 def test_context_and_messages_keep_their_order() -> None:

@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
@@ -26,7 +27,7 @@ from hookline.core.scope import SessionScope
 from hookline.core.tools import Tool, run_tool
 from hookline.core.translator import take_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
-from hookline.errors import EngineError
+from hookline.errors import ConfigError, EngineError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Priority, Source
 from hookline.model.record import Record, Step
@@ -44,6 +45,8 @@ HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 QUIET: Final = Outcome()
 NOBODY: Final = Session()
 
+# counts for all engines of this program, whose traces may share a database
+_COUNT: Final = itertools.count(1)
 _NAMES: Final = {str(name): name for name in EventName}
 
 
@@ -68,8 +71,8 @@ class Engine:
         self.settings = settings or Settings()
         self.bus = MessageBus()
         self.registry = HookRegistry()
-        specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
-        self.planner = HookPlanner(self.registry, specs)
+        self._specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
+        self.planner = HookPlanner(self.registry, self._specs)
         workspace = TrustedHooksConfig(trust_workspace=self.settings.trust_workspace)
         self.trust = trust or TrustedHooks(workspace)
         self.runner = HookRunner(None, self.trust, self.settings, parts=self._parts, bus=self.bus)
@@ -79,10 +82,9 @@ class Engine:
         self.problems: tuple[str, ...] = ()
         self._ask = ask
         self._aliases = {
-            native: name for spec in specs.values() for name, native in reversed(list(spec.events.items()))
+            native: name for spec in self._specs.values() for name, native in reversed(list(spec.events.items()))
         }
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
-        self._count = itertools.count(1)
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._thread: LoopThread | None = None
         self._starting = threading.Lock()
@@ -206,8 +208,10 @@ class Engine:
             work.close()
             raise EngineError("an event loop is running here: use `await engine.emit(…)` instead of the sync call")
         with self._starting:
-            if self._thread is None:
+            if self._thread is None or not self._thread.usable:
                 self._thread = LoopThread()
+                # an engine that is forgotten without being closed takes its thread with it
+                weakref.finalize(self, self._thread.stop).atexit = False
             thread = self._thread
         return thread.run(work)
 
@@ -222,7 +226,14 @@ class Engine:
         emit = functools.partial(self.emit, session=session, cwd=cwd)
         return await run_tool(emit, name, args, function)
 
-    def notify(self, message: str, *, type: str = "status", session: Session = NOBODY) -> None:  # noqa: A002
+    def notify(
+        self,
+        message: str,
+        *,
+        type: str = "status",  # noqa: A002 - the event's own word
+        session: Session = NOBODY,
+        cwd: str = "",
+    ) -> None:
         """Tell notification hooks something without waiting for them.
 
         Raises:
@@ -235,14 +246,16 @@ class Engine:
         except RuntimeError:
             raise EngineError('no event loop is running here: use `engine.emit_sync("notification", …)`') from None
         data = {"message": message, "type": type}
-        task = loop.create_task(self.emit(EventName.NOTIFICATION, data, session=session))
+        task = loop.create_task(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd))
         self._notes.add(task)
         task.add_done_callback(self._noted)
 
     async def drain(self) -> None:
         """Wait for the notifications that are still under way, and for records on their way to sinks."""
-        while self._notes:
-            await asyncio.wait(self._notes)
+        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        # what belongs to another loop is waited for there, and nobody waits for themselves
+        while mine := {note for note in self._notes if note is not me and note.get_loop() is loop}:
+            await asyncio.wait(mine)
         await self.bus.drain()
 
     def session(
@@ -274,13 +287,15 @@ class Engine:
         It gets the `Event` and returns a `Verdict` or None. A plain function is called at once and should
         be quick; an `async def` may wait, up to its timeout.
         """
+        if not events or not all(isinstance(event, str) for event in events):
+            raise ConfigError('name the events: `@engine.on("before_tool")`')
 
         def register(function: HookFunction) -> HookFunction:
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
             self.add(
                 Hook(
                     id=id or self._free_id(name),
-                    on=tuple(self.resolve(event) for event in events),
+                    on=tuple(name for event in events for name in self._listened(event)),
                     name=name,
                     call=function,
                     matcher=matcher,
@@ -304,6 +319,11 @@ class Engine:
         for hook in hooks:
             self.planner.check(hook)
             self.registry.add(hook)
+
+    def _listened(self, name: str) -> tuple[str, ...]:
+        """Give every canonical event a dialect's name stands for: some tell events apart by what is in them."""
+        shared = [one for spec in self._specs.values() for one, native in spec.events.items() if native == name]
+        return (name,) if name in self._ready or not shared else tuple(dict.fromkeys(map(str, shared)))
 
     def resolve(self, name: str) -> str:
         """Give the canonical name of an event that any dialect knows.
@@ -333,9 +353,11 @@ class Engine:
         if canonical not in self._ready:
             fields["event_name"] = canonical.partition(":")[2]
             canonical = EventName.CUSTOM
-        if not tool:
-            tool, given = take_tool(fields)
-            args = given if args is None else args
+        if not tool or (args is None and "args" in fields):
+            said, given = take_tool({"tool": tool, **fields} if tool else fields)
+            if tool:
+                fields.pop("args", None)
+            tool, args = tool or said, given if args is None else args
         now = time()
         return Event(
             name=_NAMES[canonical],
@@ -350,8 +372,7 @@ class Engine:
 
     async def close(self) -> None:
         """Finish what is under way and give everything back."""
-        await self.drain()
-        await self._close_kinds()
+        await self._finish()
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
@@ -364,14 +385,15 @@ class Engine:
         Raises:
             EngineError: There is a running loop in this thread.
         """
-        self.wait_for(self._close_kinds())
+        self.wait_for(self._finish())
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
         if self.store is not None:
             self.store.close()
 
-    async def _close_kinds(self) -> None:
+    async def _finish(self) -> None:
+        await self.drain()
         for kind in self._parts.kinds.values():
             await kind.close()
 
@@ -383,7 +405,7 @@ class Engine:
 
     def _id(self, now: float = 0.0) -> str:
         # sorts by time, and two processes, or one after a fork, never give the same
-        return f"{int((now or time()) * 1000):x}-{os.getpid():x}-{next(self._count):x}"
+        return f"{int((now or time()) * 1000):x}-{os.getpid():x}-{next(_COUNT):x}"
 
     def _free_id(self, name: str) -> str:
         taken = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))

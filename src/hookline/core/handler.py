@@ -5,7 +5,7 @@ from typing import Final
 
 from hookline.core.bus import MessageBus
 from hookline.core.engine import Engine
-from hookline.model.event import EventName
+from hookline.model.event import EVENTS, EventName
 from hookline.model.verdict import Outcome
 
 # what an agent says to its person; hooks hear of it, and the agent does not wait for them
@@ -36,7 +36,11 @@ class HookEventHandler:
             self._undo.pop()()
 
     async def _answer(self, name: str, data: object) -> Outcome:
-        return await self._engine.emit(name, data if isinstance(data, Mapping) else {})
+        if data is None or isinstance(data, Mapping):
+            return await self._engine.emit(name, data)
+        # a bare value is the first thing the event is about: the prompt, the error, the message
+        field = next(iter(EVENTS[EventName(name)].fields), "value")
+        return await self._engine.emit(name, {field: data})
 
     def _notify(self, topic: str, data: object) -> None:
         text = data.get("message", data.get("error", "")) if isinstance(data, Mapping) else data

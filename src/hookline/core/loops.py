@@ -1,9 +1,12 @@
 """An event loop of its own for callers that have none."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from typing import TypeVar
+
+from hookline.errors import EngineError
 
 T = TypeVar("T")
 
@@ -13,12 +16,28 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="hookline-loop", daemon=True)
+        self._pid = os.getpid()
+        self._stopped = False
+        self._changing = threading.Lock()
+        self._thread = threading.Thread(target=_serve, args=(self._loop,), name="hookline-loop", daemon=True)
         self._thread.start()
 
+    @property
+    def usable(self) -> bool:
+        """Whether it can be given work: it is not stopped, and a fork has not left its thread behind."""
+        return not self._stopped and self._pid == os.getpid()
+
     def run(self, work: Coroutine[object, object, T]) -> T:
-        """Wait for one coroutine; an interrupt of the caller cancels it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Wait for one coroutine; an interrupt of the caller cancels it.
+
+        Raises:
+            EngineError: It was stopped.
+        """
+        with self._changing:
+            if not self.usable:
+                work.close()
+                raise EngineError("the engine was closed")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:
@@ -26,18 +45,23 @@ class LoopThread:
             raise
 
     def stop(self) -> None:
-        """End the loop and its thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """End the loop and its thread; work that is under way is cancelled."""
+        with self._changing:
+            if not self.usable:
+                return
+            self._stopped = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-        left = asyncio.all_tasks(self._loop)
+
+# not a method: the thread must not keep alive who started it
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    while left := asyncio.all_tasks(loop):
         for task in left:
             task.cancel()
-        if left:
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        self._loop.close()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()

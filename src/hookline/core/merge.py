@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from hookline import wire
 from hookline.model.event import Event
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -39,21 +40,28 @@ def merged(old: object, new: object) -> object:
     return new
 
 
-def conflicts(stage: Sequence[Verdict]) -> list[str]:
+def conflicts(event: Event, stage: Sequence[Verdict]) -> list[str]:
     """Name the fields that hooks running side by side changed to different values."""
-    if len(stage) < 2:  # noqa: PLR2004 - a hook alone has nobody to disagree with
-        return []
-    seen: dict[tuple[str, ...], tuple[str, object]] = {}
+    seen: list[tuple[str, Effect]] = []
     found: list[str] = []
     for verdict in stage:
-        for effect in verdict.effects:
-            if verdict.observed or effect.kind is not EffectKind.REWRITE:
-                continue
-            first, value = seen.setdefault(effect.path, (verdict.hook, effect.value))
-            if value != effect.value:
-                field = ".".join(effect.path)
-                found.append(f'hooks "{first}" and "{verdict.hook}" run side by side and both change {field}')
+        mine = [effect for effect in _effects([verdict], event) if effect.kind is EffectKind.REWRITE]
+        for effect in [] if verdict.observed else mine:
+            for other, earlier in seen:
+                if other != verdict.hook and _disagree(earlier, effect):
+                    field = ".".join(effect.path)
+                    found.append(f'hooks "{other}" and "{verdict.hook}" run side by side and both change {field}')
+            seen.append((verdict.hook, effect))
     return found
+
+
+def _disagree(one: Effect, two: Effect) -> bool:
+    """Tell whether the order of two changes would matter: the same field, or a part of it, and other values."""
+    shorter = min(len(one.path), len(two.path))
+    if one.path[:shorter] != two.path[:shorter]:
+        return False
+    # compared as JSON: values of others may compare in ways of their own
+    return one.path != two.path or wire.dump(one.value) != wire.dump(two.value)
 
 
 def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:

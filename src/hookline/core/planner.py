@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
+from hookline.core.registry import CUSTOM_PREFIX, HookRegistry, event_key
 from hookline.errors import ConfigError
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
@@ -45,7 +45,8 @@ def matcher_for(style: MatcherStyle, text: str) -> Matcher:
     else:
         expression = text
     try:
-        compiled = re.compile(expression, re.IGNORECASE)
+        # subjects may be whole command lines, with line breaks in them
+        compiled = re.compile(expression, re.IGNORECASE | re.DOTALL)
     except re.error as problem:
         raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
     return lambda name: compiled.fullmatch(name) is not None
@@ -82,7 +83,10 @@ class HookPlanner:
         """Plan for an event by name; `context` are its fields, `tool_name` or `tool` among them."""
         fields = dict(context or {})
         tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
-        return self.plan(Event(name=EventName(event), data=fields, tool=tool))
+        key = event_key(event)
+        if key.startswith(CUSTOM_PREFIX):
+            key, fields["event_name"] = EventName.CUSTOM, key.removeprefix(CUSTOM_PREFIX)
+        return self.plan(Event(name=EventName(key), data=fields, tool=tool))
 
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
@@ -112,7 +116,7 @@ class HookPlanner:
         hooks = self._registry.get_hooks_for_event(event.name)
         if event.name is EventName.CUSTOM:
             hooks += self._registry.get_hooks_for_event(f"{CUSTOM_PREFIX}{event.subject}")
-        return sorted(hooks, key=self._rank)
+        return sorted({hook.id: hook for hook in hooks}.values(), key=self._rank)
 
     def _rank(self, hook: Hook) -> tuple[int, int, int]:
         return hook.priority, _SOURCE_RANK[hook.source], self._registry.position(hook)

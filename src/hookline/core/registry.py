@@ -65,7 +65,7 @@ class HookRegistry:
         """Register a hook for every event it names in `on`."""
         if not hook.on:
             raise ConfigError(f'hook "{hook.id}" names no event', path=hook.source_path, line=hook.source_line)
-        for event in hook.on:
+        for event in [event_key(event) for event in hook.on]:
             self.register_hook(event, hook)
 
     def get_hooks_for_event(self, event: str) -> list[Hook]:

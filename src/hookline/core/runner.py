@@ -108,7 +108,7 @@ class HookRunner:
             executions += done
             event = merge.carry(event, [execution.verdict for execution in done])
             if any(execution.verdict.ends and not execution.verdict.observed for execution in done):
-                last = next(item.hook for item in done if item.verdict.ends)
+                last = next(item.hook for item in done if item.verdict.ends and not item.verdict.observed)
                 left = tuple(
                     Skip(hook, Gate.ENDED, f'hook "{last.id}" ended the run')
                     for later in stages[place + 1 :]
@@ -128,7 +128,7 @@ class HookRunner:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._execute(hook, event)) for hook in stage]
         done = [task.result() for task in tasks]
-        problems = merge.conflicts([execution.verdict for execution in done])
+        problems = merge.conflicts(event, [execution.verdict for execution in done])
         if problems:
             # what is only observed changes nothing, so the last of those that count has to carry it
             last = max(place for place, execution in enumerate(done) if not execution.verdict.observed)
@@ -198,7 +198,9 @@ class HookRunner:
 
 
 def _blocked_by_conflict(execution: Execution, problems: list[str]) -> Execution:
-    verdict = replace(execution.verdict, decision=Decision.DENY, reason="; ".join(problems))
+    said = execution.verdict
+    reasons = [said.reason] if said.reason else []
+    verdict = replace(said, decision=max(said.decision, Decision.DENY), reason="; ".join([*reasons, *problems]))
     return replace(execution, verdict=verdict)
 
 

@@ -29,7 +29,16 @@ class _Engine(Protocol):
         self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = ..., cwd: str = ""
     ) -> object: ...
 
-    def notify(self, message: str, *, type: str = "status", session: Session = ...) -> None: ...  # noqa: A002
+    def notify(
+        self,
+        message: str,
+        *,
+        type: str = "status",  # noqa: A002 - the event's own word
+        session: Session = ...,
+        cwd: str = "",
+    ) -> None: ...
+
+    def resolve(self, name: str) -> str: ...
 
     async def drain(self) -> None: ...
 
@@ -74,7 +83,7 @@ class SessionScope:
         args: Mapping[str, object] | None = None,
     ) -> Outcome:
         """Emit an event of this session."""
-        if name in {EventName.BEFORE_AGENT, EventName.AFTER_AGENT}:
+        if self._engine.resolve(name) in {EventName.BEFORE_AGENT, EventName.AFTER_AGENT}:
             self.message_count += 1
         return await self._engine.emit(name, data, tool=tool, args=args, session=self.session, cwd=self._cwd)
 
@@ -84,4 +93,4 @@ class SessionScope:
 
     def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
         """Tell notification hooks something without waiting for them."""
-        self._engine.notify(message, type=type, session=self.session)
+        self._engine.notify(message, type=type, session=self.session, cwd=self._cwd)

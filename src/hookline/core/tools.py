@@ -86,9 +86,20 @@ async def run_tool(emit: Emit, name: str, args: Mapping[str, object], function: 
 
 def _failure(error: Exception, duration: float) -> dict[str, object]:
     return {
-        "error": str(error) or type(error).__name__,
+        "error": _message(error),
         "error_type": classify(error),
         "error_code": type(error).__name__,
-        "error_stack": "".join(traceback.format_exception(error, limit=-20)),
+        "error_stack": _stack(error),
         "duration": duration,
     }
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - an error's own __str__ may raise anything, and the tool's error must pass through
+        return type(error).__name__
+
+
+def _stack(error: Exception) -> str:
+    return "".join(traceback.format_exception(error, limit=-20))

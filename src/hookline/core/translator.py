@@ -1,10 +1,13 @@
 """Between our words and a hook's: which dialect encodes, which decodes, and what a broken answer means."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
+from hookline import wire
 from hookline.core.failure import failed, settle
-from hookline.errors import DialectError
+from hookline.core.registry import CUSTOM_PREFIX, event_key
+from hookline.errors import ConfigError, DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, OnError
@@ -13,10 +16,20 @@ from hookline.ports import Dialect
 
 
 def take_tool(fields: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """Take the tool call out of an event's fields: `tool_name` or `tool`, and `args`."""
+    """Take the tool call out of an event's fields: `tool_name` or `tool`, and `args`.
+
+    Raises:
+        ConfigError: The arguments are neither an object nor the JSON of one. A guard would see nothing of them.
+    """
     tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
     args = fields.pop("args", {}) if tool else {}
-    return tool, dict(args) if isinstance(args, Mapping) else {}
+    if isinstance(args, str | bytes):
+        # models give arguments as text
+        with suppress(ValueError):
+            args = wire.load(args)
+    if args is None or isinstance(args, Mapping):
+        return tool, dict(args or {})
+    raise ConfigError(f"the arguments of {tool} are {type(args).__name__}, wanted an object or the JSON of one")
 
 
 class HookTranslator:
@@ -29,7 +42,10 @@ class HookTranslator:
         """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""
         fields = dict(data or {})
         tool, args = take_tool(fields)
-        return Event(name=EventName(event), data=fields, tool=tool, args=args)
+        key = event_key(event)
+        if key.startswith(CUSTOM_PREFIX):
+            key, fields["event_name"] = EventName.CUSTOM, key.removeprefix(CUSTOM_PREFIX)
+        return Event(name=EventName(key), data=fields, tool=tool, args=args)
 
     def knows(self, hook: Hook) -> bool:
         """Say whether there is a dialect of the hook's name."""
@@ -70,6 +86,9 @@ def _check(verdict: Verdict, dialect: str) -> None:
     decision: object = verdict.decision
     if not isinstance(decision, Decision):
         raise DialectError(f"{decision!r} is no Decision", dialect=dialect, where="decision")
+    reason: object = verdict.reason
+    if not isinstance(reason, str):
+        raise DialectError(f"{reason!r} is no text", dialect=dialect, where="reason")
     for effect in verdict.effects:
         if not _has_place(effect):
             raise DialectError(f"{effect!r} is no effect that can be applied", dialect=dialect, where="effects")

@@ -17,8 +17,6 @@ from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
-# what is nested deeper is shared: JSON of that depth is not sent to programs, either
-_COPY_DEPTH: Final = 100
 
 
 class Function:
@@ -77,12 +75,24 @@ def _own(event: Event) -> Event:
     """Copy what a hook could change by accident."""
     if not event.args and not event.data:
         return event
-    return replace(event, args=_copy(event.args, _COPY_DEPTH), data=_copy(event.data, _COPY_DEPTH))
+    copies: dict[int, object] = {}
+    return replace(event, args=_copy(event.args, copies), data=_copy(event.data, copies))
 
 
-def _copy(value: object, depth: int) -> object:
-    if type(value) is dict and depth:
-        return {key: item if type(item) in _ATOMS else _copy(item, depth - 1) for key, item in value.items()}
-    if type(value) is list and depth:
-        return [item if type(item) in _ATOMS else _copy(item, depth - 1) for item in value]
-    return value
+def _copy(value: object, copies: dict[int, object]) -> object:
+    """Copy dicts and lists, each once: data may be shared, or contain itself."""
+    if type(value) is not dict and type(value) is not list:
+        return value
+    known = copies.get(id(value))
+    if known is not None:
+        return known
+    if type(value) is dict:
+        fields: dict[object, object] = {}
+        copies[id(value)] = fields
+        for key, item in value.items():
+            fields[key] = item if type(item) in _ATOMS else _copy(item, copies)
+        return fields
+    items: list[object] = []
+    copies[id(value)] = items
+    items += [item if type(item) in _ATOMS else _copy(item, copies) for item in value]
+    return items

@@ -24,6 +24,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     observe: bool = False
     trust_workspace: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse a time in which no hook could answer."""
+        if self.timeout is not None and not self.timeout > 0:
+            raise ConfigError(f"the setting timeout is {self.timeout}, wanted more than 0 seconds")
+
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
     """Read `HOOKS_ENABLED` and `HOOKS_TIMEOUT`.
