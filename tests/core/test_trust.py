@@ -227,9 +227,14 @@ def test_callback_that_fails_is_no_approval_and_may_be_asked_again(tmp_path: Pat
     assert [asyncio.run(trust.request_approval(hook)) for _ in range(2)] == [False, True]
 
 
-def test_cancelled_question_is_no_approval(tmp_path: Path) -> None:
+def test_who_waits_asks_again_when_who_asked_was_cancelled(tmp_path: Path) -> None:
+    calls = 0
+
     async def approve(_hook: Hook, _digest: str) -> bool:
-        await asyncio.Event().wait()
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await asyncio.Event().wait()
         return True
 
     async def scenario() -> list[object]:
@@ -239,11 +244,84 @@ def test_cancelled_question_is_no_approval(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()
-        return list(await asyncio.gather(first, second, return_exceptions=True))
+        return list(await asyncio.wait_for(asyncio.gather(first, second, return_exceptions=True), 10))
 
     first, second = asyncio.run(scenario())
     assert isinstance(first, asyncio.CancelledError)
-    assert second is False
+    assert second is True
+    assert calls == 2
+
+
+def test_plain_function_may_approve(tmp_path: Path) -> None:
+    trust = TrustedHooks(TrustedHooksConfig(approve=lambda _hook, _digest: True))
+
+    assert asyncio.run(trust.request_approval(workspace_hook(script(tmp_path))))
+
+
+def test_approval_taken_back_by_another_process_is_gone_here(tmp_path: Path) -> None:
+    config = TrustedHooksConfig(storage_path=tmp_path / "approvals.json")
+    here, there = TrustedHooks(config), TrustedHooks(config)
+    hook = workspace_hook(script(tmp_path))
+    asyncio.run(here.store_approval(hook, here.digest(hook)))
+    assert trusts(there, hook)
+
+    assert asyncio.run(there.remove_approval("h"))
+
+    assert not trusts(here, hook)
+    asyncio.run(here.save())
+    assert not trusts(there, hook)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "./guard.sh>>log",
+        "bash<guard.sh",
+        "./guard.sh;true",
+        "bash -c 'bash guard.sh'",
+        '"$OLLAMA_PROJECT_DIR"/guard.sh',
+        "${PWD}/guard.sh",
+        "cd sub && ./inner.sh",
+        "x=./guard.sh; $x",
+        "node --require=./guard.sh",
+        "python3 -m lintmod",
+        "node sub/tool",
+    ],
+)
+def test_script_counts_however_the_line_names_it(tmp_path: Path, line: str) -> None:
+    (tmp_path / "sub").mkdir()
+    files = [tmp_path / name for name in ("guard.sh", "sub/inner.sh", "lintmod.py", "sub/tool.js")]
+    for path in files:
+        path.write_text("1")
+    hook = Hook(id="h", command=line, dialect="cli-agent")
+    trust = TrustedHooks()
+    first = trust.digest(hook, cwd=str(tmp_path))
+    for path in files:
+        path.write_text("2")
+
+    assert trust.digest(hook, cwd=str(tmp_path)) != first
+
+
+def test_own_hook_that_would_run_a_script_of_the_workspace_is_judged_by_it(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    for folder in (project, home):
+        (folder / "hooks").mkdir(parents=True)
+    line = Hook(
+        id="h",
+        command="python hooks/policy.py",
+        shell=True,
+        source=Source.USER,
+        source_path=str(home / "settings.json"),
+        source_line=3,
+    )
+    trust = TrustedHooks()
+    assert trust.objection(line, cwd=str(project)) == ""
+
+    (project / "hooks" / "policy.py").write_text("import evil")
+
+    assert trust.objection(line, cwd=str(project)) == 'runs "hooks/policy.py" of this workspace, which nobody approved'
+    (home / "hooks" / "policy.py").write_text("fine")
+    assert trust.objection(line, cwd=str(home)) == ""
 
 
 def test_no_is_remembered_while_the_engine_lives(tmp_path: Path) -> None:

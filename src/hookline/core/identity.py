@@ -1,14 +1,14 @@
 """What a hook is, byte for byte: its definition and the content of every file it names."""
 # paths are put together before every run, which costs many times more with pathlib
-# ruff: noqa: PTH116, PTH118, PTH120
+# ruff: noqa: PTH111, PTH113, PTH116, PTH118, PTH120, PTH122
 
 import hashlib
 import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator
-from os.path import dirname, join
+from collections.abc import Iterable, Iterator, Mapping
+from os.path import dirname, expanduser, isfile, join, splitext
 from typing import Final
 
 import msgspec
@@ -26,7 +26,14 @@ ALWAYS_READ: Final = 65_536
 # or another file loaded before it, must not ask again.
 _NOT_IDENTITY: Final = ("id", "source_path", "source_line", "enabled", "call")
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_OPERATORS: Final = re.compile(r"[\s;&|()<>`]+")
+_SYNTAX: Final = re.compile(r"[\s;&|()<>`$~='\"{}]")
+_OPERATORS: Final = re.compile(r"[\s;&|()<>`='\"{},]+")
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_TILDE: Final = re.compile(r"(^|[\s=:'\"])~/")
+_ENTERED: Final = re.compile(r"\b(?:cd|pushd)\s+[\"']?([^\s;&|\"']+)")
+# what interpreters add to a name that has no ending
+_IMPLIED: Final = (".js", ".mjs", ".cjs", "/index.js", ".py", ".sh")
+_SCRIPTS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".bash", ".rb", ".pl", ".php", ".lua"})
 _EMPTY: Final = b"\0empty"
 _UNREADABLE: Final = b"\0unreadable: "
 
@@ -65,6 +72,21 @@ class Identities:
             digest = _digest(known.definition, names, contents)
             known = self._known[hook.id] = replace(known, contents=contents, digest=digest)
         return known.digest
+
+    def borrowed(self, hook: Hook, cwd: str) -> str:
+        """Name a script of the folder the agent works in that a person's own hook would run by a relative name.
+
+        The person wrote the name, not what a cloned project puts there.
+        """
+        texts = [hook.command, *hook.args]
+        for word in dict.fromkeys(word for text in texts for word in _words(text, _variables(hook, cwd))):
+            path = join(cwd, hook.working_directory, word)
+            if word.startswith("/") and not word.startswith(join(cwd, "")):
+                continue
+            own = hook.source_path and path.startswith(join(dirname(hook.source_path), ""))
+            if not own and isfile(path) and (splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)):
+                return word
+        return ""
 
     def _content(self, path: str) -> bytes:
         """Read one file; empty when there is none. What cannot be read is what nobody approved."""
@@ -134,38 +156,55 @@ def _definition(hook: Hook) -> bytes:
 
 
 def _files(hook: Hook, cwd: str) -> Iterator[str]:
-    """Name every file that may be part of what would run: words of the command, and modules."""
+    """Name every file that may be part of what would run: words of the command, and modules.
+
+    A name too many is only looked for; a script too few would run unseen.
+    """
     base = join(cwd, hook.working_directory)
-    for word in _words(hook):
-        if word and "\0" not in word:
-            yield join(base, word)
+    texts = [hook.command, *hook.args] if hook.command else []
+    words = [word for text in texts for word in _words(text, _variables(hook, cwd))]
+    entered = [join(base, word) for text in texts for word in _ENTERED.findall(text)]
+    for place, word in enumerate(words):
+        for folder in (base, *entered):
+            yield join(folder, word)
+            if "." not in word.rpartition("/")[2] and not word.startswith("/"):
+                yield from (join(folder, f"{word}{ending}") for ending in _IMPLIED)
+        if place and words[place - 1] == "-m":
+            yield from _module_files(word, (base, *entered))
     # A definition read from a file carries the line it stands on; a hook registered by a program names
     # its script.
     if hook.source_path and not hook.source_line:
         yield join(base, hook.source_path)
-    yield from _module_files(hook, cwd)
+    if hook.module:
+        beside = dirname(join(cwd, hook.source_path))
+        folders = (base, beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
+        yield from _module_files(hook.module, folders)
 
 
-def _words(hook: Hook) -> list[str]:
-    if not hook.shell and (hook.args or " " not in hook.command):
-        return [hook.command, *hook.args]
-    # As a shell would split the line, and once more at its operators: a word too many is only looked for, a script
-    # too few would run unseen.
-    pieces = [piece.strip("\"'") for piece in _OPERATORS.split(hook.command)]
+def _variables(hook: Hook, cwd: str) -> dict[str, str]:
+    own = {"PWD": cwd, "OLLAMA_PROJECT_DIR": cwd, "CLAUDE_PROJECT_DIR": cwd, "HOME": expanduser("~")}
+    return {**own, **hook.env}
+
+
+def _words(text: str, variables: Mapping[str, str]) -> list[str]:
+    """Give a text as it is and, where a shell could read it otherwise, everything it could be read as."""
+    if not _SYNTAX.search(text):
+        return [text] if text and "\0" not in text else []
+    filled = _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text.replace("\0", ""))
+    filled = _TILDE.sub(lambda found: f"{found[1]}{variables['HOME']}/", filled)
     try:
-        return [*shlex.split(hook.command), *pieces]
+        split = shlex.split(filled)
     except ValueError:
-        return pieces
+        split = []
+    pieces = [piece for piece in _OPERATORS.split(filled) if piece]
+    inside = [piece for word in split for piece in _OPERATORS.split(word) if piece]
+    return list(dict.fromkeys([text, *split, *pieces, *inside]))
 
 
-def _module_files(hook: Hook, cwd: str) -> Iterator[str]:
-    """Name every file a module could be; which of them is loaded, the kind decides when it runs."""
-    if not hook.module:
-        return
-    whole = hook.module.replace(".", "/")
-    parent = dirname(whole)
-    beside = dirname(join(cwd, hook.source_path))
-    folders = (join(cwd, hook.working_directory), beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
+def _module_files(module: str, folders: Iterable[str]) -> Iterator[str]:
+    """Name every file a dotted name could lead through; which is loaded, the kind decides when it runs."""
+    parts = module.split(".")
     for folder in folders:
-        for name in (f"{whole}.py", f"{whole}/__init__.py", f"{parent}.py", f"{parent}/__init__.py"):
-            yield join(folder, name)
+        for count in range(1, len(parts) + 1):
+            path = join(folder, *parts[:count])
+            yield from (f"{path}.py", join(path, "__init__.py"), join(path, "__main__.py"))

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,9 @@ from hookline.model.plan import Gate, Plan, Skip
 logger = logging.getLogger(__name__)
 
 _TRUSTED: Final = frozenset({Source.BUILTIN, Source.USER})
+_PACKAGED: Final = frozenset({Source.DOWNLOADED, Source.EXTENSION})
 
-Approve = Callable[[Hook, str], Awaitable[bool]]
+Approve = Callable[[Hook, str], bool | Awaitable[bool]]
 
 
 class Approval(Struct, frozen=True, kw_only=True):
@@ -59,8 +61,9 @@ class TrustedHooks:
     def __init__(self, config: TrustedHooksConfig | None = None) -> None:
         self._config = config or TrustedHooksConfig()
         self._approvals: dict[str, Approval] | None = None
+        self._seen: tuple[int, ...] = ()
         self._denied: set[str] = set()
-        self._asking: dict[str, asyncio.Future[bool]] = {}
+        self._asking: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[bool]] = {}
         self._identities = Identities()
 
     async def is_trusted(self, hook: Hook) -> bool:
@@ -77,10 +80,13 @@ class TrustedHooks:
         digest = self.digest(hook, cwd=cwd)
         if digest in self._denied:
             return False
-        asked = self._asking.get(digest)
-        if asked is not None:
-            return await asyncio.shield(asked)
-        answer = self._asking[digest] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        while (asked := self._asking.get((loop, digest))) is not None:
+            with suppress(asyncio.CancelledError):
+                return await asyncio.shield(asked)
+            if not asked.cancelled():
+                raise asyncio.CancelledError  # not who asked was cancelled, but who waits here
+        answer = self._asking[loop, digest] = loop.create_future()
         try:
             allowed = await self._ask(hook, digest, approve=self._config.approve)
             # The person took their time; the file may have changed under the question.
@@ -89,14 +95,15 @@ class TrustedHooks:
                 await self.store_approval(hook, digest)
             answer.set_result(allowed)
         finally:
-            del self._asking[digest]
-            if not answer.done():
-                answer.set_result(False)
+            del self._asking[loop, digest]
+            # without an answer, whoever waits asks again
+            answer.cancel()
         return allowed
 
     async def _ask(self, hook: Hook, digest: str, *, approve: Approve) -> bool:
         try:
-            allowed = await approve(hook, digest)
+            said = approve(hook, digest)
+            allowed = said if isinstance(said, bool) else await said
         except Exception:
             # The callback is the embedding program's. Whatever it raises, silence is not consent.
             logger.exception("nobody could be asked about hook %s", hook.id)
@@ -130,9 +137,9 @@ class TrustedHooks:
         self._approvals = self._read()
 
     async def save(self) -> None:
-        """Write the approvals, together with those another process wrote in the meantime."""
-        mine = dict(self._book())
-        self._change(lambda book: book.update(mine))
+        """Write the approvals file if there is none; every change is written when it is made."""
+        mine = self._book()
+        self._change(lambda book: book.update({} if self._stamp() else mine))
 
     def get_approvals(self) -> list[Approval]:
         """List the approvals, oldest first."""
@@ -140,8 +147,14 @@ class TrustedHooks:
 
     async def remove_approval(self, source_path: str) -> bool:
         """Take back the approvals of the hooks from one file, or of one hook by its id."""
-        gone = [key for key, item in self._book().items() if source_path in {item.source_path, item.hook}]
-        self._change(lambda book: [book.pop(key, None) for key in gone])
+        gone: list[str] = []
+
+        def remove(book: dict[str, Approval]) -> None:
+            gone.extend(key for key, item in book.items() if source_path in {item.source_path, item.hook})
+            for key in gone:
+                del book[key]
+
+        self._change(remove)
         return bool(gone)
 
     async def clear_approvals(self) -> None:
@@ -153,7 +166,7 @@ class TrustedHooks:
         objections: dict[str, str] = {}
         for stage in plan.stages:
             for hook in stage:
-                if hook.source not in _TRUSTED:
+                if hook.source is not Source.BUILTIN:
                     objection = self.objection(hook, cwd=event.cwd)
                     if objection and not await self.request_approval(hook, cwd=event.cwd):
                         objections[hook.id] = objection
@@ -165,25 +178,44 @@ class TrustedHooks:
 
     def objection(self, hook: Hook, *, cwd: str = "") -> str:
         """Say why the hook may not run; empty when it may."""
-        if hook.source in _TRUSTED:
+        borrowed = self._borrowed(hook, cwd)
+        if hook.source in _TRUSTED and not borrowed:
             return ""
-        if hook.source is Source.WORKSPACE and self._config.trust_workspace:
+        if hook.source not in _PACKAGED and self._config.trust_workspace:
             return ""
         book = self._book()
         if self.digest(hook, cwd=cwd) in book:
             return ""
         if any(approval.hook == hook.id for approval in book.values()):
             return "changed since it was approved"
+        if borrowed:
+            return f'runs "{borrowed}" of this workspace, which nobody approved'
         return f"{hook.source} hook that nobody approved"
+
+    def _borrowed(self, hook: Hook, cwd: str) -> str:
+        # only a definition in a file can be older than the folder it is used in
+        if hook.source is not Source.USER or not hook.source_line or hook.kind != "command":
+            return ""
+        return self._identities.borrowed(hook, cwd or str(Path.cwd()))
 
     def digest(self, hook: Hook, *, cwd: str = "") -> str:
         """Compute the identity of what would run."""
         return self._identities.digest(hook, cwd or str(Path.cwd()))
 
     def _book(self) -> dict[str, Approval]:
-        if self._approvals is None:
+        """Give the approvals as they are now: another process may have taken one back."""
+        seen = self._stamp()
+        if self._approvals is None or seen != self._seen:
             self._approvals = self._read()
+            self._seen = seen
         return self._approvals
+
+    def _stamp(self) -> tuple[int, ...]:
+        try:
+            found = self._config.storage_path.stat() if self._config.storage_path is not None else None
+        except OSError:
+            return ()
+        return (found.st_ino, found.st_size, found.st_mtime_ns) if found is not None else (0,)
 
     def _read(self) -> dict[str, Approval]:
         path = self._config.storage_path
@@ -208,14 +240,18 @@ class TrustedHooks:
             book = self._book()
             change(book)
             return
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _locked(path):
-            book = self._read()
-            change(book)
-            ordered = sorted(book.values(), key=lambda approval: approval.at)
-            raw = msgspec.json.format(msgspec.json.encode(_Book(approvals=tuple(ordered))))
-            _replace(path, raw)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _locked(path):
+                book = self._read()
+                change(book)
+                ordered = sorted(book.values(), key=lambda approval: approval.at)
+                raw = msgspec.json.format(msgspec.json.encode(_Book(approvals=tuple(ordered))))
+                _replace(path, raw)
+        except OSError as problem:
+            raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
         self._approvals = book
+        self._seen = self._stamp()
 
 
 def _person() -> str:
@@ -254,6 +290,6 @@ def _replace(path: Path, raw: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except OSError as problem:
+    except OSError:
         beside.unlink(missing_ok=True)
-        raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
+        raise

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, cast
 
 from hookline.kinds._child import Env
@@ -97,7 +96,8 @@ def _search(name: str, path: str) -> str:
         # A relative entry would let the folder an agent works in decide what "node" is.
         if not folder.startswith("/"):
             continue
-        candidate = Path(folder, name)
-        if candidate.is_file() and os.access(candidate, os.X_OK):
-            return str(candidate)
+        candidate = f"{folder}/{name}"
+        # a folder that may not be read is one without the program; the methods of a path would raise
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):  # noqa: PTH113
+            return candidate
     return ""
