@@ -76,12 +76,30 @@ def test_broken_json_is_a_value_error(raw: bytes) -> None:
         (b'{"a":', None, '{"a":'),
         (b'\xff\xfe {"a":1}', {"a": 1}, "\ufffd\ufffd"),
         (b'{"\xff": 1}', {"\ufffd": 1}, ""),
-        (b'x {"a": NaN}', None, 'x {"a": NaN}'),
+        (b'x {"a": NaN}', {"a": None}, "x"),
+        (b'{"a": Infinity}', {"a": None}, ""),
         (b'x {"a": "\\ud800"}', None, 'x {"a": "\\ud800"}'),
     ],
 )
 def test_last_complete_object_counts(raw: bytes, document: object, noise: str) -> None:
     assert wire.last_object(raw) == (document, noise)
+
+
+@pytest.mark.parametrize("noise", ['{"{"' * 30_000, "{" * 200_000, '{"k":[1,' * 50_000, "x\n" * 100_000])
+@pytest.mark.parametrize("answer", ['{"a": 1}', '{\n  "a": 1\n}'])
+def test_no_noise_before_it_hides_an_answer(noise: str, answer: str) -> None:
+    assert wire.last_object(f"checking {noise}\n{answer}\n".encode())[0] == {"a": 1}
+
+
+def test_data_that_contains_itself_and_branches_is_cut() -> None:
+    root: dict[str, object] = {}
+    root["children"] = [{"parent": root, "n": n} for n in range(5)]
+
+    assert len(wire.dump({"tree": root, "odd": "\ud800"})) < 10_000
+
+
+def test_number_too_long_for_python_is_still_said() -> None:
+    assert wire.dump({"n": 10**5000})
 
 
 @given(st.binary(max_size=300))

@@ -81,13 +81,21 @@ def _search(text: str) -> tuple[dict[str, object] | None, str]:
     place = _last_line(text) or _last_place(text)
     if place is None:
         return None, text.strip()
-    # The standard library also takes NaN and lone surrogates, which no other program could read back.
-    try:
-        document = _decoder.decode(text[place[0] : place[1]])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    document = _mended(text[place[0] : place[1]])
+    if document is None:
         return None, text.strip()
     noise = (text[: place[0]].strip() + "\n" + text[place[1] :].strip()).strip()
     return document, noise
+
+
+def _mended(text: str) -> dict[str, object] | None:
+    """Read an object that the standard library takes, and Python's writes: NaN and Infinity become null."""
+    try:
+        value = json.loads(text, parse_constant=lambda _: None)
+        document = _decoder.decode(_encoder.encode(value))
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _last_line(text: str) -> tuple[int, int] | None:

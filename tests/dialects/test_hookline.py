@@ -146,7 +146,7 @@ def test_function_may_answer_with_a_verdict_a_dict_or_nothing() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    [b"deny", b"true", {"decision": "no"}, {"decision": None}, {"decision": 3}, {"reason": 1}, {"args": 1},
+    [b"deny", b"true", {"decision": "no"}, {"decision": None}, {"decision": 3}, {"reason": 1},
      {"context": 1}, {"message": {}}, {"data": []}, {"metadata": 1}],
 )  # fmt: skip
 def test_answer_that_breaks_the_protocol_is_refused(document: object) -> None:

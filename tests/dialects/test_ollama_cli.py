@@ -264,7 +264,6 @@ def test_silence_goes_on() -> None:
         {"permissionDecision": ["allow"]},
         {"continue": "false"},
         {"reason": 1},
-        {"updatedInput": []},
         {"additionalContext": {}},
         {"systemMessage": [1]},
         {"data": 1},

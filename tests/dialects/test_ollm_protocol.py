@@ -437,7 +437,6 @@ def test_metadata_that_is_the_hook_s_own_business_is_only_kept() -> None:
         {"allow": None},
         {"allow": True, "message": 5},
         {"allow": True, "metadata": "x"},
-        {"allow": True, "metadata": {"modifiedArgs": "x"}},
     ],
 )
 def test_answer_that_breaks_the_protocol_is_refused(document: object) -> None:

@@ -256,10 +256,8 @@ def test_hook_may_not_run_commands() -> None:
         result(),
         result(action="approve-all"),
         result(action=["allow"]),
-        result(action="block", reason=1),
         result(action="askAgent", prompt=1),
         result(action="continue", metadata=1),
-        result(action="continue", modifiedArgs=1),
         result(action="continue", data=1),
     ],
 )

@@ -48,9 +48,7 @@ def ask(
 def line(
     text: str, *, args: tuple[str, ...] = (), env: Mapping[str, str] | None = None, working_directory: str = ""
 ) -> Hook:
-    return Hook(  # noqa: S604 - a hook's word for it, nothing is started here
-        id="line", command=text, args=args, shell=True, env=env or {}, working_directory=working_directory
-    )
+    return Hook(id="line", command=text, args=args, shell=True, env=env or {}, working_directory=working_directory)
 
 
 def program(path: Path, text: str, *, mode: int = 0o755) -> Path:

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
 from typing import Final, Self, TypeVar
@@ -27,9 +27,10 @@ from hookline.core.scope import SessionScope
 from hookline.core.tools import Tool, run_tool
 from hookline.core.translator import take_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
-from hookline.errors import ConfigError, EngineError
+from hookline.errors import ConfigError, EngineError, StoreError
+from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook, Priority, Source
+from hookline.model.hook import Hook, OnError, Priority, Source
 from hookline.model.record import Record, Step
 from hookline.model.session import Session
 from hookline.model.settings import Settings
@@ -84,6 +85,7 @@ class Engine:
         self._aliases = {
             native: name for spec in self._specs.values() for name, native in reversed(list(spec.events.items()))
         }
+        self._tools = _tool_names(self._specs.values())
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._thread: LoopThread | None = None
@@ -279,6 +281,7 @@ class Engine:
         id: str = "",  # noqa: A002 - the word everybody uses
         priority: int = Priority.NORMAL,
         timeout: float | None = None,
+        on_error: OnError | None = None,
         parallel: bool = False,
         observe: bool = False,
     ) -> Callable[[HookFunction], HookFunction]:
@@ -301,6 +304,7 @@ class Engine:
                     matcher=matcher,
                     priority=priority,
                     timeout=timeout,
+                    on_error=on_error,
                     parallel=parallel,
                     observe=observe,
                     source=Source.BUILTIN,
@@ -362,7 +366,8 @@ class Engine:
         return Event(
             name=_NAMES[canonical],
             data=fields,
-            tool=tool,
+            tool=self._tools.get(tool.casefold(), tool) if tool else "",
+            native_tool=tool if tool and tool.casefold() in self._tools else "",
             args=dict(args) if args else {},
             session=session,
             cwd=cwd or self.cwd,
@@ -376,8 +381,7 @@ class Engine:
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
-        if self.store is not None:
-            await asyncio.to_thread(self.store.close)
+        await asyncio.to_thread(self._close_store)
 
     def close_sync(self) -> None:
         """Do the same for callers without an event loop.
@@ -389,8 +393,15 @@ class Engine:
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
-        if self.store is not None:
-            self.store.close()
+        self._close_store()
+
+    def _close_store(self) -> None:
+        try:
+            if self.store is not None:
+                self.store.close()
+        except StoreError as problem:
+            # traces are not worth an answer: what was decided stands
+            logger.warning("%s", problem)
 
     async def _finish(self) -> None:
         await self.drain()
@@ -433,6 +444,19 @@ class Engine:
         for warning in _warnings(event, outcome.verdicts):
             self._publish(event, Step.WARNING, {"message": warning})
         self._publish(event, Step.OUTCOME, _summary(outcome))
+
+
+def _tool_names(specs: Iterable[DialectSpec]) -> dict[str, str]:
+    """Say which canonical tool every dialect's name stands for; a name that is canonical itself stands for itself."""
+    specs = list(specs)
+    canonical = {tool for spec in specs for tool in spec.tools}
+    return {
+        native.casefold(): tool
+        for spec in reversed(specs)
+        for tool, names in spec.tools.items()
+        for native in names
+        if native.casefold() not in canonical
+    }
 
 
 def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:

@@ -76,12 +76,15 @@ async def play(engine: Engine, shell: Callable[..., Awaitable[str]], console: Co
         await session.emit("before_agent", {"prompt": "What is in the log, and can we clean up?"})
         await session.emit("before_model", {"model": "llama3.2", "messages": [{"role": "user", "content": "…"}]})
         result = await session.call_tool("shell", {"command": "cat server.log"}, shell)
+        await engine.drain()
         console.print(f"         > the agent got: {str(result).strip()!r}", style="italic", highlight=False)
         try:
             await session.call_tool("shell", {"command": "rm -rf build"}, shell)
         except Blocked as blocked:
+            await engine.drain()
             console.print(f"         > the agent was told: {blocked}", style="italic", highlight=False)
         session.notify("two commands asked for, one of them run")
+        await engine.drain()
         await session.emit("after_agent", {"response": "The server is up.", "conversation_length": 2})
 
 
@@ -95,7 +98,7 @@ async def run(folder: Path, console: Console) -> int:
         engine = load_engine(project, approve=approve, folders=folders)
         register_functions(engine)
         hooks = {hook.id: hook for hooks in engine.registry.get_all_hooks().values() for hook in hooks}
-        console.print(f"{len(hooks)} hooks found in {len(PLACES)} systems' files, and one function.", style="bold")
+        console.print(f"{len(hooks)} hooks: in the files of three agents, and one function.", style="bold")
         for problem in engine.problems:
             console.print(f"problem: {problem}", style="red")
         described = {name: f"{hook.dialect}, {hook.kind}" for name, hook in hooks.items()}

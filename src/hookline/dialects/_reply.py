@@ -1,6 +1,6 @@
 """What all dialects share about answers: finding the document, exit codes, and effects both ways."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -51,10 +51,11 @@ def read_reply(reply: Reply, request: Request, *, read: Reader, manners: Manners
         verdict = _read_document(document, noise, reply=reply, request=request, read=read, manners=manners)
     except UnfitError as problem:
         verdict = _unfit(problem)
-    except DialectError:
-        if not reply.exit_code:
+    except DialectError as problem:
+        verdict = _despite(document, problem)
+        if not reply.exit_code and verdict.decision is Decision.PASS:
             raise
-        verdict = Verdict(notes=(*reply.notes, *_noted(noise)))
+        verdict = replace(verdict, notes=(*reply.notes, *_noted(noise)))
     if not reply.exit_code:
         return verdict
     if reply.exit_code == manners.deny_exit:
@@ -85,11 +86,47 @@ def _read_quoted(document: Document, request: Request, *, read: Reader, notes: t
     """Read JSON between other text, which may be something the hook only quotes: it can block, and nothing else."""
     try:
         verdict = read(document, request)
-    except DialectError:
-        verdict = Verdict()
+    except DialectError as problem:
+        verdict = _despite(document, problem)
     if verdict.decision >= Decision.ASK:
         return replace(verdict, notes=(*verdict.notes, *notes))
     return Verdict(notes=(*notes, "the JSON between other text was not taken as an answer"))
+
+
+# how systems say no; a hook that says it in any of these words has said it
+_NO_FIELDS: Final = ("decision", "permissionDecision", "action")
+_NO_WORDS: Final = {
+    "deny": Decision.DENY,
+    "block": Decision.DENY,
+    "reject": Decision.DENY,
+    "ask": Decision.ASK,
+    "stop": Decision.STOP,
+}
+
+
+def _despite(document: Document | None, problem: DialectError) -> Verdict:
+    """Keep the no of an answer that cannot be read otherwise: a mistake beside it does not take it back."""
+    decision = max(map(_no, _parts_of(document)), default=Decision.PASS)
+    if decision is Decision.PASS:
+        return Verdict()
+    failure = Failure(FailureKind.INVALID_REPLY, str(problem))
+    return Verdict(decision=decision, reason=f"said no, and more that cannot be read: {problem}", failure=failure)
+
+
+def _parts_of(document: Document | None) -> Iterator[Mapping[str, object]]:
+    if document is not None:
+        yield document
+        for name in ("result", "hookSpecificOutput"):
+            part = document.get(name)
+            if isinstance(part, dict):
+                yield part
+
+
+def _no(part: Mapping[str, object]) -> Decision:
+    words = [part.get(field) for field in _NO_FIELDS]
+    said = [_NO_WORDS.get(word, Decision.PASS) for word in words if isinstance(word, str)]
+    halted = part.get("allow") is False or part.get("continue") is False
+    return max([*said, Decision.DENY if halted else Decision.PASS])
 
 
 def _unfit(problem: UnfitError) -> Verdict:
@@ -171,6 +208,8 @@ def args_effects(value: object, event: Event, *, tools: Toolbox, where: str, dia
         DialectError: It is no object.
         UnfitError: The event's tool has no arguments for this.
     """
+    if value is not None and not isinstance(value, dict):
+        raise UnfitError(f"{where} is {_read.shown(value)}, wanted an object")
     changed = _read.obj(value, where, dialect=dialect)
     return tools.rewrites(event, changed) if changed else ()
 

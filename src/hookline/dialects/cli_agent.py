@@ -232,12 +232,10 @@ def _effects(document: Mapping[str, object], own: Mapping[str, object], *, event
     def said(value: object, kind: EffectKind, where: str) -> tuple[Effect, ...]:
         return _reply.texts(value, kind, where=where, dialect=_NAME)
 
-    changed = {
-        **_read.obj(own.get("updatedInput"), "hookSpecificOutput.updatedInput", dialect=_NAME),
-        **_read.obj(document.get("modified_args"), "modified_args", dialect=_NAME),
-    }
+    own_input = own.get("updatedInput")
     return (
-        *_reply.args_effects(changed, event, tools=_TOOLS, where="modified_args", dialect=_NAME),
+        *_reply.args_effects(own_input, event, tools=_TOOLS, where="hookSpecificOutput.updatedInput", dialect=_NAME),
+        *_reply.args_effects(document.get("modified_args"), event, tools=_TOOLS, where="modified_args", dialect=_NAME),
         *_reply.output_effects(document, "modified_result"),
         *said(document.get("additionalContext"), EffectKind.CONTEXT, "additionalContext"),
         *said(own.get("additionalContext"), EffectKind.CONTEXT, "hookSpecificOutput.additionalContext"),

@@ -74,7 +74,7 @@ def test_every_key_means_what_it_says(origin: Make) -> None:
         source_path="hooks.json",
         source_line=2,
     )
-    assert audit == Hook(  # noqa: S604 - a field of the hook, nothing is run
+    assert audit == Hook(
         id="hooks:PreToolUse:1",
         on=("before_tool", "after_tool", "tool_failed", "custom:deploy"),
         dialect="cli-agent",
