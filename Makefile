@@ -46,7 +46,7 @@ types: $(READY) ## Check types, strictly
 measure: $(READY) ## Check the sizes of functions and modules, docstrings and tests
 	@$(BIN)/python tools/measure.py . --src src/hookline --tests tests --check
 
-spec: $(RESULTS) ## Show which promise is kept by how many passing tests
+spec: $(RESULTS) ## Show which promise is kept by how many passing tests (runs them when results are old)
 	@$(BIN)/python tools/spec.py $(ARGS)
 
 $(RESULTS): $(READY) $(TESTED)
@@ -57,7 +57,7 @@ bench: $(READY) ## Run every benchmark
 	  test -e "$$file" || { echo "no benchmarks in tests/bench" >&2; exit 1; }; \
 	  echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
 
-fuzz: $(READY) ## Throw 100,000 generated replies at the dialects
+fuzz: $(READY) ## Throw 100,000 generated replies and as many events at the dialects
 	@$(BIN)/python tools/fuzz_replies.py --count 100000 $(ARGS)
 
 fix: $(READY) ## Repair what ruff can repair

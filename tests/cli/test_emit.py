@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -204,6 +205,68 @@ def test_control_characters_of_a_hook_do_not_reach_the_terminal(home: Path) -> N
     (home / ".config" / "hookline" / "guard.py").write_text(text)
 
     assert shell(home, "ls").stderr == "a\\x1b[2Jb\\u202ec\n"
+
+
+@pytest.mark.parametrize("redirect", ["| true", ">&-", ">/dev/full", "2>/dev/full", ">&- 2>&-"])
+@pytest.mark.parametrize("more", ["--json", "--dialect cli-agent", ""])
+def test_answer_that_cannot_be_printed_is_still_the_exit_code(home: Path, redirect: str, more: str) -> None:
+    call = f"""{sys.executable} -m hookline emit before_tool --tool shell --args '{{"command": "rm x"}}' {more} {redirect}"""
+    script = f"set -o pipefail; {call}; exit $?"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=home.parent / "project",
+        env={**os.environ, "HOME": str(home), "PYTHONIOENCODING": "ascii"},
+        timeout=60,
+        check=False,
+        capture_output=True,
+    )
+
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("damage", ["garbage", "folder"])
+def test_broken_trace_store_does_not_change_the_answer(home: Path, damage: str) -> None:
+    data = home / ".local" / "share" / "hookline"
+    if damage == "garbage":
+        data.mkdir(parents=True)
+        (data / "traces.db").write_text("garbage" * 1000)
+    else:
+        data.parent.mkdir(parents=True)
+        data.write_text("a file in the folder's place")
+
+    assert shell(home, "rm x").returncode == 2
+    assert shell(home, "ls").returncode == 0
+
+
+def test_hooks_end_when_a_host_gives_up_on_us(home: Path) -> None:
+    (home / ".config" / "hookline" / "guard.py").write_text(
+        f"import os, time\nopen({str(home / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-m", "hookline", "emit", "before_tool", "--tool", "shell"],
+        cwd=home.parent / "project",
+        env={**os.environ, "HOME": str(home)},
+    )
+    deadline = time.monotonic() + 30
+    while not ((home / "pid").exists() and (home / "pid").read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.terminate()
+
+    assert child.wait(30) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((home / "pid").read_text()), 0)
+
+
+def test_text_cut_in_the_middle_of_a_character_is_read(home: Path) -> None:
+    done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "rm \\ud83d"}')
+
+    assert done.returncode == 2
+
+
+def test_tool_called_by_another_agents_name_is_the_same_tool(home: Path) -> None:
+    for name in ("bash", "Bash", "bash_execute", "shell_exec"):
+        done = hookline(home, "emit", "before_tool", "--tool", name, "--args", '{"command": "rm x"}')
+        assert done.returncode == 2, name
 
 
 def test_trace_is_kept_in_the_data_folder(home: Path) -> None:

@@ -20,4 +20,4 @@ def test_long_text_is_cut_and_says_so() -> None:
 def test_columns_line_up(capsys: pytest.CaptureFixture[str]) -> None:
     table(["a", "name"], [["1", "x"], ["333", "line\nbreak"]])
 
-    assert capsys.readouterr().out == "a    name\n───  ──────────\n1    x\n333  line break\n"
+    assert capsys.readouterr().out == "a    name\n---  ----------\n1    x\n333  line break\n"

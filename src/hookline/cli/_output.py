@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Final, TextIO
 
 from hookline import wire
 
@@ -27,25 +28,37 @@ def _escaped(mark: str) -> str:
 
 def say(text: str = "") -> None:
     """Print a line for the person."""
-    print(printable(text, longest=100_000))
+    _print(printable(text, longest=100_000), sys.stdout)
 
 
 def complain(text: str) -> None:
     """Print a line about what went wrong."""
-    print(printable(text), file=sys.stderr)
+    _print(printable(text), sys.stderr)
+
+
+def _print(text: str, stream: TextIO | None) -> None:
+    """Print as well as it can be done: whoever cannot be told is no reason to change an answer."""
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):
+        encoding = stream.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
 
 
 def say_json(value: object) -> None:
     """Print one JSON document, indented."""
     import msgspec  # noqa: PLC0415 - the indentation is all that is needed of it here
 
-    print(msgspec.json.format(wire.dump(value), indent=2).decode())
+    say_bytes(msgspec.json.format(wire.dump(value), indent=2) + b"\n")
 
 
 def say_bytes(raw: bytes) -> None:
     """Print bytes as they are: a host reads them, not a person."""
-    sys.stdout.buffer.write(raw)
-    sys.stdout.buffer.flush()
+    if sys.stdout is not None:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(raw)
+            sys.stdout.buffer.flush()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -53,6 +66,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     lines = [list(head), *[[printable(cell, longest=200).replace("\n", " ") for cell in row] for row in rows]]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     for place, line in enumerate(lines):
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         if place == 0:
-            print("  ".join("─" * width for width in widths))
+            say("  ".join("-" * width for width in widths))

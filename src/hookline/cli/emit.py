@@ -2,8 +2,11 @@
 
 import argparse
 import asyncio
+import json
+import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +28,7 @@ HELP: Final = "say that a moment has come, and run the hooks that want it"
 EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
 
 BLOCKED: Final = 2
+TERMINATED: Final = 143
 
 _HOST: Final = Hook(id="host", kind="host")
 
@@ -49,10 +53,16 @@ def run(args: argparse.Namespace) -> int:
     """Emit the event: 0 when the operation may go on, 2 when it is blocked."""
     if args.project is not None and not args.project.is_dir():
         raise ConfigError(f"--project: there is no folder {args.project}")
-    return asyncio.run(_emit(args))
+    if args.data == args.args == "-":
+        raise ConfigError("--data and --args cannot both be read from stdin")
+    try:
+        return asyncio.run(_emit(args))
+    except asyncio.CancelledError:
+        return TERMINATED
 
 
 async def _emit(args: argparse.Namespace) -> int:
+    _end_hooks_with_us()
     data = _object(args.data, "--data")
     arguments = _object(args.args, "--args")
     async with load_engine(args.project) as engine:
@@ -61,6 +71,14 @@ async def _emit(args: argparse.Namespace) -> int:
         event = _event(args, engine, data=data, arguments=arguments)
         outcome = await engine.handle(event)
         return _report(args, event, outcome)
+
+
+def _end_hooks_with_us() -> None:
+    """Let a host that gives up on us end our hooks, too: they run in groups of their own."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(NotImplementedError, AttributeError):
+            loop.add_signal_handler(getattr(signal, name), task.cancel if task else loop.stop)
 
 
 def _event(
@@ -91,17 +109,30 @@ def _event(
 def _object(given: str | None, option: str) -> dict[str, object] | None:
     if given is None:
         return None
+    raw = _raw(given, option)
     try:
-        document = wire.load(_raw(given, option))
+        document = wire.load(raw)
     except ValueError as problem:
-        raise ConfigError(f"{option} is no JSON: {problem}") from None
+        document = _loosely(raw)
+        if document is None:
+            raise ConfigError(f"{option} is no JSON: {problem}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
     return document
 
 
+def _loosely(raw: bytes) -> object:
+    """Read what other programs take for JSON: NaN, and half a character where a text was cut."""
+    try:
+        return wire.load(wire.dump(json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)))
+    except (ValueError, RecursionError):
+        return None
+
+
 def _raw(given: str, option: str) -> bytes:
     if given == "-":
+        if sys.stdin is None:
+            raise ConfigError(f"{option} is to be read from stdin, which is closed")
         return sys.stdin.buffer.read()
     if not given.startswith("@"):
         return given.encode("utf-8", "surrogateescape")

@@ -6,8 +6,10 @@ the person interrupted.
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final, NoReturn, Protocol
 
@@ -66,21 +68,29 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _left_quietly(code: int) -> int:
+    """Keep the interpreter from changing the exit code because it could not flush what nobody reads."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     logging.basicConfig(level=logging.WARNING, format="hookline: %(message)s")
     args = parser().parse_args(argv)
     try:
-        return COMMANDS[args.command].run(args)
+        return _left_quietly(COMMANDS[args.command].run(args))
     except EngineError as problem:
         complain(f"hookline: {problem}")
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # whoever read our output went away; there is nobody left to tell
-        sys.stderr.close()
-        return 1
     except Exception:
         logger.exception("this is a bug in hookline; please report it with the lines below")
         return 1

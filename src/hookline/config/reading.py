@@ -11,7 +11,7 @@ from hookline.config.problem import Problem, Severity
 from hookline.config.values import LONG, Key, slug
 from hookline.config.vocabulary import Vocabulary, hint, quoted
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, Source
+from hookline.model.hook import Hook, OnError, Source
 
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for
 # each of a hundred thousand keys would take minutes.
@@ -112,6 +112,9 @@ class Reading:
             except ValueError as problem:
                 usable = usable and not key.vital
                 outcome = "the hook is not loaded" if key.vital else "the default holds"
+                if name == "on_error":
+                    # who wrote the key meant a guard more likely than not
+                    found[name], outcome = OnError.BLOCK, "its failures block"
                 self.error((*where, name), f"{name} of {owner}: {problem}; {outcome}")
         timeout = found.get("timeout")
         if isinstance(timeout, float) and timeout > LONG:

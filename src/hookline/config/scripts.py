@@ -77,16 +77,10 @@ def _arguments(program: str, args: list[str], folders: Sequence[str]) -> list[st
     if code_flags is None:
         return args
     found: list[str] = []
-    is_script = True
     for place, word in enumerate(args):
         if word in code_flags:
             return [*found, *args[place:]]
-        if word.startswith(("-", "/", "~")):
-            found.append(word)
-            continue
-        # The script itself is never left to the folder an agent happens to work in.
-        found.append(_file(word, folders) or (_joined(folders[0], word) if is_script else word))
-        is_script = False
+        found.append(word if word.startswith(("-", "/")) else _file(word, folders) or word)
     return found
 
 

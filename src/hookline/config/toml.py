@@ -22,6 +22,7 @@ _TOKEN: Final = re.compile(
 _PLACE: Final = re.compile(
     r"^(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$", re.DOTALL
 )
+_ENDLESS: Final = re.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){64}")
 
 
 def parse(text: str, *, path: str = "") -> Document:
@@ -32,6 +33,10 @@ def parse(text: str, *, path: str = "") -> Document:
     """
     import tomllib  # noqa: PLC0415 - most configurations are JSON
 
+    # a name of thousands of parts takes a reader of TOML minutes, and nobody means one
+    if endless := _ENDLESS.search(text):
+        line = text.count("\n", 0, endless.start()) + 1
+        raise ConfigError("a name has more parts than anybody means", path=path, line=line)
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
