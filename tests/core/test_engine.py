@@ -604,3 +604,79 @@ def test_two_functions_of_one_name_are_two_hooks() -> None:
         assert [verdict.hook for verdict in (await engine.emit("before_tool")).verdicts] == ["deny", "deny-2"]
 
     run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ({"tool": "shell", "args": '{"command": "rm"}'}, {}),
+        ({"args": {"command": "rm"}}, {"tool": "shell"}),
+        ({"tool_name": "Bash", "args": {"command": "rm"}}, {}),
+    ],
+)
+def test_arguments_reach_the_guard_however_they_are_given(data: dict[str, object], options: dict[str, str]) -> None:
+    async def scenario(engine: Engine) -> None:
+        engine.on("before_tool", matcher="shell")(lambda event: Verdict.deny(str(event.args["command"])))
+        assert (await engine.emit("before_tool", data, tool=options.get("tool", ""))).reason == "rm"
+
+    run(scenario)
+
+
+def test_arguments_that_are_no_object_are_an_error() -> None:
+    async def scenario(engine: Engine) -> None:
+        engine.on("before_tool")(deny)
+        with pytest.raises(ConfigError, match="wanted an object"):
+            await engine.emit("before_tool", {"tool": "shell", "args": [1]})
+
+    run(scenario)
+
+
+def test_decorator_without_events_says_what_is_missing() -> None:
+    with pytest.raises(ConfigError, match="name the events"):
+        Engine().on(deny)  # type: ignore[arg-type] # what people write
+
+
+def test_name_that_stands_for_several_events_listens_to_all_of_them() -> None:
+    async def scenario(engine: Engine) -> None:
+        engine.on("PostToolUse", id="after")(lambda _event: Verdict.tell("seen"))
+        assert (await engine.emit("after_tool")).messages == ("seen",)
+        assert (await engine.emit("tool_failed")).messages == ("seen",)
+
+    run(scenario)
+
+
+def test_stop_is_not_weakened_by_a_disagreement() -> None:
+    async def scenario(engine: Engine) -> None:
+        engine.on("before_tool", id="a", parallel=True)(lambda _event: Verdict.rewrite({"command": "x"}))
+        stops = Verdict(
+            decision=Decision.STOP, reason="enough", ends=True, effects=Verdict.rewrite({"command": "y"}).effects
+        )
+        engine.on("before_tool", id="b", parallel=True)(lambda _event: stops)
+        outcome = await engine.emit("before_tool", tool="shell")
+        assert outcome.stopped
+        assert "enough" in outcome.reason
+
+    run(scenario)
+
+
+def test_notification_hook_that_opens_a_session_does_not_wait_for_itself() -> None:
+    done: list[str] = []
+
+    async def scenario(engine: Engine) -> None:
+        @engine.on("notification", timeout=10)
+        async def nested(_event: Event) -> None:
+            async with engine.session():
+                pass
+            done.append("done")
+
+        engine.notify("hello")
+        await asyncio.wait_for(engine.drain(), 5)
+
+    run(scenario)
+    assert done == ["done"]
+
+
+def test_two_engines_never_share_a_trace_id() -> None:
+    engines = [Engine(), Engine()]
+
+    assert len({engine.event("before_tool").id for engine in engines for _ in range(50)}) == 100

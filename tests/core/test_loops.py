@@ -1,9 +1,13 @@
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from hookline.core.loops import LoopThread
+from hookline.errors import EngineError
 
 
 def test_work_runs_on_one_loop_in_another_thread() -> None:
@@ -49,3 +53,32 @@ def test_stop_ends_the_thread_and_what_is_left() -> None:
 
     assert ended == ["cancelled"]
     assert threading.active_count() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_sync_door_works_in_a_forked_child() -> None:
+    program = """
+import os, sys
+from hookline import Engine, Verdict
+engine = Engine()
+engine.on("before_tool")(lambda event: Verdict.deny("no"))
+assert engine.emit_sync("before_tool").blocked
+child = os.fork()
+if not child:
+    os._exit(0 if engine.emit_sync("before_tool").blocked else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    assert subprocess.run(command, timeout=30, check=False).returncode == 0
+
+
+def test_work_given_to_a_stopped_loop_is_refused_and_does_not_hang() -> None:
+    async def nothing() -> None:
+        return
+
+    thread = LoopThread()
+    thread.stop()
+    thread.stop()
+
+    with pytest.raises(EngineError, match="closed"):
+        thread.run(nothing())

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from hookline import wire
 from hookline.dialects import DIALECTS
+from hookline.dialects._tools import Toolbox
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.hook import Hook
 from hookline.model.session import Session
@@ -142,7 +143,7 @@ def normalise(event: Event, dialect: str) -> Event:
         _one_prompt(event.name, data)
     if dialect == "ollm-protocol" and event.name is EventName.PERMISSION_REQUEST and event.tool:
         _drop_repeated(event, data)
-    native_tool = event.native_tool if _is_own_name(event, dialect) else ""
+    native_tool = _told(event, dialect)
     tool, args = _edits(event) if dialect in OLLM else (event.tool, dict(event.args))
     return replace(event, data=data, tool=tool, args=args, native_tool=native_tool, native_name=native_name, id="")
 
@@ -169,19 +170,20 @@ def _is_foreign(event: Event, dialect: str) -> bool:
     return event.name is EventName.CUSTOM and event.native_name not in {"", *known}
 
 
-def _is_own_name(event: Event, dialect: str) -> bool:
-    """Other systems' tool names are not shown to hooks, this dialect's own spellings are."""
-    bare = event.native_tool.removeprefix("builtin:") or event.native_tool
-    folded = bare.casefold().replace("-", "_")
-    tools = DIALECTS[dialect].SPEC.tools
+def _told(event: Event, dialect: str) -> str:
+    """Give the host's spelling as far as hooks see it: of tools their system has another row, or no name, for."""
+    box: Toolbox = getattr(DIALECTS[dialect], "_TOOLS")  # noqa: B009 - the dialect's own table
     if not event.tool or (dialect in OLLM and event.tool == "edit_file"):
-        return False
-    usual = tools[event.tool][0] if event.tool in tools else event.tool
-    if event.native_tool == usual:
-        return False
-    if any(folded == name.casefold().replace("-", "_") for names in tools.values() for name in names):
-        return folded in {name.casefold().replace("-", "_") for name in tools.get(event.tool, ())}
-    return bare == event.tool
+        return ""
+    bare = event.native_tool.removeprefix("builtin:") or event.native_tool
+    row = box.by_native.get(bare.casefold().replace("-", "_"))
+    usual = box.by_tool.get(event.tool)
+    if row is None:
+        told = usual.names[0] if usual is not None else event.tool
+        return event.native_tool if bare == event.tool and event.native_tool != told else ""
+    if row is usual or row.tool != event.tool:
+        return ""
+    return next(name for name in row.names if name.casefold() == bare.casefold())
 
 
 def _edits(event: Event) -> tuple[str, dict[str, object]]:

@@ -123,7 +123,9 @@ def test_tool_call_is_understood_and_said_again_as_the_host_said_it(
     assert (event.tool, event.args, event.native_tool) == (tool, args, native)
     said = encode_event(event, HOOK).document
     assert isinstance(said, dict)
-    assert said["tool_name"] == document["tool_name"]
+    # a prefix is the host's own business, where the tool itself is known
+    name = str(document["tool_name"])
+    assert said["tool_name"] == (name.removeprefix("builtin:") if tool == "shell" else name)
     assert said["tool_input"] == said["tool_args"] == document.get("tool_args", document.get("tool_input", {}))
 
 

@@ -200,12 +200,13 @@ def test_tool_call_is_said_and_understood_in_the_program_s_words(
 
 
 @pytest.mark.parametrize("spoken", ["read-file", "Read_File", "builtin:read_file", "READ-FILE"])
-def test_other_spellings_of_a_tool_are_understood_and_kept(spoken: str) -> None:
+def test_other_spellings_of_a_tool_are_understood_and_said_as_documented(spoken: str) -> None:
     raw = json.dumps({"event": "before_tool", "data": {"tool_name": spoken, "args": {"startLine": 2}}}).encode()
     event = decode_event(raw)
 
     assert (event.tool, event.args, event.native_tool) == ("read_file", {"offset": 2}, spoken)
-    assert encode_event(event, HOOK).body.strip() == raw.replace(b": ", b":").replace(b", ", b",")
+    said = encode_event(event, HOOK).document
+    assert said == {"event": "before_tool", "data": {"tool_name": "read_file", "args": {"startLine": 2}}}
 
 
 def test_edit_of_ours_is_a_list_of_one_edit_there() -> None:

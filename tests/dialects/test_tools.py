@@ -2,9 +2,11 @@
 
 import pytest
 
+from hookline.dialects import DIALECTS
 from hookline.dialects._ollm import ROWS
 from hookline.dialects._tools import ONE_EDIT, Row, Toolbox, UnfitError, edits, toolbox
 from hookline.model.event import Event, EventName
+from hookline.model.hook import Hook
 from hookline.model.verdict import Effect, EffectKind, Outcome
 
 OLLM = toolbox(ROWS)
@@ -82,3 +84,12 @@ def test_outcome_s_final_arguments_win_over_its_effects() -> None:
 
 def test_change_from_true_to_1_is_a_change() -> None:
     assert Toolbox({}, {}).rewrites(call("x", on=True), {"on": 1}) == (Effect(EffectKind.REWRITE, 1, ("args", "on")),)
+
+
+@pytest.mark.parametrize("native", ["bash", "Bash", "BASH", "shell_exec", "builtin:bash", "run_shell_command"])
+def test_policy_of_the_document_sees_the_name_it_tests_for(native: str) -> None:
+    event = Event(name=EventName.BEFORE_TOOL, tool="shell", native_tool=native, args={"command": "rm -rf /"})
+    document = DIALECTS["ollama-cli"].encode_event(event, Hook(id="h", command="x")).document
+
+    assert isinstance(document, dict)
+    assert (document["tool"], document["command"]) == ("bash", "rm -rf /")

@@ -80,7 +80,7 @@ class Identities:
         """
         texts = [hook.command, *hook.args]
         for word in dict.fromkeys(word for text in texts for word in _words(text, _variables(hook, cwd))):
-            path = join(cwd, hook.working_directory, word)
+            path = join(cwd, expanduser(hook.working_directory), word)
             if word.startswith("/") and not word.startswith(join(cwd, "")):
                 continue
             own = hook.source_path and path.startswith(join(dirname(hook.source_path), ""))
@@ -160,7 +160,7 @@ def _files(hook: Hook, cwd: str) -> Iterator[str]:
 
     A name too many is only looked for; a script too few would run unseen.
     """
-    base = join(cwd, hook.working_directory)
+    base = join(cwd, expanduser(hook.working_directory))
     texts = [hook.command, *hook.args] if hook.command else []
     words = [word for text in texts for word in _words(text, _variables(hook, cwd))]
     entered = [join(base, word) for text in texts for word in _ENTERED.findall(text)]

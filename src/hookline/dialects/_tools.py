@@ -73,8 +73,8 @@ class Toolbox(Struct, frozen=True):
     by_tool: Mapping[str, Row]
 
     def call(self, event: Event) -> tuple[str, dict[str, object]]:
-        """Say an event's tool call in the system's words."""
-        name, row = self._row(event)
+        """Say an event's tool call in the system's words: the name its document promises, whatever the host says."""
+        name, row = self._sent(event)
         return name, row.to_native(event.args)
 
     def understand(self, name: str, args: Mapping[str, object]) -> tuple[str, dict[str, object], str]:
@@ -92,7 +92,7 @@ class Toolbox(Struct, frozen=True):
         Raises:
             UnfitError: The event's tool has no arguments for this.
         """
-        row = self._row(event)[1]
+        row = self._sent(event)[1]
         native = row.to_native(event.args)
         before = row.to_canonical(native)
         for key, value in changed.items():
@@ -124,6 +124,14 @@ class Toolbox(Struct, frozen=True):
         for row in (*self.by_tool.values(), *self.by_native.values()):
             found.setdefault(row.tool, []).extend(row.names)
         return {tool: tuple(dict.fromkeys(names)) for tool, names in found.items()}
+
+    def _sent(self, event: Event) -> tuple[str, Row]:
+        """Find what hooks are told. Other spellings of a tool are its usual name to them; other tools stay others."""
+        name, row = self._row(event)
+        if row is self.by_tool.get(event.tool):
+            return row.names[0], row
+        wanted = _folded(_bare(name))
+        return next((known for known in row.names if _folded(known) == wanted), name), row
 
     def _row(self, event: Event) -> tuple[str, Row]:
         if event.native_tool:

@@ -5,6 +5,7 @@ watches one epoll object for as long as it lives, and a child costs two system c
 """
 
 import select
+import threading
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Final
@@ -12,6 +13,9 @@ from weakref import WeakKeyDictionary
 
 # Loops are not ours, so what belongs to one is kept beside it, and goes with it.
 _HUBS: Final[WeakKeyDictionary[AbstractEventLoop, "Hub"]] = WeakKeyDictionary()
+
+
+_CHANGING: Final = threading.Lock()
 
 
 class Hub:
@@ -31,7 +35,7 @@ class Hub:
 
     def forget(self, descriptor: int) -> None:
         """Stop watching; to be called before the descriptor is closed, because its number is used again."""
-        if self._calls.pop(descriptor, None) is not None:
+        if self._calls.pop(descriptor, None) is not None and not self._epoll.closed:
             self._epoll.unregister(descriptor)
 
     def close(self) -> None:
@@ -54,11 +58,14 @@ def hub_of(loop: AbstractEventLoop) -> Hub:
     hub = _HUBS.get(loop)
     if hub is None:
         sweep()
-        hub = _HUBS[loop] = Hub(loop)
+        with _CHANGING:
+            hub = _HUBS[loop] = Hub(loop)
     return hub
 
 
 def sweep() -> None:
     """Close the hubs of loops that are closed and that somebody still holds on to."""
-    for loop in [known for known in _HUBS if known.is_closed()]:
-        _HUBS.pop(loop).close()
+    with _CHANGING:
+        closed = [_HUBS.pop(loop) for loop in list(_HUBS) if loop.is_closed()]
+    for hub in closed:
+        hub.close()

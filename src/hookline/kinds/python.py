@@ -155,8 +155,10 @@ class Python:
         known = self._crews.get(loop)
         if known is not None:
             return known[0]
-        for other in [other for other in self._crews if other.is_closed()]:
-            self._crews.pop(other)[0].kill()
+        for other in [other for other in list(self._crews) if other.is_closed()]:
+            # another thread's loop may have been quicker
+            if gone := self._crews.pop(other, None):
+                gone[0].kill()
         crew = Crew(self._limits)
         keeper = keep(crew)
         self._crews[loop] = (crew, keeper)
@@ -310,8 +312,8 @@ class _Threads:
         loop = asyncio.get_running_loop()
         slots = self._slots.get(loop)
         if slots is None:
-            for other in [other for other in self._slots if other.is_closed()]:
-                del self._slots[other]
+            for other in [other for other in list(self._slots) if other.is_closed()]:
+                self._slots.pop(other, None)
             slots = self._slots[loop] = asyncio.Semaphore(THREAD_LIMIT)
         return slots
 

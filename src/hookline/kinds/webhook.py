@@ -69,8 +69,8 @@ class Webhook:
         known = self._lines.get(loop)
         if known is not None:
             return known[0]
-        for other in [other for other in self._lines if other.is_closed()]:
-            del self._lines[other]
+        for other in [other for other in list(self._lines) if other.is_closed()]:
+            self._lines.pop(other, None)
         keeper = _keep(_Lines())
         lines = await anext(keeper)
         self._lines[loop] = (lines, keeper)
@@ -112,7 +112,10 @@ class _Lines:
             transport = self._route(address)
             response = await self._send(transport, hook, request)
         except (library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError, ValueError) as problem:
-            return _failed(FailureKind.REFUSED, f"{origin(hook.url)} cannot be called as written: {problem}")
+            # the text of the problem may quote a header, and so a secret
+            return _failed(
+                FailureKind.REFUSED, f"{origin(hook.url)} cannot be called as written: {type(problem).__name__}"
+            )
         except ImportError as problem:
             return _failed(FailureKind.UNREACHABLE, f"the proxy for {origin(hook.url)} cannot be used: {problem}")
         except library.TransportError as problem:
@@ -266,6 +269,8 @@ def _header_problem(hook: Hook) -> str:
             return f'header name "{name}" is not allowed: letters, digits and - only'
         if not _HEADER_VALUE.fullmatch(value):
             return f'the value of header "{name}" has a line break, a control character or a letter beyond ASCII'
+        if value != value.strip():
+            return f'the value of header "{name}" begins or ends with a blank'
         if name.lower() in _OUR_HEADERS:
             return f'header "{name}" is set by Hookline: leave it out'
     return ""
