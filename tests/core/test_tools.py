@@ -113,3 +113,12 @@ def test_denied_result_is_withheld() -> None:
 
     with pytest.raises(Blocked, match="holds a key"):
         asyncio.run(run_tool(emit, "shell", {"command": "env"}, run))
+
+
+def test_what_else_the_hooks_said_can_be_heard() -> None:
+    emit = Emitter(before_tool=Outcome(trace="a"), after_tool=Outcome(trace="b"))
+    heard: list[str] = []
+
+    asyncio.run(run_tool(emit, "shell", {"command": "ls"}, run, hear=lambda outcome: heard.append(outcome.trace)))
+
+    assert heard == ["a", "b"]

@@ -24,7 +24,7 @@ from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry, event_key, nothing_ready
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
-from hookline.core.tools import Tool, run_tool
+from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.translator import take_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, EngineError, StoreError
@@ -218,15 +218,24 @@ class Engine:
         return thread.run(work)
 
     async def call_tool(
-        self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = NOBODY, cwd: str = ""
+        self,
+        name: str,
+        args: Mapping[str, object],
+        function: Tool,
+        *,
+        session: Session = NOBODY,
+        cwd: str = "",
+        hear: Hear | None = None,
     ) -> object:
         """Run a tool between its hooks: they may stop it, change its arguments and its result, and see errors.
+
+        `hear` is given each outcome, for what else the hooks said: context for the model, messages, follow-ups.
 
         Raises:
             Blocked: A hook said no, before the tool ran or to its result. What the tool itself raises passes through.
         """
         emit = functools.partial(self.emit, session=session, cwd=cwd)
-        return await run_tool(emit, name, args, function)
+        return await run_tool(emit, name, args, function, hear=hear)
 
     def notify(
         self,

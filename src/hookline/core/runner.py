@@ -140,7 +140,13 @@ class HookRunner:
         if listening:
             self._bus.publish_soon(self._record(Step.STARTED, hook, event, {"dialect": hook.dialect}))
         started = perf_counter()
-        verdict, reply = await self._ask(hook, event)
+        try:
+            verdict, reply = await self._ask(hook, event)
+        except asyncio.CancelledError:
+            if listening:
+                detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
+                self._bus.publish_soon(self._record(Step.FAILED, hook, event, detail))
+            raise
         duration = perf_counter() - started
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=hook.observe or self._settings.observe)
         if listening:

@@ -6,7 +6,7 @@ from typing import Protocol, Self
 
 from msgspec.structs import replace
 
-from hookline.core.tools import Tool
+from hookline.core.tools import Hear, Tool
 from hookline.errors import Blocked
 from hookline.model.event import EventName
 from hookline.model.session import Session
@@ -26,7 +26,14 @@ class _Engine(Protocol):
     ) -> Outcome: ...
 
     async def call_tool(
-        self, name: str, args: Mapping[str, object], function: Tool, *, session: Session = ..., cwd: str = ""
+        self,
+        name: str,
+        args: Mapping[str, object],
+        function: Tool,
+        *,
+        session: Session = ...,
+        cwd: str = "",
+        hear: Hear | None = None,
     ) -> object: ...
 
     def notify(
@@ -87,9 +94,11 @@ class SessionScope:
             self.message_count += 1
         return await self._engine.emit(name, data, tool=tool, args=args, session=self.session, cwd=self._cwd)
 
-    async def call_tool(self, name: str, args: Mapping[str, object], function: Tool) -> object:
+    async def call_tool(
+        self, name: str, args: Mapping[str, object], function: Tool, *, hear: Hear | None = None
+    ) -> object:
         """Run a tool between its hooks; see `Engine.call_tool`."""
-        return await self._engine.call_tool(name, args, function, session=self.session, cwd=self._cwd)
+        return await self._engine.call_tool(name, args, function, session=self.session, cwd=self._cwd, hear=hear)
 
     def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
         """Tell notification hooks something without waiting for them."""

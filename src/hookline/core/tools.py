@@ -14,6 +14,7 @@ from hookline.model.event import EventName
 from hookline.model.verdict import Outcome
 
 Tool = Callable[..., object | Awaitable[object]]
+Hear = Callable[[Outcome], object]
 
 _PERMISSION: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH})
@@ -63,9 +64,17 @@ def classify(error: BaseException) -> str:
     return "unknown"
 
 
-async def run_tool(emit: Emit, name: str, args: Mapping[str, object], function: Tool) -> object:
+def _nobody_listens(_outcome: Outcome) -> None:
+    """Take no notice."""
+
+
+async def run_tool(
+    emit: Emit, name: str, args: Mapping[str, object], function: Tool, *, hear: Hear | None = None
+) -> object:
     """Ask the hooks before, run the tool with the arguments they left, and tell them what came of it."""
+    told = hear or _nobody_listens
     before = await emit(EventName.BEFORE_TOOL, None, tool=name, args=args)
+    told(before)
     if before.blocked:
         raise Blocked(name, before)
     final = before.args if before.args is not None else args
@@ -75,10 +84,11 @@ async def run_tool(emit: Emit, name: str, args: Mapping[str, object], function: 
         if inspect.isawaitable(result):
             result = await result
     except Exception as error:
-        await emit(EventName.TOOL_FAILED, _failure(error, perf_counter() - started), tool=name, args=final)
+        told(await emit(EventName.TOOL_FAILED, _failure(error, perf_counter() - started), tool=name, args=final))
         raise
     report = {"result": result, "duration": perf_counter() - started}
     after = await emit(EventName.AFTER_TOOL, report, tool=name, args=final)
+    told(after)
     if after.blocked:
         raise Blocked(name, after)
     return result if after.output is UNSET else after.output
