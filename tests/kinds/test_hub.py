@@ -1,13 +1,16 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 if sys.platform != "linux":
     pytest.skip("epoll is Linux's", allow_module_level=True)
 
+from hookline.kinds._child import Finished
 from hookline.kinds._hub import hub_of, sweep
+from hookline.kinds._process import run
 
 
 def test_readable_descriptor_is_told_until_it_is_forgotten() -> None:
@@ -21,7 +24,7 @@ def test_readable_descriptor_is_told_until_it_is_forgotten() -> None:
             told.append(os.read(read, 10))
             heard.set()
 
-        hub.watch(read, call)
+        hub.watch(read, call, drop=call)
         for text in (b"a", b"b"):
             heard.clear()
             os.write(write, text)
@@ -55,3 +58,26 @@ def test_hub_of_a_closed_loop_is_given_back() -> None:
 
     # the loop's own selector and socket pair, and the hub
     assert len(os.listdir("/proc/self/fd")) == before - 4  # noqa: PTH208
+
+
+def test_program_whose_loop_was_closed_under_it_is_ended_by_the_next_loop(tmp_path: Path) -> None:
+    async def start() -> int:
+        work = run("/bin/sh", ("sh", "-c", f"echo $$ >{tmp_path}/pid; sleep 60"), stdin=b"", env={}, timeout=60)
+        kept.append(asyncio.ensure_future(work))
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+        return int((tmp_path / "pid").read_text())
+
+    kept: list[asyncio.Future[Finished]] = []
+    loop = asyncio.new_event_loop()
+    pid = loop.run_until_complete(asyncio.wait_for(start(), 20))
+    loop.close()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    sweep()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    # the child's pidfd and its two pipes, and the hub
+    assert len(os.listdir("/proc/self/fd")) == before - 4  # noqa: PTH208
+    kept[0]._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001 - its loop is gone, as the test wants it
+    kept[0].get_coro().close()  # type: ignore[attr-defined]

@@ -25,12 +25,15 @@ class Hub:
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self._epoll = select.epoll()
-        self._calls: dict[int, Callable[[], None]] = {}
+        self._calls: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
         loop.add_reader(self._epoll.fileno(), self._dispatch)
 
-    def watch(self, descriptor: int, call: Callable[[], None]) -> None:
-        """Call the function whenever the descriptor is readable, until it is forgotten."""
-        self._calls[descriptor] = call
+    def watch(self, descriptor: int, call: Callable[[], None], *, drop: Callable[[], None]) -> None:
+        """Call the function whenever the descriptor is readable, until it is forgotten.
+
+        `drop` is called instead when the loop was closed under it: nobody would ever call the function.
+        """
+        self._calls[descriptor] = (call, drop)
         self._epoll.register(descriptor, select.EPOLLIN)
 
     def forget(self, descriptor: int) -> None:
@@ -39,14 +42,16 @@ class Hub:
             self._epoll.unregister(descriptor)
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Drop what is still watched, and give the descriptor back."""
+        for _, drop in list(self._calls.values()):
+            drop()
         self._epoll.close()
 
     def _dispatch(self) -> None:
         for descriptor, _ in self._epoll.poll(0):
-            call = self._calls.get(descriptor)
-            if call is not None:
-                call()
+            watched = self._calls.get(descriptor)
+            if watched is not None:
+                watched[0]()
 
 
 def hub_of(loop: AbstractEventLoop) -> Hub:

@@ -121,7 +121,7 @@ class _Child:
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
-        self._hub.watch(self._pidfd, self._on_exit)
+        self._hub.watch(self._pidfd, self._on_exit, drop=self.drop)
         if self._stdin >= 0:
             self._loop.add_writer(self._stdin, self._on_writable)
 
@@ -229,7 +229,7 @@ class _Child:
         """Stop waiting for a child no signal ends (another user's, or stuck in the kernel); reap it whenever."""
         self._close_stdin()
         self._hub.forget(self._pidfd)
-        self._hub.watch(self._pidfd, self._finish)
+        self._hub.watch(self._pidfd, self._finish, drop=self.drop)
         self._resolve(-signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
