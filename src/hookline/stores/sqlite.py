@@ -143,7 +143,8 @@ class SqliteTraces:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(open_to_read(self._path, self._busy_timeout)) as connection:
+            # a fork waits until nobody of this program is inside SQLite
+            with self._writer.held(), closing(open_to_read(self._path, self._busy_timeout)) as connection:
                 yield connection
         except (sqlite3.Error, OSError) as problem:
             raise explained(problem, self._path) from problem
@@ -179,6 +180,12 @@ class _Writer:
         # How long the queue must be before `take` has more to do than to append: 1 while the thread is idle,
         # BATCH while it gathers, beyond the bound while it works.
         self._alarm = 1
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the writer and forks out for a moment."""
+        with self._storing:
+            yield
 
     def take(self, record: Record) -> None:
         """Append to the queue, and wake the thread if it sleeps."""
