@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
 from typing import Final, Self, TypeVar
@@ -179,19 +179,11 @@ class Engine:
         """
         if self._ready.get(name) is False:
             return QUIET
-        return self.wait_for(self._emit_and_tell(name, data, tool=tool, args=args, session=session, cwd=cwd))
+        emit = functools.partial(self.emit, name, data, tool=tool, args=args, session=session, cwd=cwd)
+        return self.wait_for(self._and_tell(emit))
 
-    async def _emit_and_tell(
-        self,
-        name: str,
-        data: Mapping[str, object] | None,
-        *,
-        tool: str,
-        args: Mapping[str, object] | None,
-        session: Session,
-        cwd: str,
-    ) -> Outcome:
-        outcome = await self.emit(name, data, tool=tool, args=args, session=session, cwd=cwd)
+    async def _and_tell(self, emit: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        outcome = await emit()
         # a caller without a loop has no other moment at which its listeners could hear of it
         await self.bus.drain()
         return outcome
@@ -339,11 +331,7 @@ class Engine:
         return (name,) if name in self._ready or not shared else tuple(dict.fromkeys(map(str, shared)))
 
     def resolve(self, name: str) -> str:
-        """Give the canonical name of an event that any dialect knows.
-
-        Raises:
-            ConfigError: There is no such event.
-        """
+        """Give the canonical name of an event that any dialect knows; another name stays as it is."""
         return self._aliases.get(name, name) if name not in self._ready else name
 
     def event(
@@ -366,11 +354,9 @@ class Engine:
         if canonical not in self._ready:
             fields["event_name"] = canonical.partition(":")[2]
             canonical = EventName.CUSTOM
-        if not tool or (args is None and "args" in fields):
-            said, given = take_tool({"tool": tool, **fields} if tool else fields)
-            if tool:
-                fields.pop("args", None)
-            tool, args = tool or said, given if args is None else args
+        if not tool or args is None:
+            tool, given = take_tool(fields, tool)
+            args = given if args is None else args
         now = time()
         return Event(
             name=_NAMES[canonical],

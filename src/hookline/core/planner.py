@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from hookline.core.registry import CUSTOM_PREFIX, HookRegistry, event_key
+from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
+from hookline.core.translator import event_of
 from hookline.errors import ConfigError
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
@@ -81,12 +82,7 @@ class HookPlanner:
 
     def plan_execution(self, event: str, context: Mapping[str, object] | None = None) -> Plan:
         """Plan for an event by name; `context` are its fields, `tool_name` or `tool` among them."""
-        fields = dict(context or {})
-        tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
-        key = event_key(event)
-        if key.startswith(CUSTOM_PREFIX):
-            key, fields["event_name"] = EventName.CUSTOM, key.removeprefix(CUSTOM_PREFIX)
-        return self.plan(Event(name=EventName(key), data=fields, tool=tool))
+        return self.plan(event_of(event, context))
 
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""

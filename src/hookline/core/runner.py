@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from hookline.core import merge
 from hookline.core.bus import MessageBus
+from hookline.core.debugger import SLOW
 from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
@@ -23,9 +24,6 @@ from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome, Verdict
 
 logger = logging.getLogger(__name__)
-
-# hooks that take longer are pointed out: people notice
-SLOW = 1.0
 
 
 class Execution(Struct, frozen=True, kw_only=True):

@@ -15,13 +15,13 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 from hookline.ports import Dialect
 
 
-def take_tool(fields: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """Take the tool call out of an event's fields: `tool_name` or `tool`, and `args`.
+def take_tool(fields: dict[str, object], tool: str = "") -> tuple[str, dict[str, object]]:
+    """Take the tool call out of an event's fields: `tool_name` or `tool` unless it is known, and `args`.
 
     Raises:
         ConfigError: The arguments are neither an object nor the JSON of one. A guard would see nothing of them.
     """
-    tool = str(fields.pop("tool_name", "") or fields.pop("tool", ""))
+    tool = tool or str(fields.pop("tool_name", "") or fields.pop("tool", ""))
     args = fields.pop("args", {}) if tool else {}
     if isinstance(args, str | bytes):
         # models give arguments as text
@@ -32,6 +32,20 @@ def take_tool(fields: dict[str, object]) -> tuple[str, dict[str, object]]:
     raise ConfigError(f"the arguments of {tool} are {type(args).__name__}, wanted an object or the JSON of one")
 
 
+def event_of(name: str, data: Mapping[str, object] | None = None) -> Event:
+    """Make an event out of a name and its fields; `tool_name` and `args` become the tool call.
+
+    Raises:
+        ConfigError: There is no such event, or the arguments are none.
+    """
+    fields = dict(data or {})
+    tool, args = take_tool(fields)
+    key = event_key(name)
+    if key.startswith(CUSTOM_PREFIX):
+        key, fields["event_name"] = EventName.CUSTOM, key.removeprefix(CUSTOM_PREFIX)
+    return Event(name=EventName(key), data=fields, tool=tool, args=args)
+
+
 class HookTranslator:
     """Speak to each hook in its own dialect."""
 
@@ -40,12 +54,7 @@ class HookTranslator:
 
     def to_hook_input(self, event: str, data: Mapping[str, object] | None = None) -> Event:
         """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""
-        fields = dict(data or {})
-        tool, args = take_tool(fields)
-        key = event_key(event)
-        if key.startswith(CUSTOM_PREFIX):
-            key, fields["event_name"] = EventName.CUSTOM, key.removeprefix(CUSTOM_PREFIX)
-        return Event(name=EventName(key), data=fields, tool=tool, args=args)
+        return event_of(event, data)
 
     def knows(self, hook: Hook) -> bool:
         """Say whether there is a dialect of the hook's name."""
