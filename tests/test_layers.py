@@ -20,6 +20,7 @@ LAYERS: Final = (
     ("ports",),
     ("core", "config", "debug", "dialects", "kinds", "hosts", "stores", "sandbox"),
     ("wiring",),
+    ("workspace",),
     ("manager", "service", "bridge", "agent", "sources", "testing"),
     ("hookline",),  # the public door itself
     ("cli",),
@@ -28,8 +29,8 @@ LAYERS: Final = (
 LEVEL: Final = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 
 # The one door upwards, inside functions only: `Engine.load` is where people look for it, a part used by itself
-# wants the tables of the whole engine, and both are wiring's business.
-UPWARDS: Final = {("hookline.core.engine", "hookline.wiring"), ("hookline.core.parts", "hookline.wiring")}
+# wants the tables of the whole engine, and both are the business of those above.
+UPWARDS: Final = {("hookline.core.engine", "hookline.workspace"), ("hookline.core.parts", "hookline.wiring")}
 
 # what is pure stays small: the standard library, and the one library that makes the words
 PLAIN: Final = ("model", "errors", "wire", "ports", "core", "dialects")
@@ -171,7 +172,7 @@ def test_allowed_imports_are_left_alone(tmp_path: Path) -> None:
             "errors.py": "import json\n",
             "model/a.py": "import msgspec\nfrom hookline import errors\n",
             "ports.py": "from hookline.model.a import A\n",
-            "core/engine.py": "def load():\n    from hookline.wiring import build\n    return build()\n",
+            "core/engine.py": "def load():\n    from hookline.workspace import build\n    return build()\n",
             "core/b.py": "from hookline.core.engine import load\nfrom hookline.ports import P\n",
             "kinds/web.py": "import httpx2\n",
             "wiring.py": "from hookline.core import engine\nfrom hookline.kinds import web\n",

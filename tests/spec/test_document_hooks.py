@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 
 from hookline import Decision, Engine, FailureKind, Hook, HookRegistry, HookRunner, HookTranslator, Outcome, Source
-from hookline.wiring import Folders, load_engine
+from hookline.workspace import Folders, load_engine
 
 HOOKS = Path(__file__).parent.parent / "hooks"
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")

@@ -22,7 +22,7 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.session import Session
 from hookline.model.verdict import Outcome, Verdict
-from hookline.wiring import load_engine
+from hookline.workspace import load_engine
 
 HELP: Final = "say that a moment has come, and run the hooks that want it"
 EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""

@@ -5,15 +5,15 @@ the person interrupted.
 """
 
 import argparse
+import importlib
 import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn, Protocol, cast
 
-from hookline.cli import dialects, emit, events
 from hookline.cli._output import complain
 from hookline.errors import EngineError
 from hookline.version import __version__
@@ -39,32 +39,67 @@ class Command(Protocol):
         """Do it, and return the exit code."""
 
 
-COMMANDS: Final[Mapping[str, Command]] = MappingProxyType({"emit": emit, "events": events, "dialects": dialects})
+# Each is imported when it is called for: an agent that emits events does not wait for the editor of TOML files.
+COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "init": "hookline.cli.init",
+        "new": "hookline.cli.new",
+        "list": "hookline.cli.list",
+        "show": "hookline.cli.show",
+        "add": "hookline.cli.add",
+        "edit": "hookline.cli.edit",
+        "remove": "hookline.cli.remove",
+        "enable": "hookline.cli.enable",
+        "disable": "hookline.cli.disable",
+        "undo": "hookline.cli.undo",
+        "test": "hookline.cli.test",
+        "why": "hookline.cli.why",
+        "check": "hookline.cli.check",
+        "trust": "hookline.cli.trust",
+        "trace": "hookline.cli.trace",
+        "stats": "hookline.cli.stats",
+        "doctor": "hookline.cli.doctor",
+        "migrate": "hookline.cli.migrate",
+        "share": "hookline.cli.share",
+        "emit": "hookline.cli.emit",
+        "events": "hookline.cli.events",
+        "dialects": "hookline.cli.dialects",
+        "schema": "hookline.cli.schema",
+        "completion": "hookline.cli.completion",
+    }
+)
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser whose usage errors do not look like a blocked operation."""
 
     def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the call, and end."""
         self.print_usage(sys.stderr)
         complain(f"{self.prog}: {message}")
         raise SystemExit(1)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Make the parser of all commands."""
-    top = _Parser(prog="hookline", description="The hook engine for AI agents.")
+def command(name: str) -> Command:
+    """Import one command."""
+    return cast("Command", importlib.import_module(COMMANDS[name]))
+
+
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """Make the parser of all commands, or of one where the others are not needed."""
+    top = Parser(prog="hookline", description="The hook engine for AI agents.")
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
+    for name in [only] if only else COMMANDS:
+        chosen = command(name)
         one = commands.add_parser(
             name,
-            help=command.HELP,
-            description=command.HELP,
-            epilog=f"example:\n  {command.EXAMPLE}",
+            help=chosen.HELP,
+            description=chosen.HELP,
+            epilog=f"example:\n  {chosen.EXAMPLE}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.configure(one)
+        chosen.configure(one)
     return top
 
 
@@ -83,9 +118,10 @@ def _left_quietly(code: int) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     logging.basicConfig(level=logging.WARNING, format="hookline: %(message)s")
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    args = parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words)
     try:
-        return _left_quietly(COMMANDS[args.command].run(args))
+        return _left_quietly(command(args.command).run(args))
     except EngineError as problem:
         complain(f"hookline: {problem}")
         return 1

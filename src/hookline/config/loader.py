@@ -18,7 +18,7 @@ from hookline.config.reading import TRUST, Origin
 from hookline.config.scripts import anchored
 from hookline.config.vocabulary import Names, Vocabulary, quoted
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, Source
+from hookline.model.hook import Hook, Layer, Source
 
 LARGEST: Final = 1_048_576
 
@@ -38,6 +38,7 @@ def load(
     *,
     home: Path,
     config_dir: Path,
+    managed_dir: Path | None = None,
     names: Names,
     shell_dialects: Collection[str],
     places: Sequence[Place] = PLACES,
@@ -52,7 +53,9 @@ def load(
     """
     vocabulary = Vocabulary(names=names, shell_dialects=shell_dialects)
     roots = {Root.PROJECT: project.resolve(), Root.HOME: home.resolve(), Root.CONFIG: config_dir.resolve()}
-    files, problems = find(roots, places)
+    if managed_dir is not None:
+        roots[Root.MANAGED] = managed_dir.resolve()
+    files, problems = find(roots, [place for place in places if place.root in roots])
     hooks: list[Hook] = []
     for file in files:
         found, wrong = _read(file, root=roots[file.place.root], vocabulary=vocabulary)
@@ -70,7 +73,14 @@ def _read(file: File, *, root: Path, vocabulary: Vocabulary) -> tuple[list[Hook]
         text = read_text(file.path)
     except ConfigError as problem:
         return [], [Problem(file.path, problem.line, problem.message)]
-    origin = Origin(path=file.path, dialect=place.dialect, source=place.source, vocabulary=vocabulary)
+    origin = Origin(
+        path=file.path,
+        dialect=place.dialect,
+        source=place.source,
+        layer=place.layer,
+        root=str(root),
+        vocabulary=vocabulary,
+    )
     hooks, problems = formats.read(text, origin=origin, formats=place.formats)
     beside = os.path.dirname(file.path)  # noqa: PTH120 - asked for each of what may be a thousand files
     # an agent's commands run in the project; a person's own scripts lie beside their configuration
@@ -145,7 +155,19 @@ def _distinct(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
 
 def _definition(hook: Hook) -> bytes:
     """Say what a hook is, apart from where it was found."""
-    return wire.dump(replace(hook, id="", source=Source.WORKSPACE, source_path="", source_line=0))
+    return wire.dump(
+        replace(
+            hook,
+            id="",
+            source=Source.WORKSPACE,
+            layer=Layer.PROJECT,
+            root="",
+            source_path="",
+            source_line=0,
+            source_format="",
+            source_pointer=(),
+        )
+    )
 
 
 def _named(hook: Hook, ids: Mapping[str, Hook], problems: list[Problem]) -> Hook:

@@ -9,12 +9,13 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.config.problem import Problem
-from hookline.model.hook import Source
+from hookline.model.hook import Layer, Source
 
 
 class Root(StrEnum):
     """Where a place is counted from."""
 
+    MANAGED = "managed"
     PROJECT = "project"
     HOME = "home"
     CONFIG = "config"
@@ -32,6 +33,7 @@ class Place(Struct, frozen=True, kw_only=True):
     formats: tuple[str, ...]
     dialect: str
     source: Source
+    layer: Layer
 
 
 class File(Struct, frozen=True):
@@ -41,9 +43,17 @@ class File(Struct, frozen=True):
     place: Place
 
 
+_LAYERS: Final = {
+    Root.MANAGED: Layer.MANAGED,
+    Root.PROJECT: Layer.PROJECT,
+    Root.HOME: Layer.USER,
+    Root.CONFIG: Layer.USER,
+}
+
+
 def _place(root: Root, path: str, *, formats: tuple[str, ...], dialect: str) -> Place:
     source = Source.WORKSPACE if root is Root.PROJECT else Source.USER
-    return Place(root=root, path=path, formats=formats, dialect=dialect, source=source)
+    return Place(root=root, path=path, formats=formats, dialect=dialect, source=source, layer=_LAYERS[root])
 
 
 _GROUPED: Final = ("grouped",)
@@ -52,6 +62,7 @@ _DEFINITIONS: Final = ("grouped", "when_then", "ollm")
 # Of the same hook in two places the one that is trusted more is kept, and of two equals the one further up.
 # `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it.
 PLACES: Final = (
+    _place(Root.MANAGED, "hookline.toml", formats=("native",), dialect="hookline"),
     _place(Root.PROJECT, "hookline.toml", formats=("native",), dialect="hookline"),
     _place(Root.CONFIG, "hookline.toml", formats=("native",), dialect="hookline"),
     _place(Root.PROJECT, ".ollm/hooks/*.json", formats=_DEFINITIONS, dialect="ollm"),

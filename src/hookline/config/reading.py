@@ -11,7 +11,7 @@ from hookline.config.problem import Problem, Severity
 from hookline.config.values import LONG, Key, slug
 from hookline.config.vocabulary import Vocabulary, hint, quoted
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, OnError, Source
+from hookline.model.hook import Hook, Layer, OnError, Source
 
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for
 # each of a hundred thousand keys would take minutes.
@@ -30,11 +30,17 @@ TRUST: Final[Mapping[Source, int]] = {
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Which file is read, whose it is, and which dialect its hooks speak unless they say otherwise."""
+    """Which file is read, in which format, whose it is, and which dialect its hooks speak unless they say otherwise.
+
+    `root` is the folder its relative names are counted from.
+    """
 
     path: str
     dialect: str
     source: Source = Source.WORKSPACE
+    layer: Layer = Layer.PROJECT
+    root: str = ""
+    format: str = ""
     vocabulary: Vocabulary = Vocabulary()
 
 
@@ -175,6 +181,10 @@ class Reading:
                 name=name,
                 source_path=self.origin.path,
                 source_line=self.document.line_of(where),
+                source_format=self.origin.format,
+                source_pointer=where,
+                layer=self.origin.layer,
+                root=self.origin.root,
                 **({"source": self.origin.source, "dialect": self.origin.dialect} | fields),
             )
         except ConfigError as problem:

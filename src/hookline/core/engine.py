@@ -108,7 +108,7 @@ class Engine:
         `ask` answers hooks that want a person to decide; `approve` is asked whether a hook may run at all.
         Without them the answer is no.
         """
-        from hookline.wiring import load_engine  # noqa: PLC0415 - the door upwards, see core/parts.py
+        from hookline.workspace import load_engine  # noqa: PLC0415 - the door upwards, see core/parts.py
 
         root = Path(project) if project is not None else None
         return load_engine(root, settings=settings, ask=ask, approve=approve)

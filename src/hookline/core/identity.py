@@ -24,7 +24,10 @@ ALWAYS_READ: Final = 65_536
 
 # Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
 # or another file loaded before it, must not ask again.
-_NOT_IDENTITY: Final = ("id", "source_path", "source_line", "enabled", "call")
+_NOT_IDENTITY: Final = (
+    *("id", "enabled", "call", "layer", "root"),
+    *("source_path", "source_line", "source_format", "source_pointer"),
+)
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _SYNTAX: Final = re.compile(r"[\s;&|()<>`$~='\"{}]")
 _OPERATORS: Final = re.compile(r"[\s;&|()<>`='\"{},]+")

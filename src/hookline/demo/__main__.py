@@ -20,7 +20,7 @@ from hookline.errors import Blocked
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.verdict import Verdict
-from hookline.wiring import Folders, load_engine
+from hookline.workspace import Folders, load_engine
 
 # where each system looks for its configuration
 PLACES: Final[Mapping[str, str]] = MappingProxyType(

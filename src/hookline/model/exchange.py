@@ -8,6 +8,9 @@ from msgspec import UNSET, Struct
 from hookline import wire
 from hookline.model.event import Event
 
+# the files of a hook, by absolute path, as they were when it was vetted
+Sealed = Mapping[str, bytes]
+
 
 class FailureKind(StrEnum):
     """How a hook can go wrong."""
@@ -39,9 +42,11 @@ class Request:
     `document` is the dialect's JSON document; functions get it as a value, programs and URLs as `body`. With
     `later` it is made when it is first asked for: by then a program is already on its way. `env` comes on top
     of the environment. `values` fill `{{…}}` in command lines; None means that the dialect has no templates.
+    `sealed` has the files whose content was vetted: these bytes have to run, whatever stands there by now. None
+    means that nobody had to approve the hook.
     """
 
-    __slots__ = ("_document", "_later", "env", "event", "values")
+    __slots__ = ("_document", "_later", "env", "event", "sealed", "values")
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class Request:
         self.event = event
         self.env = env or {}
         self.values = values
+        self.sealed: Sealed | None = None
         self._document = document
         self._later = later
 

@@ -20,6 +20,17 @@ class Source(StrEnum):
     EXTENSION = "extension"
 
 
+class Layer(StrEnum):
+    """Where a definition lies, the strongest first; PROGRAM is a hook that a running program registered."""
+
+    MANAGED = "managed"
+    USER = "user"
+    LOCAL = "local"
+    PROJECT = "project"
+    EXTENSION = "extension"
+    PROGRAM = "program"
+
+
 class OnError(StrEnum):
     """Whether a failing hook blocks the operation."""
 
@@ -37,16 +48,30 @@ class Priority(IntEnum):
 
 
 # which field says how a hook is reached, and the kind that follows
-KIND_BY_FIELD: Final = {"call": "function", "module": "python", "url": "webhook", "command": "command"}
+KIND_BY_FIELD: Final = {
+    "call": "function",
+    "module": "python",
+    "url": "webhook",
+    "command": "command",
+    "prompt": "ask_agent",
+}
 
 
 class Hook(Struct, frozen=True, kw_only=True):
     """One hook as configured, before anyone asked whether to trust it.
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
-    `shell`), `module` and `function`, `url`, or `call` for a function of this program. `on` names canonical
-    events, and is a tuple once made. What is None or empty is decided by the dialect. `source` defaults to the least trusted common
-    one, so that a forgotten source is never a trusted hook.
+    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, or `call` for a function of this program.
+    `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
+
+    `files` and `writes` are patterns as git ignores files: the hook runs for events about such a file, and for
+    tool calls that may write one. `includes` are files that belong to the hook though its command does not name
+    them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
+    `trusted` is what the definition says of itself, which only ever counts in a person's own files.
+
+    `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
+    `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
+    of its system it was written.
     """
 
     id: str
@@ -64,7 +89,11 @@ class Hook(Struct, frozen=True, kw_only=True):
     method: str = "POST"
     headers: Mapping[str, str] = {}
     call: Callable[..., object] | None = None
+    prompt: str = ""
     matcher: str = ""
+    files: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
     timeout: float | None = None
     working_directory: str = ""
     env: Mapping[str, str] = {}
@@ -75,8 +104,14 @@ class Hook(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     version: str = ""
     source: Source = Source.WORKSPACE
+    trusted: bool | None = None
+    layer: Layer = Layer.PROGRAM
+    root: str = ""
     source_path: str = ""
     source_line: int = 0
+    source_format: str = ""
+    source_pointer: tuple[str | int, ...] = ()
+    source_version: str = ""
 
     def __post_init__(self) -> None:
         """Accept the plain spellings people write, and refuse what could not run."""
@@ -103,7 +138,7 @@ class Hook(Struct, frozen=True, kw_only=True):
             return kinds[0]
         found = "none of them" if not kinds else " and ".join(kinds)
         raise ConfigError(
-            f'hook "{self.id}" needs exactly one of command, module, url or call; it has {found}',
+            f'hook "{self.id}" needs exactly one of command, module, url, prompt or call; it has {found}',
             path=self.source_path,
             line=self.source_line,
         )

@@ -1,9 +1,11 @@
 """Which hooks run for an event, in what order, and which do not, and why."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
 
+from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
 
 
@@ -13,6 +15,8 @@ class Gate(StrEnum):
     ENABLED = "enabled"
     EVENT = "event"
     MATCHER = "matcher"
+    FILES = "files"
+    WRITES = "writes"
     TRUST = "trust"
     ENDED = "ended"
 
@@ -26,10 +30,15 @@ class Skip(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Stages to run one after another; the hooks of one stage run together."""
+    """Stages to run one after another; the hooks of one stage run together.
+
+    `sealed` has, by the id of each hook that had to be approved, the files of it as they were when it was vetted:
+    what was compared with the approval is what has to run.
+    """
 
     stages: tuple[tuple[Hook, ...], ...] = ()
     skipped: tuple[Skip, ...] = ()
+    sealed: Mapping[str, Sealed] = {}
 
     @property
     def hooks(self) -> tuple[Hook, ...]:

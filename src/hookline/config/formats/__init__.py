@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.config import jsonc, toml
 from hookline.config.document import Document
@@ -52,10 +53,9 @@ def read(text: str, *, origin: Origin, formats: tuple[str, ...]) -> tuple[list[H
 
     All of them must share one way of parsing. A broken text is a problem, too.
     """
-    candidates = [FORMATS[name] for name in formats]
     try:
-        document = candidates[0].parse(text, path=origin.path)
+        document = FORMATS[formats[0]].parse(text, path=origin.path)
     except ConfigError as problem:
         return [], [Problem(origin.path, problem.line, f"{problem.message}; nothing in this file is in force")]
-    chosen = next((item for item in candidates if item.matches(document.value)), candidates[-1])
-    return chosen.read(document, origin=origin)
+    chosen = next((name for name in formats if FORMATS[name].matches(document.value)), formats[-1])
+    return FORMATS[chosen].read(document, origin=replace(origin, format=chosen))

@@ -26,7 +26,7 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
 GROUP_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {"matcher": Key(text, vital=True), "hooks": Key(ignored), "description": Key(ignored)}
 )
-_FIELD_BY_TYPE: Final = {kind: field for field, kind in KIND_BY_FIELD.items() if field != "call"}
+_FIELD_BY_TYPE: Final = {kind: field for field, kind in KIND_BY_FIELD.items() if field not in {"call", "prompt"}}
 
 
 def matches(document: object) -> bool:

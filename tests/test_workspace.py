@@ -11,7 +11,8 @@ import pytest
 
 from hookline import Hook, Record
 from hookline.stores.sqlite import SqliteTraces
-from hookline.wiring import Folders, load_engine, make_parts, native_names
+from hookline.wiring import make_parts, native_names
+from hookline.workspace import Folders, load_engine
 
 
 def folders(tmp_path: Path) -> Folders:
