@@ -64,7 +64,7 @@ def test_taking_a_record_does_not_wait_for_the_disk(path: Path, store: SqliteTra
         spent = time.perf_counter() - begun
         other.execute("ROLLBACK")
 
-    # two microseconds each would be 0.02 s; a disk that is waited for takes the busy timeout, 5 s
+    # two microseconds each would be 0.02 s; a disk that is waited for takes the busy timeout
     assert spent < 2
     assert len(store.records("two")) == 10_000
 

@@ -20,6 +20,7 @@ from hookline import wire
 from hookline.errors import StoreError
 from hookline.model.record import Record
 from hookline.stores._dropped import Dropped
+from hookline.stores._retention import make_room
 from hookline.stores._sqlite_file import (
     COLUMNS,
     Row,
@@ -41,7 +42,8 @@ GATHER: Final = 0.05  # seconds to wait for that many
 MOST_ROWS: Final = 1_000  # of one transaction, so that other processes get their turn
 FIRST_RETRY: Final = 0.1
 LAST_RETRY: Final = 30.0
-BUSY_TIMEOUT: Final = 5.0
+BUSY_TIMEOUT: Final = 1.0  # what stays locked for longer is tried again later
+LARGEST: Final = 256 * 1024 * 1024  # bytes of records; beyond that, the oldest ones go
 _FOREVER: Final = -1.0
 _INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
 
@@ -50,14 +52,22 @@ class SqliteTraces:
     """Keep records in one file.
 
     `write` only puts a record into a queue; a thread stores the queue soon. What cannot be stored is kept, up
-    to `bound` records, and tried again. A store that was closed opens again when it is written to.
+    to `bound` records, and tried again. A store that was closed opens again when it is written to. A file that
+    holds more than `largest` bytes when it is opened loses its oldest records.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, bound: int = BOUND, busy_timeout: float = BUSY_TIMEOUT) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        bound: int = BOUND,
+        busy_timeout: float = BUSY_TIMEOUT,
+        largest: int = LARGEST,
+    ) -> None:
         # the program may change its folder later, the store stays where it is
         self._path = Path(path).absolute()
         self._busy_timeout = busy_timeout
-        self._writer = _Writer(self._path, bound=bound, busy_timeout=busy_timeout)
+        self._writer = _Writer(self._path, bound=bound, busy_timeout=busy_timeout, largest=largest)
         # The thread knows the writer and never the store, so that a forgotten store is collected and ends it.
         weakref.finalize(self, self._writer.retire).atexit = False
 
@@ -153,8 +163,9 @@ class SqliteTraces:
 class _Writer:
     """The queue, and the thread that empties it."""
 
-    def __init__(self, path: Path, *, bound: int, busy_timeout: float) -> None:
+    def __init__(self, path: Path, *, bound: int, busy_timeout: float, largest: int) -> None:
         self._path = path
+        self._largest = largest
         self._bound = bound
         self._busy_timeout = busy_timeout
         self._guards_forks = False
@@ -299,6 +310,7 @@ class _Writer:
         if self._connection is None:
             self._connection = open_to_write(self._path, self._busy_timeout)
             self._identity = identity(self._path)
+            make_room(self._connection, self._largest)
         return self._connection
 
     def _disconnect(self) -> None:

@@ -1,0 +1,39 @@
+"""The real program, run as a person would: in a project, with a home of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """Give what this machine has, without what could lead away from the home folder."""
+    odd = ("XDG_", "HOOKS_", "HOOKLINE_")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(odd) and key != "CI"}
+    return {**clean, "HOME": str(home), **more}
+
+
+def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """Run `hookline` in the folder `project` beside the home folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "hookline", *arguments],
+        cwd=home.parent / "project",
+        env=environment(home, **env),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def configure(home: Path, text: str, files: Mapping[str, str] | None = None) -> Path:
+    """Make a home folder with a configuration and the scripts beside it, and a project beside it; give the folder."""
+    folder = home / ".config" / "hookline"
+    folder.mkdir(parents=True, exist_ok=True)
+    (home.parent / "project").mkdir(exist_ok=True)
+    (folder / "hookline.toml").write_text(text)
+    for name, content in (files or {}).items():
+        (folder / name).write_text(content)
+    return folder

@@ -1,0 +1,130 @@
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import configure, hookline
+
+CONFIG = """
+[[hook]]
+name = "guard"
+on = "before_tool"
+run = "python3 guard.py"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    configure(tmp_path / "home", CONFIG, {"guard.py": "print()"})
+    return tmp_path / "home"
+
+
+def findings(home: Path, **env: str) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(hookline(home, "doctor", "--json", **env).stdout)
+    return found
+
+
+def texts(found: list[dict[str, str]], health: str) -> str:
+    return "\n".join(f"{one['area']}: {one['text']} | {one['advice']}" for one in found if one["health"] == health)
+
+
+def test_sound_machine_has_no_errors_and_every_area_is_looked_at(home: Path) -> None:
+    done = hookline(home, "doctor")
+    found = findings(home)
+
+    assert done.returncode == 0
+    assert "ERROR" not in done.stdout
+    assert texts(found, "error") == ""
+    fine = texts(found, "ok")
+    assert f"{home}/.config/hookline/hookline.toml: 1 hook (user, hookline)" in fine
+    assert f"data in {home}/.local/share/hookline" in fine
+    assert "python3 is /" in fine
+    assert "a hook that does nothing takes" in fine
+
+
+def test_hook_that_needs_approval_is_told_with_the_command(home: Path) -> None:
+    project = home.parent / "project"
+    (project / "hookline.toml").write_text(CONFIG.replace("guard", "theirs"))
+    (project / "theirs.py").touch()
+
+    told = texts(findings(home), "warning")
+
+    assert 'hook "theirs" does not run: workspace hook that nobody approved' in told
+    assert "hookline trust approve theirs" in told
+
+
+def test_broken_configuration_is_an_error_that_leads_to_check(home: Path) -> None:
+    (home.parent / "project" / "hookline.toml").write_text("[[hook]\n")
+
+    done = hookline(home, "doctor")
+
+    assert done.returncode == 1
+    assert "hookline check" in done.stdout
+
+
+def test_damaged_databases_and_unreadable_approvals_are_errors(home: Path) -> None:
+    data = home / ".local/share/hookline"
+    data.mkdir(parents=True, mode=0o700)
+    (data / "traces.db").write_bytes(b"no database" * 100)
+    (data / "approvals.json").write_text("{")
+    for name in ("traces.db", "approvals.json"):
+        (data / name).chmod(0o600)
+
+    told = texts(findings(home), "error")
+
+    assert "traces.db" in told
+    assert "approvals.json" in told
+
+
+def test_files_that_others_may_use_are_warned_about(home: Path) -> None:
+    hookline(home, "emit", "before_tool", "--tool", "shell")
+    data = home / ".local/share/hookline"
+    data.chmod(0o755)
+
+    assert f"chmod go= {data}" in texts(findings(home), "warning")
+
+
+def test_switched_off_hooks_are_warned_about(home: Path) -> None:
+    assert "hooks are switched off" in texts(findings(home, HOOKS_ENABLED="false"), "warning")
+
+
+def test_missing_interpreter_is_an_error(home: Path) -> None:
+    (home.parent / "bin").mkdir()
+    (home.parent / "bin" / "true").symlink_to("/bin/true")
+
+    told = texts(findings(home, PATH=str(home.parent / "bin")), "error")
+
+    assert "1 hooks need python3, which is not on PATH" in told
+
+
+def test_interpreter_of_the_project_is_said(home: Path) -> None:
+    inside = home.parent / "project" / "bin"
+    inside.mkdir()
+    (inside / "python3").write_text("#!/bin/sh\n")
+    (inside / "python3").chmod(0o755)
+
+    told = texts(findings(home, PATH=f"{inside}:{os.environ['PATH']}"), "note")
+
+    assert f"python3 on PATH is the project's own ({inside}/python3)" in told
+
+
+def test_last_trace_and_size_are_told(home: Path) -> None:
+    hookline(home, "emit", "before_tool", "--tool", "shell")
+
+    assert "the newest just now" in texts(findings(home), "ok")
+    with closing(sqlite3.connect(home / ".local/share/hookline/traces.db")) as connection, connection:
+        connection.execute("UPDATE records SET at = at + 100000")
+    assert "from the future" in texts(findings(home), "warning")
+
+
+def test_ci_is_told_that_nobody_is_asked(home: Path) -> None:
+    assert "this is CI" in texts(findings(home, CI="1"), "note")
+
+
+def test_folder_that_is_not_there_is_refused(home: Path) -> None:
+    done = hookline(home, "doctor", "--project", "nowhere")
+
+    assert (done.returncode, "there is no folder nowhere" in done.stderr) == (1, True)

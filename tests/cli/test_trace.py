@@ -1,0 +1,172 @@
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import configure, environment, hookline
+
+GUARD = """
+import json
+event = json.loads(input())
+if "rm" in event["args"]["command"]:
+    print(json.dumps({"decision": "deny", "reason": "no \\u001b[31mremoving"}))
+"""
+CONFIG = """
+[[hook]]
+name = "guard"
+on = "before_tool"
+run = "python3 guard.py"
+
+[[hook]]
+name = "gone"
+on = "before_tool"
+run = "/no/such/program"
+
+[[hook]]
+name = "off"
+on = "before_tool"
+run = "python3 guard.py"
+enabled = false
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    configure(tmp_path / "home", CONFIG, {"guard.py": GUARD})
+    return tmp_path / "home"
+
+
+def emit(home: Path, command: str) -> str:
+    call = ("emit", "before_tool", "--tool", "shell", "--args", json.dumps({"command": command}), "--json")
+    return str(json.loads(hookline(home, *call, "--session", "s1").stdout)["trace"])
+
+
+@pytest.mark.spec("D-15")
+def test_list_shows_the_newest_first_and_show_tells_one_whole(home: Path) -> None:
+    first, second = emit(home, "ls"), emit(home, "rm x")
+
+    listed = json.loads(hookline(home, "trace", "list", "--json").stdout)
+    shown = hookline(home, "trace", "show", "last")
+
+    assert [(one["trace"], one["decision"], one["blocked"]) for one in listed] == [
+        (second, "deny", True),
+        (first, "pass", False),
+    ]
+    assert (listed[0]["tool"], listed[0]["ran"], listed[0]["failed"], listed[0]["skipped"]) == ("shell", 2, 1, 1)
+    assert second in shown.stdout
+    assert 'hook "guard" said deny' in shown.stdout
+    assert 'hook "gone" failed' in shown.stdout
+    assert 'hook "off" left out (enabled): switched off' in shown.stdout
+    assert '{"command":"rm x"}' in shown.stdout
+
+
+def test_texts_of_hooks_cannot_steer_the_terminal(home: Path) -> None:
+    emit(home, "rm x")
+
+    for call in (("trace", "show", "last"), ("trace", "list"), ("stats",)):
+        assert "\x1b" not in hookline(home, *call).stdout
+
+
+def test_list_can_be_narrowed(home: Path) -> None:
+    passed, blocked = emit(home, "ls"), emit(home, "rm x")
+
+    def traces(*more: str) -> list[str]:
+        return [one["trace"] for one in json.loads(hookline(home, "trace", "list", "--json", *more).stdout)]
+
+    assert traces("--blocked") == [blocked]
+    assert traces("--failed") == [blocked, passed]
+    assert traces("--limit", "1") == [blocked]
+    assert traces("--hook", "guard") == [blocked, passed]
+    assert traces("--hook", "nobody") == []
+    assert traces("--session", "s1", "--event", "PreToolUse") == [blocked, passed]
+    assert traces("--since", "1h") == [blocked, passed]
+    assert traces("--since", "2999-01-01") == []
+
+
+def test_one_trace_is_found_by_the_beginning_of_its_name(home: Path) -> None:
+    trace = emit(home, "ls")
+
+    shown = json.loads(hookline(home, "trace", "show", trace[:-2], "--json").stdout)
+
+    assert {record["trace"] for record in shown} == {trace}
+    assert shown[0]["step"] == "event"
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (("trace", "show", "last"), "nothing was traced yet"),
+        (("trace", "show", "nix"), 'there is no trace "nix"'),
+        (("trace", "list", "--event", "before_tol"), 'did you mean "before_tool"?'),
+        (("trace", "list", "--event", "PostToolUse"), "stands for after_tool and tool_failed; name one"),
+        (("trace", "list", "--since", "yesterday"), "neither a span like 2h"),
+        (("trace", "list", "--limit", "0"), '"0" is no whole number above 0'),
+        (("trace", "prune"), "one of the arguments --older-than --keep is required"),
+        (("trace", "prune", "--older-than", "x"), '"x" is no span of time'),
+        (("trace",), "the following arguments are required: ACTION"),
+    ],
+)
+def test_wrong_call_is_told_what_is_right(home: Path, call: tuple[str, ...], complaint: str) -> None:
+    done = hookline(home, *call)
+
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_nothing_to_list_is_no_error(home: Path) -> None:
+    assert hookline(home, "trace", "list").stdout.startswith("no such traces")
+    assert json.loads(hookline(home, "trace", "list", "--json").stdout) == []
+
+
+def test_export_gives_every_record_as_a_line(home: Path, tmp_path: Path) -> None:
+    trace = emit(home, "ls")
+    target = tmp_path / "out.jsonl"
+
+    printed = hookline(home, "trace", "export").stdout
+    done = hookline(home, "trace", "export", "--output", str(target))
+
+    assert done.returncode == 0
+    assert target.read_text() == printed
+    assert {json.loads(line)["trace"] for line in printed.splitlines()} == {trace}
+    assert target.stat().st_mode & 0o077 == 0
+    again = hookline(home, "trace", "export", "--output", str(target))
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+    assert target.read_text() == printed
+
+
+def test_prune_removes_what_is_old(home: Path) -> None:
+    emit(home, "ls")
+    kept = json.loads(hookline(home, "trace", "prune", "--older-than", "1h", "--json").stdout)
+    gone = json.loads(hookline(home, "trace", "prune", "--keep", "1", "--json").stdout)
+
+    assert kept["removed"] == 0
+    assert (gone["left"], gone["removed"]) == (1, kept["left"] - 1)
+
+
+@pytest.mark.spec("C-17")
+def test_tail_tells_what_another_program_traces_until_it_is_interrupted(home: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "hookline", "trace", "tail", "--hook", "guard", "--json", "--since", "1h"],
+        cwd=home.parent / "project",
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as tail:
+        try:
+            trace = emit(home, "ls")
+            assert tail.stdout is not None
+            first, second = (json.loads(tail.stdout.readline()) for _ in range(2))
+            tail.send_signal(signal.SIGINT)
+            _, complaints = tail.communicate(timeout=30)
+        finally:
+            tail.kill()
+
+    assert [(record["trace"], record["step"]) for record in (first, second)] == [
+        (trace, "hook_execution_start"),
+        (trace, "hook_execution_complete"),
+    ]
+    assert (tail.returncode, complaints) == (130, "")
