@@ -2,7 +2,7 @@
 
     python tools/documents.py README.md
 
-All blocks of a document run in order, in one empty folder and one interpreter:
+All blocks of a document run in order, in one interpreter and one empty folder, `project` in an empty home folder:
 
 * ```python blocks run, one after another, in one namespace.
 * ```console blocks: lines after `$ ` run with bash (`> ` goes on with the line before), and what they print
@@ -13,7 +13,8 @@ All blocks of a document run in order, in one empty folder and one interpreter:
 
 A comment right above a block changes that:
 
-* `<!-- file: NAME -->` writes the block to that file instead; so does a first line `# file: NAME`.
+* `<!-- file: NAME -->` writes the block to that file instead; so does a first line `# file: NAME`. A name that
+  begins with `~/` is counted from the home folder.
 * `<!-- prints -->` above a ```text block: the last ```python block printed this.
 * `<!-- not run: reason -->` leaves the block alone.
 
@@ -165,7 +166,7 @@ def environment(folder: Path) -> dict[str, str]:
     scripts = sysconfig.get_path("scripts")
     return {
         "PATH": os.pathsep.join([scripts, os.environ.get("PATH", os.defpath)]),
-        "HOME": str(folder),
+        "HOME": str(folder.parent),
         "COLUMNS": "100",
         "TERM": "dumb",
         "NO_COLOR": "1",
@@ -192,9 +193,10 @@ def _file_name(block: Block) -> str:
 
 
 def _write(place: Place, name: str, block: Block) -> None:
-    path = (place.folder / name).resolve()
-    if not path.is_relative_to(place.folder.resolve()):
-        raise Lie(f"{name} lies outside the folder the document runs in")
+    home = place.folder.parent.resolve()
+    path = (home / name[2:] if name.startswith("~/") else place.folder / name).resolve()
+    if not path.is_relative_to(home):
+        raise Lie(f"{name} lies outside the home folder the document runs in")
     first, _, rest = block.text.partition("\n")
     text = rest if _FILE_LINE.match(first) else block.text
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -291,8 +293,10 @@ def main(argv: list[str]) -> int:
     path = Path(argv[0]).resolve()
     for name in [name for name in os.environ if name.startswith(OURS)]:
         del os.environ[name]
-    with tempfile.TemporaryDirectory() as folder:
-        problems = run(path, Path(folder))
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home, "project")
+        folder.mkdir()
+        problems = run(path, folder)
         os.chdir(path.parent)
     print("\n\n".join(problems), end="\n" if problems else "")
     sys.stdout.flush()

@@ -102,7 +102,7 @@ def test_document_that_tells_the_truth_passes(tmp_path: Path) -> None:
         pytest.param("<!-- file: a.json -->\n```json\n{'a': 1}\n```\n", "json block does not parse", id="json file"),
         pytest.param("```bash\nls\n```\n", "nobody runs a bash block", id="bash"),
         pytest.param("<!-- not run: -->\n```bash\nls\n```\n", "say why it is not run", id="no reason"),
-        pytest.param("<!-- file: ../x -->\n```text\na\n```\n", "outside the folder", id="escape"),
+        pytest.param("<!-- file: ../../x -->\n```text\na\n```\n", "outside the home folder", id="escape"),
         pytest.param(
             "```python\nprint(1)\n```\n\n<!-- prints -->\n```text\n2\n```\n",
             "the last python block printed\n1",
@@ -128,9 +128,9 @@ def test_one_lie_does_not_hide_the_next(tmp_path: Path) -> None:
 def test_home_and_settings_of_the_person_stay_outside(tmp_path: Path) -> None:
     text = (
         "```python\nimport os, pathlib\n"
-        "assert pathlib.Path.home().resolve() == pathlib.Path.cwd().resolve()\n"
+        "assert pathlib.Path.home().resolve() == pathlib.Path.cwd().resolve().parent\n"
         "assert 'HOOKS_ENABLED' not in os.environ\n```\n"
-        "```console\n$ test ~ -ef . && echo home ${HOOKS_ENABLED-unset}\nhome unset\n```\n"
+        "```console\n$ test ~ -ef .. && echo home ${HOOKS_ENABLED-unset}\nhome unset\n```\n"
     )
 
     assert _run(tmp_path, text).stdout == ""
