@@ -1,3 +1,4 @@
+import asyncio
 import threading
 
 import pytest
@@ -6,7 +7,10 @@ from hypothesis import strategies as st
 
 from hookline.core.bus import MessageBus
 from hookline.core.debugger import HookDebugger, HookMetrics
+from hookline.core.engine import Engine
+from hookline.model.hook import OnError
 from hookline.model.record import Record, Step
+from hookline.model.verdict import Verdict
 
 
 def completed(hook: str, **detail: object) -> Record:
@@ -193,3 +197,28 @@ def test_figures_of_many_threads_add_up() -> None:
 
     assert debugger.metrics("lint").runs == 2_000
     assert debugger.metrics("lint").total == 1_000.0
+
+
+@pytest.mark.spec("D-15")
+def test_engine_logs_every_execution_and_its_debugger_answers_from_the_log() -> None:
+    engine = Engine(cwd="/")
+    engine.on("before_tool", id="guard")(lambda event: Verdict.deny("no") if event.tool == "shell" else None)
+    engine.on("before_tool", id="broken", on_error=OnError.CONTINUE)(lambda _event: 1 / 0)
+
+    async def emit() -> None:
+        async with engine:
+            for tool in ("shell", "read_file", "read_file", "read_file"):
+                await engine.emit("before_tool", tool=tool)
+
+    asyncio.run(emit())
+
+    guard, broken = engine.debugger.metrics("guard"), engine.debugger.metrics("broken")
+    assert (guard.runs, guard.denials, guard.success_rate) == (4, 1, 1.0)
+    assert (broken.runs, broken.failed, broken.success_rate) == (4, 4, 0.0)
+    assert "division by zero" in broken.last_error
+    assert guard.longest >= guard.typical > 0
+    assert len(engine.debugger.executions("guard", Step.COMPLETED)) == 4
+    assert len(engine.debugger.executions("broken", Step.FAILED)) == 4
+    assert {record.trace for record in engine.debugger.executions("guard")} == {
+        record.trace for record in engine.debugger.executions(step=Step.EVENT)
+    }

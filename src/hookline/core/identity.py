@@ -1,213 +1,296 @@
-"""What a hook is, byte for byte: its definition and the content of every file it names."""
+"""What a hook is, byte for byte: its definition, the content of every file it names, the programs it is run with."""
 # paths are put together before every run, which costs many times more with pathlib
-# ruff: noqa: PTH111, PTH113, PTH116, PTH118, PTH120, PTH122
+# ruff: noqa: PTH113, PTH118, PTH120, PTH122
 
 import hashlib
 import os
 import re
-import shlex
-import stat
-from collections.abc import Iterable, Iterator, Mapping
-from os.path import dirname, expanduser, isfile, join, splitext
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from os.path import dirname, isfile, join, relpath, splitext
 from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from hookline import wire
+from hookline.core.closure import Reach, base_of, reach
+from hookline.core.contents import Content, Contents
+from hookline.core.includes import included
+from hookline.core.loads import Loads
+from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters
+from hookline.errors import ConfigError
+from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
-
-# Small scripts are read on every run. Of larger files, and of the program itself, the content is read again
-# only when the file's identity changed: a user cannot set a file's ctime back.
-ALWAYS_READ: Final = 65_536
+from hookline.model.workspace import OF_THE_PERSON, grounds, inside, real_path
 
 # Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
 # or another file loaded before it, must not ask again.
-_NOT_IDENTITY: Final = (
-    *("id", "enabled", "call", "layer", "root"),
-    *("source_path", "source_line", "source_format", "source_pointer"),
+_NOT_IDENTITY: Final = frozenset(
+    {
+        *("id", "enabled", "call", "layer", "root"),
+        *("source_path", "source_line", "source_format", "source_pointer"),
+    }
 )
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_SYNTAX: Final = re.compile(r"[\s;&|()<>`$~='\"{}]")
-_OPERATORS: Final = re.compile(r"[\s;&|()<>`='\"{},]+")
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_TILDE: Final = re.compile(r"(^|[\s=:'\"])~/")
-_ENTERED: Final = re.compile(r"\b(?:cd|pushd)\s+[\"']?([^\s;&|\"']+)")
-# what interpreters add to a name that has no ending
-_IMPLIED: Final = (".js", ".mjs", ".cjs", "/index.js", ".py", ".sh")
+# what does not say so is as the model has it: a field that a later version adds asks nobody again
+_DEFAULTS: Final = msgspec.structs.asdict(Hook(id="", kind="none"))
+# the project's own folder, written so that it is the same in each worktree and clone; no path can hold a NUL
+_ROOT: Final = "\0root"
+_MOST_FILES: Final = 4_000
 _SCRIPTS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".bash", ".rb", ".pl", ".php", ".lua"})
-_EMPTY: Final = b"\0empty"
-_UNREADABLE: Final = b"\0unreadable: "
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """What would run now.
+
+    `digest` covers the definition and the files, and is the same in each clone of a repository; `programs` are
+    outside of it and belong to this machine. `files` are the bytes that were hashed, by absolute path, `hashes`
+    the same files by the name they have in the project. `problem` says why this cannot be approved.
+    """
+
+    digest: str
+    definition: Mapping[str, object]
+    files: Sealed
+    hashes: Mapping[str, str]
+    programs: tuple[Program, ...]
+    problem: str = ""
 
 
 class _Known(Struct, frozen=True):
-    """What about a hook stays the same from run to run, and the digest of the contents it had last."""
+    """What about a hook stays the same from run to run, and what it was last."""
 
     hook: Hook
     cwd: str
-    definition: bytes
-    program: str
-    files: tuple[str, ...]
-    contents: list[bytes]
-    digest: str
+    reach: Reach
+    contents: Mapping[str, Content] = {}
+    programs: Mapping[str, Program] = {}
+    identity: Identity | None = None
 
 
 class Identities:
-    """Compute digests, remembering what cannot have changed."""
+    """Work out what hooks are, remembering what cannot have changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, shell_dialects: Collection[str] | None = None) -> None:
+        """Take the names of the dialects whose commands are shell lines; None when any of them could be."""
+        self._shell_dialects = shell_dialects
         self._known: dict[str, _Known] = {}
-        self._contents: dict[str, tuple[tuple[int, ...], bytes]] = {}
+        self.contents = Contents()
+        self.loads = Loads()
+        self.programs = Programs()
 
-    def digest(self, hook: Hook, cwd: str) -> str:
-        """Compute the SHA-256 of what would run in this folder."""
-        known = self._known.get(hook.id)
-        if known is None or known.hook is not hook or known.cwd != cwd:
-            program, *files = dict.fromkeys(_files(hook, cwd)) if hook.kind == "command" else ("", *_files(hook, cwd))
-            known = _Known(hook, cwd, _definition(hook), program, tuple(files), [], "")
-        contents = [self._content(path) for path in known.files]
-        if known.program:
-            contents.append(self._program(known.program))
+    def identity(self, hook: Hook, cwd: str) -> Identity:
+        """Read everything the hook is made of in this folder, once."""
+        known = self._recall(hook, cwd)
+        names, problem = known.reach.files, ""
+        if hook.includes:
+            try:
+                names = (*names, *included(hook.includes, hook.root or cwd))
+            except ConfigError as objection:
+                problem = objection.message
+        trail = _Trail(self, hook, cwd)
+        trail.follow(names, known.reach.programs)
+        if len(trail.contents) > _MOST_FILES:
+            problem = f"it is made of more than {_MOST_FILES} files, too many to read before each run"
         # the bytes themselves are compared with those of last time: quicker than to hash them again
-        if not known.digest or contents != known.contents:
-            names = (*known.files, known.program) if known.program else known.files
-            digest = _digest(known.definition, names, contents)
-            known = self._known[hook.id] = replace(known, contents=contents, digest=digest)
-        return known.digest
+        if known.identity is not None and known.contents == trail.contents and known.programs == trail.found:
+            return known.identity
+        identity = _identity(hook, cwd, trail, problem)
+        self._known[hook.id] = _Known(hook, cwd, known.reach, trail.contents, trail.found, identity)
+        return identity
 
     def borrowed(self, hook: Hook, cwd: str) -> str:
-        """Name a script of the folder the agent works in that a person's own hook would run by a relative name.
+        """Name what a person's own hook would take from the folder the agent works in, to run it.
 
-        The person wrote the name, not what a cloned project puts there.
+        The person wrote the name, not what a cloned project puts there, nor where a link of it leads.
         """
-        texts = [hook.command, *hook.args]
-        for word in dict.fromkeys(word for text in texts for word in _words(text, _variables(hook, cwd))):
-            path = join(cwd, expanduser(hook.working_directory), word)
-            if word.startswith("/") and not word.startswith(join(cwd, "")):
-                continue
-            own = hook.source_path and path.startswith(join(dirname(hook.source_path), ""))
-            if not own and isfile(path) and (splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)):
-                return word
+        foreign = grounds(hook, cwd)
+        if not foreign:
+            return ""
+        for path in self._started(hook, cwd):
+            if lies_in(path, foreign):
+                # who works in the folder of their own hooks finds their own scripts there
+                own = real_path(dirname(hook.source_path))
+                real = real_path(path)
+                if not (inside(own, foreign) and inside(real, (own,))):
+                    return shown(path if inside(path, foreign) else real, foreign[0])
         return ""
 
-    def _content(self, path: str) -> bytes:
-        """Read one file; empty when there is none. What cannot be read is what nobody approved."""
-        try:
-            handle = os.open(path, _OPEN)
-        except (FileNotFoundError, NotADirectoryError):
-            return b""
-        except (OSError, ValueError) as problem:
-            return _UNREADABLE + str(problem).encode("utf-8", "replace")
-        try:
-            text = os.read(handle, ALWAYS_READ + 1)
-            return text or _EMPTY if len(text) <= ALWAYS_READ else self._large(path, handle)
-        except IsADirectoryError:
-            return b""
-        except OSError as problem:
-            return _UNREADABLE + str(problem).encode("utf-8", "replace")
-        finally:
-            os.close(handle)
+    def _started(self, hook: Hook, cwd: str) -> Iterator[str]:
+        """Give every file that could be started, or that says what is."""
+        reached = self._recall(hook, cwd).reach
+        for path in reached.files:
+            if isfile(path) and (path in reached.recipes or splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)):
+                yield path
+                about = self.programs.look(path)
+                for name in about.interpreters if about is not None else ():
+                    yield name if name.startswith("/") else self.programs.find(name, search_path(hook))
+        # without a shell, the kind passes the workspace over when it looks for the program
+        if self.is_line(hook):
+            yield from (self.programs.find(name, search_path(hook)) for name in reached.programs)
 
-    def _program(self, path: str) -> bytes:
-        try:
-            content = self._remembered(path, os.stat(path))
-            if content:
-                return content
-            handle = os.open(path, _OPEN)
-        except (OSError, ValueError):
-            # found on PATH when it runs, or not at all
-            return b""
-        try:
-            return self._large(path, handle)
-        finally:
-            os.close(handle)
+    def is_line(self, hook: Hook) -> bool:
+        """Say whether a shell may read the command, and look along PATH as it is."""
+        if hook.shell is not None:
+            return hook.shell
+        return not hook.args and (self._shell_dialects is None or hook.dialect in self._shell_dialects)
 
-    def _large(self, path: str, handle: int) -> bytes:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            return _UNREADABLE + b"not a file"
-        content = self._remembered(path, info)
-        if not content:
-            os.lseek(handle, 0, os.SEEK_SET)
-            with open(handle, "rb", buffering=0, closefd=False) as file:
-                content = hashlib.file_digest(file, "sha256").digest()
-            self._contents[path] = (_fingerprint(info), content)
-        return content
-
-    def _remembered(self, path: str, info: os.stat_result) -> bytes:
-        known = self._contents.get(path)
-        return known[1] if known is not None and known[0] == _fingerprint(info) else b""
+    def _recall(self, hook: Hook, cwd: str) -> _Known:
+        known = self._known.get(hook.id)
+        if known is None or known.hook is not hook or known.cwd != cwd:
+            known = self._known[hook.id] = _Known(hook, cwd, reach(hook, cwd))
+        return known
 
 
-def _digest(definition: bytes, names: tuple[str, ...], contents: list[bytes]) -> str:
-    total = hashlib.sha256(definition)
-    for name, content in zip(names, contents, strict=True):
-        if content:
-            total.update(f"\0{name.rpartition('/')[2]}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
-            total.update(content)
-    return total.hexdigest()
+class _Trail:
+    """Follows names to files and programs, and these to their interpreters."""
+
+    def __init__(self, known: Identities, hook: Hook, cwd: str) -> None:
+        self._read = known.contents.read
+        self._loads = known.loads
+        self._programs = known.programs
+        self._hook = hook
+        self._cwd = cwd
+        self._foreign = grounds(hook, cwd)
+        self._is_line = known.is_line(hook)
+        self._waiting: list[tuple[str, str]] = []
+        self.contents: dict[str, Content] = {}
+        self.found: dict[str, Program] = {}
+
+    def follow(self, files: Iterable[str], programs: Iterable[str]) -> None:
+        """Take all files and programs; a program given by its path is not taken for a script of the hook."""
+        for name in programs:
+            self._program(name)
+        for path in files:
+            if path not in self.found:
+                self._file(path)
+        # a list instead of calls within calls: files of strangers may lead to each other without end
+        while self._waiting:
+            self._take(*self._waiting.pop())
+
+    def _file(self, path: str, start: str = "") -> None:
+        """Take a file in its turn; `start` is the folder of the script that loads it."""
+        if path not in self.contents:
+            self._waiting.append((path, start))
+
+    def _take(self, path: str, start: str) -> None:
+        if path in self.contents or len(self.contents) > _MOST_FILES:
+            return
+        content = self._read(path)
+        if content is None:
+            return
+        self.contents[path] = content
+        if content.data.startswith(b"#!"):
+            for name in interpreters(content.data[:LONGEST_LINE]):
+                self._program(name)
+                if not name.startswith("/"):
+                    # to the system, a relative interpreter lies in the folder the hook runs in
+                    self._file(join(base_of(self._hook, self._cwd), name))
+        if content.readable:
+            # interpreters look beside what a link leads to, shells beside the link
+            for place in dict.fromkeys((path, real_path(path))):
+                folder = start or dirname(place)
+                for beside in self._loads.files(place, content.data, folder):
+                    self._file(beside, folder)
+
+    def _program(self, name: str) -> None:
+        if name in self.found:
+            return
+        if name.startswith("/"):
+            self._at(name, name)
+            return
+        for path in self._programs.candidates(name, search_path(self._hook)):
+            if not lies_in(path, self._foreign):
+                self._at(name, path)
+                return
+            if self._is_line:
+                # a shell would start this one, which is a file of the project
+                self._file(path)
+
+    def _at(self, name: str, path: str) -> None:
+        about = self._programs.look(path)
+        if about is None:
+            return
+        is_script = bool(about.interpreters) and not about.is_fixed and name == path
+        if is_script or inside(path, self._foreign) or inside(about.real, self._foreign):
+            self._file(path)
+            return
+        self.found[name] = Program(name, path, seen=() if about.is_fixed else about.state)
+        for one in about.interpreters:
+            self._program(one)
 
 
-def _fingerprint(info: os.stat_result) -> tuple[int, ...]:
-    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+def lies_in(path: str, folders: Collection[str]) -> bool:
+    """Say whether a file lies in one of the folders, or what it is a link to does."""
+    if not path or not folders:
+        return False
+    return ("/../" not in path and inside(path, folders)) or inside(real_path(path), folders)
 
 
-def _definition(hook: Hook) -> bytes:
-    fields = {key: value for key, value in msgspec.structs.asdict(hook).items() if key not in _NOT_IDENTITY}
-    return wire.dump(dict(sorted(fields.items())))
+def search_path(hook: Hook) -> str:
+    """Give the folders in which a hook's programs are looked for."""
+    return hook.env.get("PATH") or os.environ.get("PATH", os.defpath)
 
 
-def _files(hook: Hook, cwd: str) -> Iterator[str]:
-    """Name every file that may be part of what would run: words of the command, and modules.
-
-    A name too many is only looked for; a script too few would run unseen.
-    """
-    base = join(cwd, expanduser(hook.working_directory))
-    texts = [hook.command, *hook.args] if hook.command else []
-    words = [word for text in texts for word in _words(text, _variables(hook, cwd))]
-    entered = [join(base, word) for text in texts for word in _ENTERED.findall(text)]
-    for place, word in enumerate(words):
-        for folder in (base, *entered):
-            yield join(folder, word)
-            if "." not in word.rpartition("/")[2] and not word.startswith("/"):
-                yield from (join(folder, f"{word}{ending}") for ending in _IMPLIED)
-        if place and words[place - 1] == "-m":
-            yield from _module_files(word, (base, *entered))
-    # A definition read from a file carries the line it stands on; a hook registered by a program names
-    # its script.
-    if hook.source_path and not hook.source_line:
-        yield join(base, hook.source_path)
-    if hook.module:
-        beside = dirname(join(cwd, hook.source_path))
-        folders = (base, beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
-        yield from _module_files(hook.module, folders)
+def shown(path: str, root: str) -> str:
+    """Write a path as it is called in the project, the same in each of its clones; others stay absolute."""
+    if not root:
+        return path
+    real = join(real_path(dirname(path)), path.rpartition("/")[2])
+    for place, folder in ((path, root), (real, real_path(root))):
+        if inside(place, (folder,)):
+            return relpath(place, folder)
+    return path
 
 
-def _variables(hook: Hook, cwd: str) -> dict[str, str]:
-    own = {"PWD": cwd, "OLLAMA_PROJECT_DIR": cwd, "CLAUDE_PROJECT_DIR": cwd, "HOME": expanduser("~")}
-    return {**own, **hook.env}
+def anchor(hook: Hook, cwd: str) -> str:
+    """Give the folder that a hook's files are named from: the project, also for a person's own hook."""
+    return hook.root if hook.source not in OF_THE_PERSON else cwd
 
 
-def _words(text: str, variables: Mapping[str, str]) -> list[str]:
-    """Give a text as it is and, where a shell could read it otherwise, everything it could be read as."""
-    if not _SYNTAX.search(text):
-        return [text] if text and "\0" not in text else []
-    filled = _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text.replace("\0", ""))
-    filled = _TILDE.sub(lambda found: f"{found[1]}{variables['HOME']}/", filled)
-    try:
-        split = shlex.split(filled)
-    except ValueError:
-        split = []
-    pieces = [piece for piece in _OPERATORS.split(filled) if piece]
-    inside = [piece for word in split for piece in _OPERATORS.split(word) if piece]
-    return list(dict.fromkeys([text, *split, *pieces, *inside]))
+def _identity(hook: Hook, cwd: str, trail: _Trail, problem: str) -> Identity:
+    root = anchor(hook, cwd)
+    hashes = {shown(path, root): content for path, content in trail.contents.items()}
+    definition = _definition(hook)
+    total = hashlib.sha256(b"hookline 2\0" + wire.dump(definition))
+    for name, content in sorted(hashes.items()):
+        total.update(f"\0{name}\0{content.form}\0{content.sha256}".encode("utf-8", "surrogateescape"))
+    return Identity(
+        digest=total.hexdigest(),
+        definition={name: _readable(value) for name, value in definition.items()},
+        files={path: content.data for path, content in trail.contents.items() if content.readable},
+        hashes={printable(name): content.sha256 for name, content in sorted(hashes.items())},
+        programs=tuple(trail.found.values()),
+        problem=problem,
+    )
 
 
-def _module_files(module: str, folders: Iterable[str]) -> Iterator[str]:
-    """Name every file a dotted name could lead through; which is loaded, the kind decides when it runs."""
-    parts = module.split(".")
-    for folder in folders:
-        for count in range(1, len(parts) + 1):
-            path = join(folder, *parts[:count])
-            yield from (f"{path}.py", join(path, "__init__.py"), join(path, "__main__.py"))
+def _definition(hook: Hook) -> dict[str, object]:
+    """Give what the definition says beyond the defaults, without the place this copy of the project has."""
+    fields = sorted(msgspec.structs.asdict(hook).items())
+    said = {key: value for key, value in fields if key not in _NOT_IDENTITY and value != _DEFAULTS[key]}
+    pattern = re.compile(rf"(?<![\w./~-]){re.escape(hook.root)}(?=/|$)") if len(hook.root) > 1 else None
+    return {key: _portable(value, pattern) for key, value in said.items()}
+
+
+def _portable(value: object, root: re.Pattern[str] | None) -> object:
+    if isinstance(value, str):
+        return root.sub(_ROOT, value) if root is not None else str(value)
+    if isinstance(value, Mapping):
+        return {key: _portable(inner, root) for key, inner in sorted(value.items())}
+    if isinstance(value, Sequence):
+        return [_portable(inner, root) for inner in value]
+    return value
+
+
+def printable(text: str) -> str:
+    """Write what UTF-8 cannot hold in a way that a file can."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _readable(value: object) -> object:
+    if isinstance(value, str):
+        return printable(value.replace(_ROOT, "."))
+    if isinstance(value, Mapping):
+        return {printable(key): _readable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_readable(inner) for inner in value]
+    return value

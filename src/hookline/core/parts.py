@@ -1,17 +1,22 @@
 """What an engine is put together from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from hookline.ports import Dialect, Kind
 
+# whether a path, which may be relative to the folder given with it, is one that the patterns mean
+FileMatch = Callable[[str, str], bool]
+CompilePatterns = Callable[[Sequence[str]], FileMatch]
+
 
 class Parts(Struct, frozen=True):
-    """The tables an engine works with: how to speak to hooks, and how to reach them."""
+    """What an engine works with: how to speak to hooks, how to reach them, and how to read patterns for files."""
 
     dialects: Mapping[str, Dialect]
     kinds: Mapping[str, Kind]
+    file_patterns: CompilePatterns | None = None
 
 
 def default_parts() -> Parts:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -11,6 +12,8 @@ from hookline.model.hook import Hook
 
 CUSTOM_PREFIX = "custom:"
 
+_NAMES: Final = frozenset(str(name) for name in EventName)
+
 
 def event_key(name: str) -> str:
     """Check an event's name: a canonical one, or `custom:NAME` for one custom event.
@@ -18,7 +21,7 @@ def event_key(name: str) -> str:
     Raises:
         ConfigError: There is no such event; the message names the nearest one.
     """
-    if name in EventName.__members__.values() or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX)):
+    if name in _NAMES or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX)):
         return str(name)
     near = difflib.get_close_matches(name, [*EventName], n=1)
     hint = f'did you mean "{near[0]}"?' if near else f'for an event of your own say "{CUSTOM_PREFIX}{name}"'
@@ -34,7 +37,9 @@ class HookRegistry:
     """Hold hooks by event, in the order they were registered."""
 
     def __init__(self) -> None:
-        self._by_event: dict[str, tuple[Hook, ...]] = {}
+        # by event, then by id
+        self._by_event: dict[str, dict[str, Hook]] = {}
+        self._events_of: dict[str, list[str]] = {}
         self._order: dict[str, int] = {}
         self._registered = 0
         # whoever derives something from the hooks compares this number instead of the hooks
@@ -53,13 +58,16 @@ class HookRegistry:
         known = self.get_hook(made.id)
         if known is not None and not _same_hook(known, made):
             raise ConfigError(f'another hook has the id "{made.id}"', path=made.source_path, line=made.source_line)
-        listed = self._by_event.get(key, ())
-        if any(other.id == made.id for other in listed):
+        listed = self._by_event.setdefault(key, {})
+        if made.id in listed:
             return
         self._registered += 1
         self._order.setdefault(made.id, self._registered)
-        self._by_event[key] = (*listed, made)
-        self._changed()
+        listed[made.id] = made
+        self._events_of.setdefault(made.id, []).append(key)
+        # one more hook makes nothing else ready, and a thousand are registered one by one
+        self.ready[_moment(key)] = True
+        self.version += 1
 
     def add(self, hook: Hook) -> None:
         """Register a hook for every event it names in `on`."""
@@ -70,36 +78,40 @@ class HookRegistry:
 
     def get_hooks_for_event(self, event: str) -> list[Hook]:
         """List the hooks of one event, in the order they were registered."""
-        return list(self._by_event.get(event, ()))
+        return list(self._by_event.get(event, {}).values())
 
     def unregister_hook(self, hook_id: str) -> bool:
         """Take a hook out of every event; say whether it was there."""
-        kept = {event: tuple(hook for hook in hooks if hook.id != hook_id) for event, hooks in self._by_event.items()}
-        found = kept != self._by_event
-        self._by_event = {event: hooks for event, hooks in kept.items() if hooks}
+        events = self._events_of.pop(hook_id, [])
+        for event in events:
+            del self._by_event[event][hook_id]
         self._order.pop(hook_id, None)
         self._changed()
-        return found
+        return bool(events)
 
     def get_all_hooks(self) -> dict[str, list[Hook]]:
         """List all hooks by event."""
-        return {event: list(hooks) for event, hooks in self._by_event.items()}
+        return {event: list(hooks.values()) for event, hooks in self._by_event.items() if hooks}
 
     def clear_event(self, event: str) -> None:
         """Forget the hooks of one event."""
-        self._by_event.pop(event, None)
-        self._forget_orders()
+        for hook_id in self._by_event.pop(event, {}):
+            left = self._events_of[hook_id]
+            left.remove(event)
+            if not left:
+                del self._events_of[hook_id], self._order[hook_id]
         self._changed()
 
     def clear(self) -> None:
         """Forget everything."""
         self._by_event.clear()
+        self._events_of.clear()
         self._order.clear()
         self._changed()
 
     def get_hook_count(self) -> int:
         """Count the hooks; one that listens to two events counts once."""
-        return len({hook.id for hooks in self._by_event.values() for hook in hooks})
+        return len(self._events_of)
 
     def has_hook(self, hook_id: str) -> bool:
         """Say whether there is a hook with this id."""
@@ -107,29 +119,26 @@ class HookRegistry:
 
     def get_hook(self, hook_id: str) -> Hook | None:
         """Find a hook by its id."""
-        for hooks in self._by_event.values():
-            for hook in hooks:
-                if hook.id == hook_id:
-                    return hook
-        return None
+        events = self._events_of.get(hook_id)
+        return self._by_event[events[0]][hook_id] if events else None
 
     def events(self) -> frozenset[str]:
         """Name the events that have hooks."""
-        return frozenset(self._by_event)
+        return frozenset(event for event, hooks in self._by_event.items() if hooks)
 
     def position(self, hook: Hook) -> int:
         """Say when a hook was registered, for ordering."""
         return self._order.get(hook.id, self._registered)
 
     def _changed(self) -> None:
-        listening = {EventName.CUSTOM if key.startswith(CUSTOM_PREFIX) else key for key in self._by_event}
+        listening = {_moment(event) for event in self.events()}
         for name in self.ready:
             self.ready[name] = name in listening
         self.version += 1
 
-    def _forget_orders(self) -> None:
-        left = {hook.id for hooks in self._by_event.values() for hook in hooks}
-        self._order = {hook_id: place for hook_id, place in self._order.items() if hook_id in left}
+
+def _moment(key: str) -> str:
+    return EventName.CUSTOM if key.startswith(CUSTOM_PREFIX) else key
 
 
 def _same_hook(first: Hook, second: Hook) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 
 from msgspec import Struct
@@ -16,14 +16,18 @@ from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
 from hookline.model.event import Event
-from hookline.model.exchange import Failure, FailureKind, Reply
-from hookline.model.hook import Hook
+from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
+from hookline.model.hook import Hook, Layer
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome, Verdict
 
 logger = logging.getLogger(__name__)
+
+
+# told what went to a hook and what came back, for whoever looks for a mistake
+Tap = Callable[[Hook, Request, Reply], None]
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -68,6 +72,7 @@ class HookRunner:
         self._translator = HookTranslator(parts.dialects)
         self._bus = bus or MessageBus()
         self._refusals: dict[str, tuple[Hook, str]] = {}
+        self.tap: Tap | None = None
 
     def set_timeout(self, seconds: float) -> None:
         """Set how long hooks without a time of their own may take."""
@@ -80,10 +85,10 @@ class HookRunner:
     async def execute_hook_with_metadata(self, hook: Hook, event: Event | Mapping[str, object]) -> Execution:
         """Run one hook if it is trusted; an untrusted one is refused, which counts as its failure."""
         moment = self._event(event)
-        objection = self._trust.objection(hook, cwd=moment.cwd)
-        if objection and not await self._trust.request_approval(hook, cwd=moment.cwd):
-            return self._refused(hook, f"not run: {objection}")
-        return await self._execute(hook, moment)
+        vetted = await self._trust.vet(Plan(((hook,),)), moment)
+        for skip in vetted.skipped:
+            return self._refused(hook, f"not run: {skip.reason}")
+        return await self._execute(hook, moment, vetted.sealed.get(hook.id))
 
     async def execute_hooks(self, hooks: Sequence[Hook], event: Event | Mapping[str, object]) -> list[Verdict]:
         """Run hooks in this order; untrusted ones are left out."""
@@ -102,7 +107,7 @@ class HookRunner:
         executions: list[Execution] = []
         stages = plan.stages
         for place, stage in enumerate(stages):
-            done = await self._stage(stage, event)
+            done = await self._stage(stage, event, plan.sealed)
             executions += done
             event = merge.carry(event, [execution.verdict for execution in done])
             if any(execution.verdict.ends and not execution.verdict.observed for execution in done):
@@ -120,11 +125,11 @@ class HookRunner:
         run = await self.run(vetted, event)
         return replace(run, skipped=(*vetted.skipped, *run.skipped))
 
-    async def _stage(self, stage: tuple[Hook, ...], event: Event) -> list[Execution]:
+    async def _stage(self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed]) -> list[Execution]:
         if len(stage) == 1:
-            return [await self._execute(stage[0], event)]
+            return [await self._execute(stage[0], event, sealed.get(stage[0].id))]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._execute(hook, event)) for hook in stage]
+            tasks = [group.create_task(self._execute(hook, event, sealed.get(hook.id))) for hook in stage]
         done = [task.result() for task in tasks]
         problems = merge.conflicts(event, [execution.verdict for execution in done])
         if problems:
@@ -133,39 +138,48 @@ class HookRunner:
             done[last] = _blocked_by_conflict(done[last], problems)
         return done
 
-    async def _execute(self, hook: Hook, event: Event) -> Execution:
+    async def _execute(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
         listening = self._bus.listening
         if listening:
             self._bus.publish_soon(self._record(Step.STARTED, hook, event, {"dialect": hook.dialect}))
         started = perf_counter()
         try:
-            verdict, reply = await self._ask(hook, event)
+            verdict, reply = await self._ask(hook, event, sealed)
         except asyncio.CancelledError:
             if listening:
                 detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
                 self._bus.publish_soon(self._record(Step.FAILED, hook, event, detail))
             raise
         duration = perf_counter() - started
-        verdict = replace(verdict, hook=hook.id, duration=duration, observed=hook.observe or self._settings.observe)
+        verdict = replace(verdict, hook=hook.id, duration=duration, observed=self._observes(hook))
         if listening:
             step = Step.COMPLETED if verdict.failure is None else Step.FAILED
             self._bus.publish_soon(self._record(step, hook, event, _detail(verdict, reply)))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
-    async def _ask(self, hook: Hook, event: Event) -> tuple[Verdict, Reply]:
+    async def _ask(self, hook: Hook, event: Event, sealed: Sealed | None) -> tuple[Verdict, Reply]:
         try:
             refusal = self.refusal(hook)
             if refusal:
                 return self._failed(hook, FailureKind.REFUSED, refusal)
             request = self._translator.encode(event, hook)
-            timeout = self._translator.timeout(hook, self._timeout)
+            request.sealed = sealed
+            # nobody can take the time from a managed hook
+            general = None if hook.layer is Layer.MANAGED else self._timeout
+            timeout = self._translator.timeout(hook, general)
             reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
+            if self.tap is not None:
+                self.tap(hook, request, reply)
             return self._translator.read(reply, request, hook), reply
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was
             # asked to block does not turn into a yes because we fell over.
             logger.exception("hook %s could not be asked", hook.id)
             return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
+
+    def _observes(self, hook: Hook) -> bool:
+        # nobody can take the teeth out of a managed hook
+        return hook.observe or (self._settings.observe and hook.layer is not Layer.MANAGED)
 
     def refusal(self, hook: Hook) -> str:
         """Say why a hook would not be run as it is written; empty when it would."""

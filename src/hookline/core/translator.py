@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
+from typing import Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from hookline import wire
 from hookline.core.failure import failed, settle
@@ -13,6 +17,9 @@ from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, OnError
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 from hookline.ports import Dialect
+
+# what a program prints goes to a model, which has no room for a whole log; the end says how it went
+LONGEST_TEXT: Final = 20_000
 
 
 def take_tool(fields: dict[str, object], tool: str = "") -> tuple[str, dict[str, object]]:
@@ -82,12 +89,35 @@ class HookTranslator:
             verdict = failed(reply.failure, notes=reply.notes)
         else:
             try:
-                verdict = self._dialects[hook.dialect].decode_reply(reply, request)
-                if hook.call is not None:
-                    _check(verdict, hook.dialect)
+                verdict = self._answer(reply, request, hook)
             except DialectError as problem:
                 verdict = failed(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
         return settle(verdict, hook=hook, default=self.default_on_error(hook))
+
+    def _answer(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
+        if isinstance(reply.value, Verdict):
+            # said in our own words, whatever the hook's dialect is
+            _check(reply.value, hook.dialect)
+            return replace(reply.value, notes=(*reply.value.notes, *reply.notes))
+        if not hook.plain or reply.exit_code or reply.value is not UNSET:
+            return self._dialects[hook.dialect].decode_reply(reply, request)
+        if wire.last_object(reply.stdout)[0] is None:
+            return _plain_text(reply)
+        try:
+            return self._dialects[hook.dialect].decode_reply(reply, request)
+        except DialectError:
+            # JSON of its own, such as a linter's report
+            return _plain_text(reply)
+
+
+def _plain_text(reply: Reply) -> Verdict:
+    """Take what a program printed as text for the conversation."""
+    text = reply.stdout.decode("utf-8", "replace").strip()
+    notes = reply.notes
+    if len(text) > LONGEST_TEXT:
+        notes = (*notes, f"it printed {len(text)} characters, the last {LONGEST_TEXT} are given on")
+        text = text[-LONGEST_TEXT:]
+    return Verdict(effects=(Effect(EffectKind.CONTEXT, text),) if text else (), notes=notes)
 
 
 def _check(verdict: Verdict, dialect: str) -> None:

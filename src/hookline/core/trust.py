@@ -2,57 +2,87 @@
 
 import asyncio
 import getpass
+import inspect
 import logging
 import os
+import shlex
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
-from hookline.core.identity import Identities
-from hookline.errors import StoreError
+from hookline.core import carrying
+from hookline.core.approvals import Approval, Book, Key
+from hookline.core.changes import Change, changes
+from hookline.core.identity import Identities, Identity, lies_in, printable, shown
+from hookline.core.programs import Program, changed
+from hookline.core.repository import repository
+from hookline.errors import ConfigError
 from hookline.model.event import Event
+from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan, Skip
+from hookline.model.workspace import OF_THE_PERSON, grounds
 
 logger = logging.getLogger(__name__)
 
-_TRUSTED: Final = frozenset({Source.BUILTIN, Source.USER})
 _PACKAGED: Final = frozenset({Source.DOWNLOADED, Source.EXTENSION})
-
-Approve = Callable[[Hook, str], bool | Awaitable[bool]]
-
-
-class Approval(Struct, frozen=True, kw_only=True):
-    """A person's yes to exactly these bytes."""
-
-    hook: str
-    digest: str
-    source_path: str = ""
-    name: str = ""
-    by: str = ""
-    at: float = 0.0
+_SHORTEST_DIGEST: Final = 8
 
 
-class _Book(Struct, frozen=True, kw_only=True):
-    version: int = 1
-    approvals: tuple[Approval, ...] = ()
+ONCE: Final = "once"
+"""What whoever asks the person may answer besides True: yes, but not for good."""
+
+Approve = Callable[[Hook, str], bool | str | Awaitable[bool | str]]
+
+
+class Standing(StrEnum):
+    """How a hook stands with the person: it may run in the first three cases only."""
+
+    TRUSTED = "trusted"
+    APPROVED = "approved"
+    ONCE = "approved once"
+    CHANGED = "changed"
+    UNAPPROVED = "not approved"
+
+
+class Clearance(Struct, frozen=True, kw_only=True):
+    """Whether a hook may run as it is now, and why.
+
+    `identity` is what was looked at; None for hooks that nobody has to approve. `approval` is the yes that holds,
+    `earlier` the last one to another form of the hook, which `objection` then speaks of.
+    """
+
+    standing: Standing
+    objection: str = ""
+    identity: Identity | None = None
+    repository: str = ""
+    approval: Approval | None = None
+    earlier: Approval | None = None
+
+
+_CLEAR: Final = Clearance(standing=Standing.TRUSTED)
 
 
 class TrustedHooksConfig(Struct, frozen=True, kw_only=True):
-    """Where approvals are kept, who is asked, and whether the whole workspace is trusted.
+    """Where approvals are kept, who is asked, and which workspaces are trusted as a whole.
 
-    `trust_workspace` comes from the person's own settings, never from the workspace. Without `approve`
-    nobody is asked, and what nobody approved does not run.
+    `trust_workspace` and `trusted_workspaces` (folders) come from the person's own settings, never from the
+    workspace. Without `approve` nobody is asked, and what nobody approved does not run. `extra_books` are files
+    of exported approvals that are only read, and only from outside the workspace. `shell_dialects` are those whose
+    commands are shell lines; None when any could be.
     """
 
     storage_path: Path | None = None
     trust_workspace: bool = False
+    trusted_workspaces: tuple[str | Path, ...] = ()
     approve: Approve | None = None
+    extra_books: tuple[Path, ...] = ()
+    shell_dialects: Collection[str] | None = None
 
 
 class TrustedHooks:
@@ -60,69 +90,108 @@ class TrustedHooks:
 
     def __init__(self, config: TrustedHooksConfig | None = None) -> None:
         self._config = config or TrustedHooksConfig()
-        self._approvals: dict[str, Approval] | None = None
-        self._seen: tuple[int, ...] = ()
-        self._denied: set[str] = set()
-        self._asking: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[bool]] = {}
-        self._identities = Identities()
+        self._book = Book(self._config.storage_path)
+        self._identities = Identities(self._config.shell_dialects)
+        self._repositories: dict[str, str] = {}
+        self._extra: dict[Path, Mapping[Key, Approval]] = {}
+        self._denied: set[Key] = set()
+        self._once: dict[Key, tuple[Program, ...]] = {}
+        self._asking: dict[tuple[asyncio.AbstractEventLoop, Key], asyncio.Future[bool]] = {}
 
     async def is_trusted(self, hook: Hook) -> bool:
         """Say whether the hook may run as it is now."""
         return not self.objection(hook)
 
     async def request_approval(self, hook: Hook, *, cwd: str = "") -> bool:
-        """Ask the person; remember a yes for good and a no for as long as this engine lives.
+        """Ask the person; remember a yes for good, a "once" and a no for as long as this engine lives.
 
         Events that come at the same time ask one question.
         """
         if self._config.approve is None:
             return False
-        digest = self.digest(hook, cwd=cwd)
-        if digest in self._denied:
+        key = (self.digest(hook, cwd=cwd), self._repository(hook, cwd))
+        if key in self._denied:
             return False
         loop = asyncio.get_running_loop()
-        while (asked := self._asking.get((loop, digest))) is not None:
+        while (asked := self._asking.get((loop, key))) is not None:
             with suppress(asyncio.CancelledError):
                 return await asyncio.shield(asked)
             if not asked.cancelled():
                 raise asyncio.CancelledError  # not who asked was cancelled, but who waits here
-        answer = self._asking[loop, digest] = loop.create_future()
+        answer = self._asking[loop, key] = loop.create_future()
         try:
-            allowed = await self._ask(hook, digest, approve=self._config.approve)
-            # The person took their time; the file may have changed under the question.
-            allowed = allowed and self.digest(hook, cwd=cwd) == digest
-            if allowed:
-                await self.store_approval(hook, digest)
+            allowed = await self._decide(hook, cwd, key, approve=self._config.approve)
             answer.set_result(allowed)
         finally:
-            del self._asking[loop, digest]
+            del self._asking[loop, key]
             # without an answer, whoever waits asks again
             answer.cancel()
         return allowed
 
-    async def _ask(self, hook: Hook, digest: str, *, approve: Approve) -> bool:
+    async def _decide(self, hook: Hook, cwd: str, key: Key, *, approve: Approve) -> bool:
+        before = self.identity(hook, cwd=cwd)
         try:
-            said = approve(hook, digest)
-            allowed = said if isinstance(said, bool) else await said
+            said = approve(hook, before.digest)
+            if inspect.isawaitable(said):
+                said = await said
         except Exception:
             # The callback is the embedding program's. Whatever it raises, silence is not consent.
             logger.exception("nobody could be asked about hook %s", hook.id)
             return False
-        if allowed is not True:
-            self._denied.add(digest)
-        return allowed is True
+        if said is not True and said != ONCE:
+            self._denied.add(key)
+            return False
+        # The person took their time; a file may have changed under the question.
+        now = self.identity(hook, cwd=cwd)
+        if now.digest != key[0] or now.programs != before.programs or now.problem:
+            return False
+        if said is True:
+            self._store(hook, cwd, now)
+        else:
+            self._once[key] = now.programs
+        return True
+
+    def approve(self, hook: Hook, *, cwd: str = "", digest: str = "", note: str = "") -> Approval:
+        """Remember a person's yes to the hook as it is now; with a digest, only if it still is that.
+
+        Raises:
+            ConfigError: It is not, or cannot be approved at all.
+            StoreError: The approvals cannot be written.
+        """
+        now = self.identity(hook, cwd=cwd)
+        if now.problem:
+            raise ConfigError(now.problem, path=hook.source_path, line=hook.source_line)
+        if digest and digest != now.digest:
+            raise ConfigError(
+                f'hook "{hook.id}" is no longer what you looked at: its digest is {now.digest}; look again',
+                path=hook.source_path,
+                line=hook.source_line,
+            )
+        return self._store(hook, cwd, now, note=note)
 
     async def store_approval(self, hook: Hook, digest: str) -> None:
         """Remember that exactly this content of the hook was approved."""
+        self._store(hook, "", self.identity(hook), digest=digest)
+
+    def _store(self, hook: Hook, cwd: str, now: Identity, *, digest: str = "", note: str = "") -> Approval:
+        words = (hook.command, *hook.args) if hook.args else ()
         approval = Approval(
-            hook=hook.id,
-            digest=digest,
-            source_path=hook.source_path,
-            name=hook.name,
+            hook=printable(hook.id),
+            digest=digest or now.digest,
+            repository=self._repository(hook, cwd),
+            source_path=printable(shown(hook.source_path, hook.root)),
+            name=printable(hook.name),
             by=_person(),
             at=time.time(),
+            runs=printable(shlex.join(words) or hook.command or hook.module or hook.url or hook.prompt),
+            note=printable(note),
+            definition=dict(now.definition),
+            files=dict(now.hashes),
+            programs=tuple(self._identities.programs.hashed(program) for program in now.programs),
         )
-        self._change(lambda book: book.__setitem__(digest, approval))
+        self._book.add([approval], now.files.values())
+        self._denied.discard(approval.key)
+        return approval
 
     async def compute_hash(self, hook: Hook) -> str:
         """Compute the SHA-256 of what would run: the definition and the content of every file it names."""
@@ -134,63 +203,130 @@ class TrustedHooks:
         Raises:
             StoreError: The file is there but cannot be read.
         """
-        self._approvals = self._read()
+        self._book.reload()
 
     async def save(self) -> None:
         """Write the approvals file if there is none; every change is written when it is made."""
-        mine = self._book()
-        self._change(lambda book: book.update({} if self._stamp() else mine))
+        self._book.save()
 
     def get_approvals(self) -> list[Approval]:
         """List the approvals, oldest first."""
-        return sorted(self._book().values(), key=lambda approval: approval.at)
+        return sorted(self._book.approvals().values(), key=lambda approval: approval.at)
+
+    def revoke(self, *names: str) -> list[Approval]:
+        """Take back approvals by a hook's id or name, the file it came from, or the start of a digest."""
+        wanted = tuple(filter(None, names))
+        # who takes something back does not mean a yes that nobody can see any more
+        self._once.clear()
+        return self._book.remove(lambda item: any(_is_meant(item, name) for name in wanted))
 
     async def remove_approval(self, source_path: str) -> bool:
         """Take back the approvals of the hooks from one file, or of one hook by its id."""
-        gone: list[str] = []
-
-        def remove(book: dict[str, Approval]) -> None:
-            gone.extend(key for key, item in book.items() if source_path in {item.source_path, item.hook})
-            for key in gone:
-                del book[key]
-
-        self._change(remove)
-        return bool(gone)
+        return bool(self.revoke(source_path))
 
     async def clear_approvals(self) -> None:
         """Take back every approval."""
-        self._change(lambda book: book.clear())
+        self._once.clear()
+        self._book.remove(lambda _item: True)
+
+    def export(self, hooks: Iterable[str] | None = None, *, exact: bool = False) -> bytes:
+        """Write approvals for another machine: of these hooks, by id, name or digest, or all.
+
+        With `exact`, the programs there have to be the very same ones as here.
+        """
+        names = None if hooks is None else frozenset(hooks)
+        chosen = [item for item in self.get_approvals() if names is None or names & {item.hook, item.name, item.digest}]
+        return carrying.export(chosen, exact=exact)
+
+    def import_approvals(self, path: Path, *, workspace: Path) -> list[Approval]:
+        """Take over approvals from a file that lies outside of the workspace.
+
+        Raises:
+            ConfigError: The file lies inside, others could have written it, or it is no list of approvals.
+            StoreError: The approvals cannot be written.
+        """
+        known = self._book.approvals()
+        # a yes that was given here says more: it knows the programs of this machine
+        approvals = [item for item in carrying.read(path, workspace=workspace) if item.key not in known]
+        self._book.add(approvals)
+        return approvals
+
+    def kept(self, sha256: str) -> bytes | None:
+        """Give a file as it was when it was approved, by its hash; None when only the hash is known."""
+        return self._book.kept(sha256)
 
     async def vet(self, plan: Plan, event: Event) -> Plan:
-        """Move every hook that nobody approved in its present form from the stages to the skips."""
+        """Move every hook that nobody approved in its present form from the stages to the skips.
+
+        What the others consist of goes with the plan: these bytes were compared, and have to run.
+        """
         objections: dict[str, str] = {}
+        sealed: dict[str, Sealed] = {}
         for stage in plan.stages:
             for hook in stage:
                 if hook.source is not Source.BUILTIN:
-                    objection = self.objection(hook, cwd=event.cwd)
-                    if objection and not await self.request_approval(hook, cwd=event.cwd):
-                        objections[hook.id] = objection
+                    found = self.clearance(hook, cwd=event.cwd)
+                    if found.objection and await self.request_approval(hook, cwd=event.cwd):
+                        found = self.clearance(hook, cwd=event.cwd)
+                    if found.objection:
+                        objections[hook.id] = found.objection
+                    elif found.identity is not None:
+                        sealed[hook.id] = found.identity.files
         if not objections:
-            return plan
+            return Plan(plan.stages, plan.skipped, sealed) if sealed else plan
         stages = (tuple(hook for hook in stage if hook.id not in objections) for stage in plan.stages)
         skips = tuple(Skip(hook, Gate.TRUST, objections[hook.id]) for hook in plan.hooks if hook.id in objections)
-        return Plan(tuple(stage for stage in stages if stage), (*plan.skipped, *skips))
+        return Plan(tuple(stage for stage in stages if stage), (*plan.skipped, *skips), sealed)
 
     def objection(self, hook: Hook, *, cwd: str = "") -> str:
         """Say why the hook may not run; empty when it may."""
+        return self.clearance(hook, cwd=cwd).objection
+
+    def clearance(self, hook: Hook, *, cwd: str = "") -> Clearance:
+        """Say whether the hook may run as it is now, without asking anybody."""
         borrowed = self._borrowed(hook, cwd)
-        if hook.source in _TRUSTED and not borrowed:
+        if hook.source in OF_THE_PERSON and not borrowed and hook.trusted is not False:
+            return _CLEAR
+        if self._is_trusted_workspace(hook, cwd):
+            return _CLEAR
+        now = self.identity(hook, cwd=cwd)
+        where = self._repository(hook, cwd)
+        key = (now.digest, where)
+        approval = self._book.approvals().get(key) or self._extra_approval(key, hook, cwd)
+        wrong = self._changed_programs(now, approval)
+        if approval is not None and not wrong and not now.problem:
+            return Clearance(standing=Standing.APPROVED, identity=now, repository=where, approval=approval)
+        if self._once.get(key) == now.programs:
+            return Clearance(standing=Standing.ONCE, identity=now, repository=where)
+        earlier = approval or _earlier(self._book.approvals().values(), hook, where)
+        return Clearance(
+            standing=Standing.CHANGED if earlier is not None else Standing.UNAPPROVED,
+            objection=now.problem or wrong or _objection(hook, borrowed, earlier),
+            identity=now,
+            repository=where,
+            earlier=earlier,
+        )
+
+    def _changed_programs(self, now: Identity, approval: Approval | None) -> str:
+        if approval is None or approval.programs is None:
             return ""
-        if hook.source not in _PACKAGED and self._config.trust_workspace:
-            return ""
-        book = self._book()
-        if self.digest(hook, cwd=cwd) in book:
-            return ""
-        if any(approval.hook == hook.id for approval in book.values()):
-            return "changed since it was approved"
-        if borrowed:
-            return f'runs "{borrowed}" of this workspace, which nobody approved'
-        return f"{hook.source} hook that nobody approved"
+        names = changed(self._identities.programs, now.programs, approval.programs)
+        return f'"{names[0]}" is not the program it was when this was approved' if names else ""
+
+    def diff(self, hook: Hook, *, cwd: str = "") -> tuple[Change, ...]:
+        """Show what changed since the hook was approved; empty when nothing did, or nobody ever approved it."""
+        found = self.clearance(hook, cwd=cwd)
+        if found.identity is None or found.earlier is None:
+            return ()
+        return changes(found.earlier, found.identity, kept=self.kept, programs=self._identities.programs)
+
+    def digest(self, hook: Hook, *, cwd: str = "") -> str:
+        """Compute the identity of what would run."""
+        return self.identity(hook, cwd=cwd).digest
+
+    def identity(self, hook: Hook, *, cwd: str = "") -> Identity:
+        """Work out what would run now: definition, files and programs."""
+        return self._identities.identity(hook, cwd or str(Path.cwd()))
 
     def _borrowed(self, hook: Hook, cwd: str) -> str:
         # only a definition in a file can be older than the folder it is used in
@@ -198,98 +334,76 @@ class TrustedHooks:
             return ""
         return self._identities.borrowed(hook, cwd or str(Path.cwd()))
 
-    def digest(self, hook: Hook, *, cwd: str = "") -> str:
-        """Compute the identity of what would run."""
-        return self._identities.digest(hook, cwd or str(Path.cwd()))
+    def _is_trusted_workspace(self, hook: Hook, cwd: str) -> bool:
+        if hook.source in _PACKAGED or (hook.source is Source.USER and hook.trusted is False):
+            return False
+        if self._config.trust_workspace:
+            return True
+        folders = [os.path.realpath(Path(folder).expanduser()) for folder in self._config.trusted_workspaces]
+        # all of it has to be trusted: the folder of the hook and the one it works in
+        return bool(folders) and all(lies_in(place, folders) for place in _places(hook, cwd))
 
-    def _book(self) -> dict[str, Approval]:
-        """Give the approvals as they are now: another process may have taken one back."""
-        seen = self._stamp()
-        if self._approvals is None or seen != self._seen:
-            self._approvals = self._read()
-            self._seen = seen
-        return self._approvals
+    def _repository(self, hook: Hook, cwd: str) -> str:
+        is_own = hook.source in OF_THE_PERSON or not hook.root
+        root = (cwd or str(Path.cwd())) if is_own else hook.root
+        # an engine is opened for one project: what it belongs to does not change under it
+        known = self._repositories.get(root)
+        if known is None:
+            known = self._repositories[root] = printable(repository(root))
+        return known
 
-    def _stamp(self) -> tuple[int, ...]:
-        try:
-            found = self._config.storage_path.stat() if self._config.storage_path is not None else None
-        except OSError:
-            return ()
-        return (found.st_ino, found.st_size, found.st_mtime_ns) if found is not None else (0,)
+    def _extra_approval(self, key: Key, hook: Hook, cwd: str) -> Approval | None:
+        for path in self._config.extra_books:
+            if lies_in(str(path.absolute()), grounds(hook, cwd)):
+                logger.warning("%s lies in the workspace, so the approvals in it do not count", path)
+                continue
+            if path not in self._extra:
+                self._extra[path] = {item.key: item for item in carrying.read(path, workspace=None)}
+            if key in self._extra[path]:
+                return self._extra[path][key]
+        return None
 
-    def _read(self) -> dict[str, Approval]:
-        path = self._config.storage_path
-        if path is None:
-            return dict(self._approvals or {})
-        try:
-            raw = path.read_bytes()
-        except FileNotFoundError:
-            return {}
-        except OSError as problem:
-            raise StoreError(f"cannot read the approvals in {path}: {problem.strerror}") from problem
-        try:
-            book = msgspec.json.decode(raw, type=_Book)
-        except msgspec.MsgspecError as problem:
-            raise StoreError(f"{path} is no list of approvals ({problem}); move it away to start anew") from None
-        return {approval.digest: approval for approval in book.approvals}
 
-    def _change(self, change: Callable[[dict[str, Approval]], object]) -> None:
-        """Change the book under a lock, on top of what other processes wrote, and replace the file at once."""
-        path = self._config.storage_path
-        if path is None:
-            book = self._book()
-            change(book)
-            return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _locked(path):
-                book = self._read()
-                change(book)
-                ordered = sorted(book.values(), key=lambda approval: approval.at)
-                raw = msgspec.json.format(msgspec.json.encode(_Book(approvals=tuple(ordered))))
-                _replace(path, raw)
-        except OSError as problem:
-            raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
-        self._approvals = book
-        self._seen = self._stamp()
+def _places(hook: Hook, cwd: str) -> tuple[str, ...]:
+    here = os.path.realpath(cwd or Path.cwd())
+    return (here, os.path.realpath(hook.root)) if hook.root and hook.source not in OF_THE_PERSON else (here,)
+
+
+def _earlier(approvals: Iterable[Approval], hook: Hook, where: str) -> Approval | None:
+    """Find the last yes to another form of the hook, also when its id is another one by now."""
+    source = printable(shown(hook.source_path, hook.root))
+    found = [
+        item
+        for item in approvals
+        # those of the first version do not say where they were given
+        if item.repository in {where, ""}
+        and (item.hook == hook.id or (hook.name and (item.source_path, item.name) == (source, hook.name)))
+    ]
+    return max(found, key=lambda item: item.at, default=None)
+
+
+def _is_meant(approval: Approval, name: str) -> bool:
+    if name in {approval.source_path, approval.hook, approval.name}:
+        return True
+    if len(name) >= _SHORTEST_DIGEST and approval.digest.startswith(name):
+        return True
+    # a file by its whole path, which is kept as it is called in its repository
+    is_file = bool(approval.source_path) and name.startswith("/") and name.endswith(f"/{approval.source_path}")
+    return is_file and f"{repository(Path(name).parent)}/".startswith(f"{approval.repository}/")
+
+
+def _objection(hook: Hook, borrowed: str, earlier: Approval | None) -> str:
+    if earlier is not None:
+        return "changed since it was approved"
+    if borrowed:
+        return f'runs "{borrowed}" of this workspace, which nobody approved'
+    if hook.source in OF_THE_PERSON:
+        return "says of itself that it is not trusted, and nobody approved it"
+    return f"{hook.source} hook that nobody approved"
 
 
 def _person() -> str:
     try:
-        return getpass.getuser()
+        return printable(getpass.getuser())
     except (KeyError, OSError):
         return ""
-
-
-class _locked:  # noqa: N801 - reads as a word: with _locked(path)
-    """Hold the lock beside a file; where the system has none, the atomic replace has to do."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.with_name(f"{path.name}.lock")
-        self._handle = -1
-
-    def __enter__(self) -> None:
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        try:
-            import fcntl  # noqa: PLC0415 - not on Windows
-        except ImportError:
-            return
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
-
-    def __exit__(self, *_exc: object) -> None:
-        os.close(self._handle)
-
-
-def _replace(path: Path, raw: bytes) -> None:
-    """Write a file whole or not at all, readable by its owner only."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise

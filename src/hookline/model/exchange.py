@@ -78,7 +78,10 @@ class Request:
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What came back from a hook. `value` is set instead of `stdout` when no bytes were involved."""
+    """What came back from a hook. `value` is set instead of `stdout` when no bytes were involved.
+
+    `argv` are the words a program was started with.
+    """
 
     stdout: bytes = b""
     stderr: bytes = b""
@@ -86,6 +89,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     value: object = UNSET
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):

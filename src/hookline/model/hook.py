@@ -64,6 +64,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     `shell`), `module` and `function`, `url`, `prompt` to ask the agent, or `call` for a function of this program.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
 
+    With `plain`, text that its program prints is no mistake: it is added to the conversation.
+
     `files` and `writes` are patterns as git ignores files: the hook runs for events about such a file, and for
     tool calls that may write one. `includes` are files that belong to the hook though its command does not name
     them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
@@ -85,6 +87,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     module: str = ""
     function: str = ""
     isolated: bool = False
+    plain: bool = False
     url: str = ""
     method: str = "POST"
     headers: Mapping[str, str] = {}

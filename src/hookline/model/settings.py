@@ -1,6 +1,6 @@
 """What a person may set for the whole engine."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -16,13 +16,14 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `timeout` counts seconds and holds for every hook without one of its own; None leaves it to the
     dialects. `observe` runs every hook and enforces nothing. `trust_workspace` lets workspace hooks run
-    without approval, never downloaded or extension hooks.
+    without approval, and `trusted_workspaces` those below these folders; never downloaded or extension hooks.
     """
 
     enabled: bool = True
     timeout: float | None = None
     observe: bool = False
     trust_workspace: bool = False
+    trusted_workspaces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer."""
@@ -36,22 +37,27 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     Raises:
         ConfigError: A variable is set to what cannot be meant. Guessing would switch guards off.
     """
-    return Settings(enabled=_flag(environ, "HOOKS_ENABLED", default=True), timeout=_seconds(environ, "HOOKS_TIMEOUT"))
+    build: Callable[..., Settings] = Settings
+    return build(**given_by(environ))
 
 
-def _flag(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
-    text = environ.get(name, "").strip().lower()
-    if not text:
-        return default
-    if text in _YES or text in _NO:
-        return text in _YES
+def given_by(environ: Mapping[str, str]) -> dict[str, object]:
+    """Give the settings that the environment has a word about; trust is never among them.
+
+    Raises:
+        ConfigError: A variable is set to what cannot be meant.
+    """
+    texts = {name: environ.get(name, "").strip() for name in VARIABLES}
+    return {VARIABLES[name][0]: VARIABLES[name][1](name, text) for name, text in texts.items() if text}
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() in _YES or text.lower() in _NO:
+        return text.lower() in _YES
     raise ConfigError(f"the environment variable {name} is {text!r}, wanted true or false")
 
 
-def _seconds(environ: Mapping[str, str], name: str) -> float | None:
-    text = environ.get(name, "").strip()
-    if not text:
-        return None
+def _seconds(name: str, text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -59,3 +65,9 @@ def _seconds(environ: Mapping[str, str], name: str) -> float | None:
     if 0 < seconds < float("inf"):
         return seconds
     raise ConfigError(f"the environment variable {name} is {text!r}, wanted a number of seconds above 0")
+
+
+VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], object]]]] = {
+    "HOOKS_ENABLED": ("enabled", _flag),
+    "HOOKS_TIMEOUT": ("timeout", _seconds),
+}

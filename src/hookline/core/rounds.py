@@ -1,0 +1,42 @@
+"""Run a plan, and once more what became due meanwhile: a changed path may be one that a guard is there for."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from hookline.core.planner import HookPlanner
+from hookline.core.runner import HookRunner, Run
+from hookline.core.trust import TrustedHooks
+from hookline.model.event import Event
+from hookline.model.hook import Hook
+from hookline.model.plan import Gate, Plan
+
+_BY_FILES: Final = frozenset({Gate.FILES, Gate.WRITES})
+
+
+async def run_rounds(plan: Plan, event: Event, *, planner: HookPlanner, trust: TrustedHooks, runner: HookRunner) -> Run:
+    """Run a vetted plan; `skipped` of the result has every hook that did not run, whatever the reason.
+
+    A hook may change a tool's arguments, and so the file that is written. Hooks that were left out because they are
+    about other files are asked again then: a guard must not be slipped past by somebody else's change.
+    """
+    run = await runner.run(plan, event)
+    skipped = plan.skipped
+    while due := _due(run, event, planner=planner, left=[skip.hook for skip in skipped if skip.gate in _BY_FILES]):
+        vetted = await trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
+        more = await runner.run(vetted, run.event)
+        skipped = (*(skip for skip in skipped if skip.hook not in due), *vetted.skipped)
+        run = Run(
+            executions=(*run.executions, *more.executions), event=more.event, skipped=(*run.skipped, *more.skipped)
+        )
+    return replace(run, skipped=(*skipped, *run.skipped))
+
+
+def _due(run: Run, event: Event, *, planner: HookPlanner, left: list[Hook]) -> list[Hook]:
+    if (
+        not left
+        or run.event.args == event.args
+        or any(verdict.ends for verdict in run.verdicts if not verdict.observed)
+    ):
+        return []
+    return [hook for hook in planner.plan(run.event).hooks if hook in left]

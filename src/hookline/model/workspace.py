@@ -1,0 +1,66 @@
+"""Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
+# asked before each run, where pathlib costs many times more
+# ruff: noqa: PTH109, PTH111, PTH116
+
+import os
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Final
+
+from hookline.model.hook import Hook, Source
+
+OF_THE_PERSON: Final = frozenset({Source.BUILTIN, Source.USER})
+"""Sources of hooks that the person has because they wanted them."""
+
+_REMEMBERED: Final = 4096
+_REAL: Final[dict[str, tuple[tuple[int, int], str]]] = {}
+
+
+def grounds(hook: Hook, cwd: str) -> tuple[str, ...]:
+    """Give the real paths of the folders that a hook must not take programs from: where the agent works, and its own.
+
+    A person's own hook has the person's home as its folder, which is not foreign. Whoever works in their home, or
+    above it, works in no project.
+    """
+    folders = [real_path(cwd or os.getcwd())]
+    if hook.root and hook.source not in OF_THE_PERSON:
+        folders.append(real_path(hook.root))
+    home = _home()
+    return tuple(folder for folder in dict.fromkeys(folders) if not inside(home, (folder,)))
+
+
+@lru_cache(maxsize=1)
+def _home() -> str:
+    """Give the home folder of the user database: a project that moves HOME into itself is no home."""
+    try:
+        import pwd  # noqa: PLC0415 - not on Windows
+
+        return os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):
+        return os.path.realpath(os.path.expanduser("~"))
+
+
+def inside(path: str, folders: Collection[str]) -> bool:
+    """Say whether a path is one of the folders or lies below one, by its spelling."""
+    for folder in folders:
+        if path.startswith(folder) and (path == folder or folder.endswith("/") or path[len(folder)] == "/"):
+            return True
+    return False
+
+
+def real_path(path: str) -> str:
+    """Give a path without links; worked out again only when it leads to another file than before."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    except ValueError:
+        # no file can have such a name
+        return path
+    state = (info.st_dev, info.st_ino)
+    known = _REAL.get(path)
+    if known is None or known[0] != state:
+        if len(_REAL) >= _REMEMBERED:
+            _REAL.clear()
+        known = _REAL[path] = (state, os.path.realpath(path))
+    return known[1]

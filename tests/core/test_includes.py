@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from hookline.core.includes import included
+from hookline.errors import ConfigError
+
+NAMES = ("a.sh", "b.py", "lib/c.sh", "lib/deep/d.sh", "lib/deep/e.txt", "lib/.hidden.sh", "lib/__pycache__/c.pyc")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("a.sh", ["a.sh"]),
+        ("*.sh", ["a.sh"]),
+        ("?.[pq]y", ["b.py"]),
+        ("[!a].*", ["b.py"]),
+        ("lib/*.sh", ["lib/.hidden.sh", "lib/c.sh"]),
+        ("lib/**/*.sh", ["lib/.hidden.sh", "lib/c.sh", "lib/deep/d.sh"]),
+        ("**/*.txt", ["lib/deep/e.txt"]),
+        ("lib", ["lib/.hidden.sh", "lib/c.sh", "lib/deep/d.sh", "lib/deep/e.txt"]),
+        ("lib/", ["lib/.hidden.sh", "lib/c.sh", "lib/deep/d.sh", "lib/deep/e.txt"]),
+        ("lib/deep/**", ["lib/deep/d.sh", "lib/deep/e.txt"]),
+        ("not/there.sh", ["not/there.sh"]),
+        ("nothing/*", []),
+    ],
+)
+def test_pattern_finds_its_files(root: Path, pattern: str, wanted: list[str]) -> None:
+    assert included((pattern,), str(root)) == [str(root / name) for name in wanted]
+
+
+def test_link_to_a_folder_is_given_and_not_followed(root: Path) -> None:
+    (root / "lib" / "loop").symlink_to(root)
+
+    assert str(root / "lib" / "loop") in included(("lib",), str(root))
+    assert len(included(("lib",), str(root))) == 5
+
+
+def test_pattern_that_cannot_be_read_is_an_error(root: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        included(("[z-a]*",), str(root))
