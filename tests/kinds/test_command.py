@@ -20,7 +20,7 @@ from hookline.kinds._slots import LIMIT
 from hookline.kinds.command import METACHARACTERS, WHITELIST, Command
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Source
 
 LINES = "lines"  # a dialect whose commands are shell lines
 COMMAND = Command(shell_dialects={LINES}, template_dialects={LINES})
@@ -311,9 +311,9 @@ def test_braces_mean_nothing_in_a_dialect_without_templates() -> None:
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 126, 127, 255])
 def test_exit_code_is_no_failure_but_reported(code: int) -> None:
-    reply = ask(line(f"echo out; echo err >&2; exit {code}"))
+    text = f"echo out; echo err >&2; exit {code}"
 
-    assert reply == Reply(stdout=b"out\n", stderr=b"err\n", exit_code=code)
+    assert ask(line(text)) == Reply(stdout=b"out\n", stderr=b"err\n", exit_code=code, argv=("sh", "-c", text))
 
 
 @pytest.mark.spec("P-16")
@@ -324,6 +324,7 @@ def test_hook_ended_by_a_signal_is_a_failure() -> None:
         stdout=b"out\n",
         exit_code=128 + signal.SIGSEGV,
         failure=Failure(FailureKind.KILLED, "was ended by SIGSEGV before it finished"),
+        argv=("sh", "-c", "echo out; kill -SEGV $$"),
     )
 
 
@@ -545,7 +546,44 @@ def test_file_that_may_not_be_executed_is_not_taken_for_a_program(tmp_path: Path
         id="x", command="python3", args=("-V",), env={"PATH": f"{tmp_path / 'one'}:{Path(sys.executable).parent}"}
     )
 
-    assert ask(hook).stdout.startswith(b"Python 3")
+    assert ask(hook, cwd="/").stdout.startswith(b"Python 3")
+
+
+@pytest.mark.spec("A-25")
+@pytest.mark.parametrize("shell", [False, True])
+def test_activated_environment_of_a_project_does_not_decide_what_a_program_is(tmp_path: Path, *, shell: bool) -> None:
+    project = tmp_path / "project"
+    (project / ".venv" / "bin").mkdir(parents=True)
+    program(project / ".venv" / "bin" / "python3", "#!/bin/sh\necho planted\n")
+    (tmp_path / "link").symlink_to(project / ".venv" / "bin")
+    planted = f"{project / '.venv' / 'bin'}:{tmp_path / 'link'}"
+    hook = Hook(id="x", command="python3 -V", shell=shell, env={"PATH": f"{planted}:{os.environ['PATH']}"})
+
+    assert ask(hook, cwd=str(project)).stdout.startswith(b"Python 3")
+    assert ask(hook, cwd="/usr").stdout == b"planted\n"  # there it is no project
+
+
+@pytest.mark.spec("A-25")
+@pytest.mark.parametrize("shell", [False, True])
+def test_program_that_only_the_project_brings_is_refused_unless_named_by_its_path(
+    tmp_path: Path, *, shell: bool
+) -> None:
+    planted = program(tmp_path / "python3", "#!/bin/sh\necho planted\n")
+    env = {"PATH": str(tmp_path)}
+
+    found = failure_of(ask(Hook(id="x", command="python3 -V", shell=shell, env=env), cwd=str(tmp_path)))
+
+    assert found.kind is FailureKind.REFUSED
+    assert f'only as "{planted}", inside the project: name it by its path' in found.message
+    assert ask(Hook(id="x", command=f"{planted} -V", shell=shell, env=env), cwd=str(tmp_path)).stdout == b"planted\n"
+
+
+def test_project_of_a_hook_counts_even_where_the_agent_works_elsewhere(tmp_path: Path) -> None:
+    planted = program(tmp_path / "python3", "#!/bin/sh\necho planted\n")
+    env = {"PATH": str(tmp_path)}
+    hook = Hook(id="x", command="python3 -V", env=env, source=Source.WORKSPACE, root=str(tmp_path))
+
+    assert str(planted) in failure_of(ask(hook, cwd="/usr")).message
 
 
 # Many at once
@@ -561,7 +599,7 @@ def test_more_hooks_than_may_run_at_once_all_answer() -> None:
             calls = (COMMAND.call(line("cat"), request, timeout=20) for _ in range(LIMIT * 5))
             return await asyncio.gather(*calls)
 
-    assert asyncio.run(everything()) == [Reply(stdout=b"{}\n")] * (LIMIT * 5)
+    assert asyncio.run(everything()) == [Reply(stdout=b"{}\n", argv=("sh", "-c", "cat"))] * (LIMIT * 5)
 
 
 @pytest.mark.spec("A-25")
@@ -581,7 +619,7 @@ def test_cancelled_hooks_leave_no_process_and_make_room_for_others() -> None:
             assert all(call.cancelled() for call in calls)
             return await COMMAND.call(line("cat"), request, timeout=20)
 
-    assert asyncio.run(everything()) == Reply(stdout=b"{}\n")
+    assert asyncio.run(everything()) == Reply(stdout=b"{}\n", argv=("sh", "-c", "cat"))
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 

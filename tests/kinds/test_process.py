@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -36,6 +36,7 @@ class Run(Protocol):
         cwd: str = "",
         timeout: float,
         extra: bytes = b"",
+        files: Sequence[int] = (),
     ) -> Coroutine[object, object, Finished]: ...
 
 
@@ -198,6 +199,25 @@ def test_folder_and_descriptor_three_work_together(run: Run, tmp_path: Path) -> 
     finished = finish(run, *SH, 'pwd -P; cat <&3; printf %s "$1"', "name", "a b", cwd=str(tmp_path), extra=b"long\n")
 
     assert finished.stdout.decode() == f"{tmp_path.resolve()}\nlong\na b"
+
+
+@pytest.mark.skipif(not LINUX, reason="memfds are Linux's")
+@pytest.mark.parametrize("cwd", ["", "/"])
+@pytest.mark.parametrize("extra", [b"", b"value"])
+def test_program_keeps_the_descriptors_it_is_handed_and_no_others(run: Run, cwd: str, extra: bytes) -> None:
+    handed, other = os.memfd_create("handed"), os.memfd_create("other")
+    os.write(handed, b"content")
+    script = "cat /proc/self/fd/$0; test -e /proc/self/fd/$1 || echo ' alone'"
+    argv = (*SH, script, str(handed), str(other))
+    try:
+        ended = bounded(
+            run(argv[0], argv, stdin=b"", env=dict(os.environb), cwd=cwd, timeout=20, extra=extra, files=(handed,))
+        )
+    finally:
+        os.close(handed)
+        os.close(other)
+
+    assert ended.stdout + ended.stderr == b"content alone\n"
 
 
 def test_killed_program_reports_its_signal(run: Run) -> None:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -157,11 +157,18 @@ async def _converse(
 _Started: TypeAlias = tuple[asyncio.SubprocessTransport, _Listener]
 
 
-async def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str) -> _Started:
+async def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, files: Sequence[int]) -> _Started:
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
         loop.subprocess_exec(
-            _Listener, *argv, executable=program, env=env, cwd=cwd or None, process_group=_GROUP, creationflags=_FLAGS
+            _Listener,
+            *argv,
+            executable=program,
+            env=env,
+            cwd=cwd or None,
+            process_group=_GROUP,
+            creationflags=_FLAGS,
+            pass_fds=files,
         )
     )
     try:
@@ -185,6 +192,7 @@ async def run(
     cwd: str = "",
     timeout: float,
     extra: bytes = b"",
+    files: Sequence[int] = (),
 ) -> Finished:
     """Run a program to its end and return what it said; `_process.run` has the contract."""
     name = ""
@@ -192,7 +200,7 @@ async def run(
         if extra:
             name = _stored(extra)
             program, argv = "/bin/sh", ("sh", "-c", _OPEN_AND_RUN, "hookline", name, program, *argv[1:])
-        transport, listener = await _start(program, argv, env=env, cwd=cwd)
+        transport, listener = await _start(program, argv, env=env, cwd=cwd, files=files)
         try:
             return await _converse(transport, listener, stdin=text_of(stdin), timeout=timeout)
         except asyncio.CancelledError:

@@ -62,9 +62,9 @@ def _strays() -> tuple[int, ...]:
 
 
 # Python makes its own descriptors close on exec; those it was started with are open to all children. Since
-# Python 3.13 the child closes them all; before, those known now.
+# Python 3.13 the child closes them all, unless it is to keep some; otherwise those known now.
 _CLOSE_FROM: Final[int | None] = getattr(os, "POSIX_SPAWN_CLOSEFROM", None)
-_STRAYS: Final = () if _CLOSE_FROM is not None else _strays()
+_STRAYS: Final = _strays()
 
 
 class _Child:
@@ -330,23 +330,36 @@ def _popen_is_right() -> bool:
     return not ignored and not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, ends: Sequence[int]) -> int:
-    """Start the child with these as its descriptors 0, 1, 2 and 3, and return its number."""
+def _start(
+    program: str, argv: tuple[str, ...], *, env: Env, cwd: str, ends: Sequence[int], files: Sequence[int]
+) -> int:
+    """Start the child with these ends as its descriptors 0, 1, 2 and 3, and return its number."""
     if cwd:
         if len(ends) <= _EXTRA and _popen_is_right():
             stdin, stdout, stderr = ends
             process = subprocess.Popen(
-                argv, executable=program, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr, process_group=0
+                argv,
+                executable=program,
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                process_group=0,
+                pass_fds=files,
             )
             process.returncode = 0  # reaped by us: keeps it from doing so, and from warning about it
             return process.pid
         _check(program, cwd)
         program, argv = "/bin/sh", ("sh", "-c", _ENTER_AND_RUN, "hookline", cwd, program, *argv[1:])
     actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(ends)]
-    if _CLOSE_FROM is not None:
+    # a descriptor that is made its own twin stays open in the child
+    actions += [(os.POSIX_SPAWN_DUP2, file, file) for file in files]
+    if _CLOSE_FROM is not None and not files:
         actions.append((_CLOSE_FROM, len(ends)))  # type: ignore[arg-type]
     elif _STRAYS:
-        actions += [(os.POSIX_SPAWN_CLOSE, stray) for stray in _STRAYS if stray >= len(ends)]  # type: ignore[misc]
+        kept = {*range(len(ends)), *files}
+        actions += [(os.POSIX_SPAWN_CLOSE, stray) for stray in _STRAYS if stray not in kept]  # type: ignore[misc]
     return os.posix_spawn(program, argv, env, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=_DEFAULTED)
 
 
@@ -359,7 +372,16 @@ def _check(program: str, cwd: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _spawn(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, timeout: float, extra: bytes) -> _Child:
+def _spawn(
+    program: str,
+    argv: tuple[str, ...],
+    *,
+    env: Env,
+    cwd: str,
+    timeout: float,
+    extra: bytes,
+    files: Sequence[int],
+) -> _Child:
     # what may fail comes before the start: a child that runs must be watched
     hub = hub_of(asyncio.get_running_loop())
     descriptors = _open_pipes(extra)
@@ -367,7 +389,7 @@ def _spawn(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, timeout: 
     ours = [descriptors[1], descriptors[2], descriptors[4]]
     try:
         try:
-            pid = _start(program, argv, env=env, cwd=cwd, ends=theirs)
+            pid = _start(program, argv, env=env, cwd=cwd, ends=theirs, files=files)
         finally:
             _close(theirs)
         # Whatever can be done after the start is: the child is on its way meanwhile.
@@ -401,11 +423,12 @@ async def _run(
     cwd: str = "",
     timeout: float,
     extra: bytes = b"",
+    files: Sequence[int] = (),
 ) -> Finished:
     """Run a program to its end and return what it said.
 
     `program` is the file to execute, `argv` starts with the name it is called by. `cwd` is empty for this
-    program's own folder. The child can read `extra` on descriptor 3. After `timeout` seconds, or more
+    program's own folder. The child can read `extra` on descriptor 3, and keeps `files` open under their numbers. After `timeout` seconds, or more
     output than allowed, everything in the child's process group is asked to end and a second later made to;
     when the caller is cancelled, it is made to at once. What a hook leaves running after a normal exit stays.
 
@@ -414,7 +437,7 @@ async def _run(
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program (NUL, or no encoding).
     """
-    child = _spawn(program, argv, env=env, cwd=cwd, timeout=timeout, extra=extra)
+    child = _spawn(program, argv, env=env, cwd=cwd, timeout=timeout, extra=extra, files=files)
     try:
         child.feed(text_of(stdin))
         child.watch()

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from hookline.kinds._child import Env
+from hookline.model.workspace import inside
 
 # A shell would run the file they name before the hook itself.
 _LEFT_OUT: Final = frozenset({"BASH_ENV", "ENV"})
 _LEFT_OUT_ENCODED: Final = frozenset(name.encode() for name in _LEFT_OUT)
-
-_PATH: Final = b"PATH" if os.supports_bytes_environ else "PATH"
 
 _REMEMBERED: Final = 256
 
@@ -58,8 +57,15 @@ class Environment:
 
 def search_path(env: Env) -> str:
     """Say where a child with this environment would look for programs."""
-    variables = cast("Mapping[bytes | str, bytes | str]", env)
-    return os.fsdecode(variables.get(_PATH, os.defpath))
+    path = variable_of(env, "PATH")
+    return os.defpath if path is None else path
+
+
+def variable_of(env: Env, name: str) -> str | None:
+    """Give one variable of a child's environment."""
+    key = os.fsencode(name) if os.supports_bytes_environ else name
+    value = cast("Mapping[bytes | str, bytes | str]", env).get(key)
+    return None if value is None else os.fsdecode(value)
 
 
 class Programs:
@@ -68,33 +74,34 @@ class Programs:
     __slots__ = ("_found",)
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], str] = {}
+        self._found: dict[tuple[str, str, tuple[str, ...]], str] = {}
 
-    def find(self, name: str, path: str) -> str:
-        """Find a program on a search path; empty when it is not there."""
-        found = self._found.get((name, path))
+    def find(self, name: str, path: str, foreign: tuple[str, ...] = ()) -> str:
+        """Find a program on a search path, but in none of the foreign folders; empty when it is not there."""
+        found = self._found.get((name, path, foreign))
         if found is None:
-            found = _search(name, path)
+            found = _search(name, path, foreign)
             if found:
                 if len(self._found) >= _REMEMBERED:
                     self._found.clear()
-                self._found[name, path] = found
+                self._found[name, path, foreign] = found
         return found
 
-    def find_again(self, name: str, path: str) -> str:
+    def find_again(self, name: str, path: str, foreign: tuple[str, ...] = ()) -> str:
         """Look anew for a program that is not where it was."""
-        self._found.pop((name, path), None)
-        return self.find(name, path)
+        self._found.pop((name, path, foreign), None)
+        return self.find(name, path, foreign)
 
 
-def _search(name: str, path: str) -> str:
+def _search(name: str, path: str, foreign: tuple[str, ...]) -> str:
     if os.name == "nt":
         import shutil  # noqa: PLC0415 - knows about PATHEXT, which nobody else has
 
         return shutil.which(name, path=path) or ""
     for folder in path.split(os.pathsep):
-        # A relative entry would let the folder an agent works in decide what "node" is.
-        if not folder.startswith("/"):
+        # A relative entry, or an activated .venv of a cloned project, would let the folder an agent works in decide
+        # what "node" is.
+        if not folder.startswith("/") or (foreign and inside(os.path.realpath(folder), foreign)):
             continue
         candidate = f"{folder}/{name}"
         # a folder that may not be read is one without the program; the methods of a path would raise

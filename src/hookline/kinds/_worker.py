@@ -65,10 +65,14 @@ class WorkerLimits(Struct, frozen=True, kw_only=True):
 
 
 class TeamKey(Struct, frozen=True):
-    """What workers must have in common to stand in for each other."""
+    """What workers must have in common to stand in for each other.
+
+    A worker for vetted hooks does not have the folders on its path: what is imported from them has to be vetted, too.
+    """
 
     interpreter: str
     folders: tuple[str, ...]
+    vetted: bool = False
 
 
 class Worker:
@@ -423,7 +427,9 @@ class Crew:
         # what this program can import, its hooks can; another interpreter has libraries of its own
         is_ours = key.interpreter == sys.executable
         places = [place for place in sys.path if is_ours and place.startswith("/")]
-        worker = Worker(key.interpreter, setup=_worker_main.pack({"path": [*places, *key.folders]}))
+        if not key.vetted:
+            places += key.folders
+        worker = Worker(key.interpreter, setup=_worker_main.pack({"path": places}))
         self._workers.add(worker)
         return worker
 

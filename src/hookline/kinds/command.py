@@ -5,27 +5,38 @@ import errno
 import os
 import re
 import shlex
-import signal
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError
-from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Feed, Finished
+from hookline.kinds._child import Env, Feed, Finished
 from hookline.kinds._process import run
-from hookline.kinds._program import Environment, Programs, search_path
+from hookline.kinds._program import Environment, Programs, search_path, variable_of
+from hookline.kinds._replies import EXIT_NOT_STARTED, not_started, refused, reply
+from hookline.kinds._sealed import Seals, Vault
+from hookline.kinds._sealing import (
+    Handover,
+    Refused,
+    Vetted,
+    describe,
+    entered_folders,
+    seal_argv,
+    seal_line,
+    simple_words,
+)
 from hookline.kinds._slots import Slots
 from hookline.kinds.shell.template import ShellTemplate, compile_line
-from hookline.model.event import Event
-from hookline.model.exchange import Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
+from hookline.model.hook import Hook, Source
+from hookline.model.workspace import grounds
 
 WHITELIST: Final = ("node", "python", "python3", "bash", "sh", "npx", "uvx")
 """Programs a hook may name without their path."""
@@ -45,36 +56,7 @@ _NO_SHELL: Final = "it is a shell line, and there is neither sh nor bash here (c
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES})
 
-_EXIT_NOT_FOUND: Final = 127
-_EXIT_NOT_STARTED: Final = 126
-
-_NOT_STARTED: Final[Mapping[int, tuple[FailureKind, str]]] = MappingProxyType(
-    {
-        errno.ENOENT: (FailureKind.NOT_FOUND, 'program "{program}" does not exist'),
-        errno.ENOTDIR: (FailureKind.NOT_FOUND, 'program "{program}" does not exist'),
-        errno.ELOOP: (FailureKind.NOT_FOUND, 'program "{program}" is a link to itself'),
-        errno.ENAMETOOLONG: (FailureKind.NOT_FOUND, 'program "{program}" has too long a name'),
-        errno.EACCES: (
-            FailureKind.REFUSED,
-            '"{program}" may not be executed: chmod +x it, or name its interpreter first',
-        ),
-        errno.EPERM: (FailureKind.REFUSED, '"{program}" may not be executed by this user'),
-        errno.ENOEXEC: (FailureKind.REFUSED, '"{program}" is not a program this machine can run'),
-        errno.ETXTBSY: (FailureKind.REFUSED, '"{program}" is being written to'),
-        errno.E2BIG: (
-            FailureKind.REFUSED,
-            "arguments and environment together are longer than the system allows: read the event from stdin instead",
-        ),
-        errno.EAGAIN: (FailureKind.INTERNAL, "the system allows no more processes for this user now"),
-        errno.ENOMEM: (FailureKind.INTERNAL, "the system has no memory left for another process"),
-        errno.EMFILE: (FailureKind.INTERNAL, "this program has too many files open to start another"),
-        errno.ECHILD: (
-            FailureKind.INTERNAL,
-            "its exit code was taken by another part of this program, which ignores SIGCHLD or reaps all children",
-        ),
-        errno.ENFILE: (FailureKind.INTERNAL, "the system has too many files open"),
-    }
-)
+_REMEMBERED: Final = 256
 
 
 class _Line(Struct, frozen=True, kw_only=True):
@@ -86,15 +68,38 @@ class _Line(Struct, frozen=True, kw_only=True):
 
 
 class _Job(Struct, frozen=True, kw_only=True):
-    """One child to start. `script` is what a shell would be given instead."""
+    """One child to start. `script` is what a shell would be given instead.
 
-    program: str
+    `foreign` are the folders no program is taken from, and `files` the descriptors the child keeps.
+    """
+
+    program: str = ""
     argv: tuple[str, ...]
     env: Env
     cwd: str
     path: str
     script: str = ""
     extra: bytes = b""
+    foreign: tuple[str, ...] = ()
+    files: tuple[int, ...] = ()
+
+
+class _Done(Struct, frozen=True, kw_only=True):
+    """How a draft was sealed, and everything that went into it."""
+
+    sealed: Sealed
+    variables: Mapping[str, str | None]
+    contents: tuple[bytes, ...]
+    descriptors: tuple[int, ...]
+    program: str
+    argv: tuple[str, ...]
+    script: str
+    vetted: Vetted
+
+    def holds(self, draft: _Job, folder: str, seals: Seals) -> bool:
+        """Say whether sealing it again would give the same; then its files are opened again, too."""
+        same = all(_variable(draft, folder, name) == value for name, value in self.variables.items())
+        return same and seals.opened_again(self.contents, self.descriptors)
 
 
 class Command:
@@ -107,6 +112,9 @@ class Command:
         self._environment = Environment()
         self._programs = Programs()
         self._shell = _SHELL if Path(_SHELL).exists() else ""
+        self._grounds: dict[tuple[str, Source, str], tuple[str, ...]] = {}
+        self._vault = Vault()
+        self._done: dict[tuple[object, ...], _Done] = {}
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, Slots] = WeakKeyDictionary()
 
     def refusal(self, hook: Hook) -> str:
@@ -121,24 +129,38 @@ class Command:
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Run the program and wait at most `timeout` seconds from its start."""
-        job = self._job(hook, request)
+        job = self._draft(hook, request)
+        if isinstance(job, _Job) and request.sealed is None:
+            job = self._ready(job, request.values)
         if isinstance(job, Failure):
-            return Reply(failure=job, exit_code=_EXIT_NOT_STARTED)
+            return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
         loop = asyncio.get_running_loop()
         slots = self._slots.get(loop)
         if slots is None:
             slots = self._slots[loop] = Slots()
         await slots.take()
         try:
-            finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
-        except (OSError, ValueError) as problem:
-            return _not_started(job, problem)
+            if request.sealed is not None:
+                return await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
+            return await self._answer(job, request, timeout=timeout)
         finally:
             slots.give()
-        return _reply(finished, timeout)
+
+    def sealing(self, hook: Hook, sealed: Sealed, *, cwd: str = "") -> str:
+        """Say in words which of a hook's files run from the bytes that were vetted, and which are only compared."""
+        draft = self._draft(hook, Request(event=Event(name=EventName.BEFORE_TOOL, cwd=cwd)))
+        if isinstance(draft, Failure):
+            return draft.message
+        with Seals(self._vault) as seals:
+            try:
+                vetted = self._sealed(draft, sealed, seals)[1]
+            except Refused as objection:
+                return str(objection)
+        return describe(vetted)
 
     async def close(self) -> None:
-        """Do nothing: no child outlives its call."""
+        """Give back what is kept for the next call; no child outlives its own."""
+        self._vault.close()
 
     def _line(self, hook: Hook) -> _Line:
         shell = hook.shell
@@ -149,21 +171,116 @@ class Command:
     def _find_shell(self, path: str) -> str:
         return self._shell or self._programs.find("sh", path) or self._programs.find("bash", path)
 
-    def _job(self, hook: Hook, request: Request) -> _Job | Failure:
+    async def _answer(self, job: _Job, request: Request, *, timeout: float) -> Reply:
+        try:
+            finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
+        except (OSError, ValueError) as problem:
+            return not_started(job.program, job.cwd, job.argv, problem=problem)
+        return reply(finished, timeout, job.argv)
+
+    async def _answer_sealed(self, draft: _Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
+        """Run exactly what was vetted; what has to stay where it lies is compared before and after."""
+        with Seals(self._vault) as seals:
+            try:
+                sealed_draft, vetted = self._sealed(draft, sealed, seals)
+            except Refused as objection:
+                return refused(str(objection))
+            except OSError as problem:
+                return refused(f"its files cannot be kept from changing: {problem.strerror}")
+            job = self._ready(sealed_draft, request.values)
+            if isinstance(job, Failure):
+                return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
+            if changed := vetted.changed():
+                return refused(f'"{changed}" changed since it was checked')
+            answer = await self._answer(
+                replace(job, files=tuple(dict.fromkeys(seals.descriptors))), request, timeout=timeout
+            )
+        if answer.failure is not None:
+            self._done.clear()  # a program may not be where it was
+        if changed := vetted.changed():
+            return refused(f'"{changed}" changed while the hook ran')
+        # a person knows the words as they were written
+        return replace(answer, argv=draft.argv or ("sh", "-c", draft.script))
+
+    def _sealed(self, draft: _Job, sealed: Sealed, seals: Seals) -> tuple[_Job, Vetted]:
+        """Put vetted bytes where a command names files, or remember how that was done with the same files."""
+        folder = draft.cwd or os.getcwd()  # noqa: PTH109 - as in _folder
+        key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
+        done = self._done.get(key)
+        if done is not None and done.sealed is sealed and done.holds(draft, folder, seals):
+            return replace(draft, program=done.program, argv=done.argv, script=done.script), done.vetted
+        asked: dict[str, str | None] = {}
+        first = len(seals.contents)
+        job, vetted = self._sealed_anew(draft, folder, sealed=sealed, seals=seals, asked=asked)
+        if seals.lasting:
+            if len(self._done) >= _REMEMBERED:
+                self._done.clear()
+            self._done[key] = _Done(
+                sealed=sealed,
+                variables=asked,
+                contents=tuple(seals.contents[first:]),
+                descriptors=tuple(seals.descriptors[first:]),
+                program=job.program,
+                argv=job.argv,
+                script=job.script,
+                vetted=vetted,
+            )
+        return job, vetted
+
+    def _sealed_anew(
+        self, draft: _Job, folder: str, *, sealed: Sealed, seals: Seals, asked: dict[str, str | None]
+    ) -> tuple[_Job, Vetted]:
+        def variable(name: str) -> str | None:
+            value = asked[name] = _variable(draft, folder, name)
+            return value
+
+        def find(name: str) -> str:
+            return self._programs.find(name, draft.path, draft.foreign)
+
+        words = simple_words(draft.script, variable) if draft.script else draft.argv
+        entered = () if words else entered_folders(draft.script, variable)
+        vetted = Vetted(sealed, folder, entered=entered)
+        handover = Handover(vetted, seals, find, variable, draft.foreign)
+        if words:
+            program, argv = seal_argv(words, handover)
+            return replace(draft, program=program, argv=argv, script=""), vetted
+        return replace(draft, script=seal_line(draft.script, handover), argv=()), vetted
+
+    def _draft(self, hook: Hook, request: Request) -> _Job | Failure:
         line = self._line(hook)
         if line.refusal:
             return Failure(FailureKind.REFUSED, line.refusal)
         cwd = _folder(hook, request.event)
         env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
-        path = search_path(env)
-        name = line.words[0] if line.words else ""
-        program = name if "/" in name or not name else self._programs.find(name, path)
-        job = _Job(program=program, argv=line.words, env=env, cwd=cwd, path=path, script=line.script)
+        foreign = self._foreign(hook, request.event.cwd)
+        return _Job(argv=line.words, env=env, cwd=cwd, path=search_path(env), script=line.script, foreign=foreign)
+
+    def _foreign(self, hook: Hook, cwd: str) -> tuple[str, ...]:
+        """Say which folders no program is taken from; remembered, because links are followed to find out."""
+        try:
+            key = (hook.root, hook.source, cwd or os.getcwd())  # noqa: PTH109 - as in _folder
+        except OSError:  # our own folder was removed, so nothing lies in it
+            return ()
+        known = self._grounds.get(key)
+        if known is None:
+            if len(self._grounds) >= _REMEMBERED:
+                self._grounds.clear()
+            known = self._grounds[key] = grounds(hook, cwd)
+        return known
+
+    def _ready(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
+        """Find the file to execute: the program's, or a shell's."""
+        name = job.argv[0] if job.argv else ""
+        program = job.program or (name if "/" in name or not name else self._programs.find(name, job.path, job.foreign))
         if program:
-            return job
-        if not line.script:
+            return replace(job, program=program)
+        inside = self._programs.find(name, job.path) if name else ""
+        if inside:
+            text = f'program "{name}" is on PATH only as "{inside}", inside the project: name it by its path to use it'
+            return Failure(FailureKind.REFUSED, text)
+        if not job.script:
             return Failure(FailureKind.NOT_FOUND, f'program "{name}" not found on PATH')
-        return self._shell_job(job, request.values)
+        return self._shell_job(job, values)
 
     def _shell_job(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
         shell = self._find_shell(job.path)
@@ -199,7 +316,7 @@ class Command:
             # No "#!" line: shells run it themselves.
             return replace(job, program=self._find_shell(job.path), argv=("sh", job.program, *job.argv[1:]))
         if code in _GONE and "/" not in job.argv[0]:
-            found = self._programs.find_again(job.argv[0], job.path)
+            found = self._programs.find_again(job.argv[0], job.path, job.foreign)
             return replace(job, program=found) if found not in {"", job.program} else None
         return None
 
@@ -220,7 +337,9 @@ def _plain_line(command: str, args: tuple[str, ...]) -> _Line:
         if found:
             return _Line(refusal=_metacharacter(what, text=text, found=found[0]))
     try:
-        words = (command, *args) if args else tuple(shlex.split(command))
+        # reading a line as a shell does takes its time, and most have nothing a shell would read
+        split = str.split if _PLAIN.fullmatch(command) else shlex.split
+        words = (command, *args) if args else tuple(split(command))
     except ValueError:
         return _Line(refusal=f"the command has a quote that is not closed: {command}")
     if not words or not words[0]:
@@ -278,7 +397,9 @@ def _folder(hook: Hook, event: Event) -> str:
 
 
 async def _start(job: _Job, *, stdin: Feed, timeout: float) -> Finished:
-    return await run(job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra)
+    return await run(
+        job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra, files=job.files
+    )
 
 
 def _is_text(file: Path) -> bool:
@@ -290,57 +411,5 @@ def _is_text(file: Path) -> bool:
         return False
 
 
-def _not_started(job: _Job, problem: OSError | ValueError) -> Reply:
-    failure = _start_failure(job, problem)
-    code = _EXIT_NOT_FOUND if failure.kind is FailureKind.NOT_FOUND else _EXIT_NOT_STARTED
-    return Reply(failure=failure, exit_code=code)
-
-
-def _start_failure(job: _Job, problem: OSError | ValueError) -> Failure:
-    if not isinstance(problem, OSError):
-        return Failure(FailureKind.REFUSED, f"its arguments or variables cannot be given to a program: {problem}")
-    program = Path(job.cwd, job.program)
-    if job.cwd and not Path(job.cwd).is_dir():
-        return Failure(FailureKind.NOT_FOUND, f'there is no folder "{job.cwd}" to run in')
-    if problem.errno == errno.ENOENT and program.exists():
-        return Failure(FailureKind.NOT_FOUND, f'the interpreter in the first line of "{program}" does not exist')
-    if problem.errno == errno.EACCES and program.is_dir():
-        return Failure(FailureKind.REFUSED, f'"{program}" is a folder, not a program')
-    kind, message = _NOT_STARTED.get(
-        problem.errno or 0, (FailureKind.INTERNAL, f"could not be started: {problem.strerror or problem}")
-    )
-    return Failure(kind, message.format(program=program))
-
-
-def _reply(finished: Finished, timeout: float) -> Reply:
-    failure = _failure(finished, timeout)
-    code = finished.exit_code if finished.exit_code >= 0 else 128 - finished.exit_code
-    return Reply(
-        stdout=finished.stdout,
-        stderr=finished.stderr,
-        # a hook that answers the request to end with 0 did not succeed
-        exit_code=code or 1 if failure else code,
-        failure=failure,
-    )
-
-
-def _failure(finished: Finished, timeout: float) -> Failure | None:
-    match finished.ended:
-        case Ended.TIMED_OUT:
-            return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; ended")
-        case Ended.OVERFLOWED:
-            return Failure(
-                FailureKind.TOO_MUCH_OUTPUT, f"printed more than {OUTPUT_LIMIT >> 20} MB on stdout and stderr; ended"
-            )
-        case Ended.EXITED:
-            return None if finished.exit_code >= 0 else Failure(FailureKind.KILLED, _killed(-finished.exit_code))
-        case _:
-            assert_never(finished.ended)
-
-
-def _killed(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
-    return f"was ended by {name} before it finished"
+def _variable(draft: _Job, folder: str, name: str) -> str | None:
+    return folder if name == "PWD" else variable_of(draft.env, name)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.kinds._worker_main import describe
+from hookline.kinds._modules import describe
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook

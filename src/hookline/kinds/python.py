@@ -25,11 +25,13 @@ from queue import SimpleQueue
 from typing import Final
 
 from hookline import wire
+from hookline.kinds._modules import Modules, Said, answer, locate
+from hookline.kinds._sealed import differs
 from hookline.kinds._worker import Crew, Ending, Heard, TeamKey, WorkerLimits, keep
-from hookline.kinds._worker_main import ANSWER_LIMIT, Modules, Said, answer, locate, pack
+from hookline.kinds._worker_main import ANSWER_LIMIT, pack
 from hookline.kinds.function import finish, late
 from hookline.model.event import Event
-from hookline.model.exchange import Failure, FailureKind, Reply, Request
+from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
 
 THREAD_LIMIT: Final = 32
@@ -96,9 +98,15 @@ class Python:
         except OSError as problem:
             text = f"the working folder of this program is gone, so no module can be looked up: {problem.strerror}"
             return Reply(failure=Failure(FailureKind.NOT_FOUND, text))
-        if hook.isolated:
-            return await self._call_worker(hook, request, folders=folders, timeout=timeout)
-        return await self._call_here(hook, request, folders=folders, timeout=timeout)
+        # modules are made of the vetted bytes themselves; other files stay where they lie, and are compared
+        sources, others = _parted(request.sealed)
+        if changed := _changed(others):
+            return _refused(f'"{changed}" changed since it was checked')
+        call = self._call_worker if hook.isolated else self._call_here
+        reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
+        if changed := _changed(others):
+            return _refused(f'"{changed}" changed while the hook ran')
+        return reply
 
     async def close(self) -> None:
         """End all workers and idle threads, and forget all loaded modules."""
@@ -114,12 +122,21 @@ class Python:
             else:
                 crew.kill()
 
-    async def _call_here(self, hook: Hook, request: Request, *, folders: tuple[str, ...], timeout: float) -> Reply:
+    async def _call_here(
+        self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
+    ) -> Reply:
         # through JSON and back: a hook's own copy, and exactly what it would get in a worker
         document = wire.load(wire.dump(request.document))
 
         def job() -> Said:
-            return answer(self._modules, hook.module, function=hook.function, folders=folders, document=document)
+            return answer(
+                self._modules,
+                hook.module,
+                function=hook.function,
+                folders=folders,
+                document=document,
+                sealed=sealed,
+            )
 
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
@@ -132,7 +149,9 @@ class Python:
             return await finish(said.value, timeout=max(0.0, deadline - loop.time()))
         return _reply(said)
 
-    async def _call_worker(self, hook: Hook, request: Request, *, folders: tuple[str, ...], timeout: float) -> Reply:
+    async def _call_worker(
+        self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
+    ) -> Reply:
         cwd = request.event.cwd
         if hook.working_directory:
             cwd = os.path.join(cwd, hook.working_directory)
@@ -143,10 +162,11 @@ class Python:
                 "folders": folders,
                 "cwd": cwd,
                 "env": {**request.env, **hook.env},
-            }
+            },
+            sealed,
         )
         crew = await self._crew()
-        key = TeamKey(self._interpreter, folders)
+        key = TeamKey(self._interpreter, folders, vetted=sealed is not None)
         heard = await crew.ask(key, (head, wire.dump(request.document)), timeout=timeout)
         return self._read(heard, timeout)
 
@@ -189,6 +209,22 @@ class Python:
                 return late(timeout, what_now=what_now)
             case _:
                 return late(timeout)
+
+
+def _parted(sealed: Sealed | None) -> tuple[Sealed | None, Sealed]:
+    """Part the files that are imported from those that are only read."""
+    if sealed is None:
+        return None, {}
+    sources = {path: content for path, content in sealed.items() if path.endswith(".py")}
+    return sources, {path: content for path, content in sealed.items() if path not in sources}
+
+
+def _changed(files: Sealed) -> str:
+    return next((path for path, content in files.items() if differs(path, content)), "")
+
+
+def _refused(message: str) -> Reply:
+    return Reply(failure=Failure(FailureKind.REFUSED, message))
 
 
 def _reply(said: Said, *, stderr: bytes = b"") -> Reply:

@@ -134,12 +134,20 @@ _QUOTED: Final[Mapping[Quoting, Callable[[str], str]]] = MappingProxyType(
 )
 
 
-def fill(text: str, values: Mapping[str, object]) -> str:
-    """Fill in one argument of a program, or a prompt. No shell may ever read the result."""
+def fill(text: str, values: Mapping[str, object], *, unknown: list[str] | None = None) -> str:
+    """Fill in one argument of a program, or a prompt. No shell may ever read the result.
+
+    A name without a value becomes nothing; where `unknown` is given, it stays as it is and is put there.
+    """
     parts: list[str] = []
     end = 0
     for mark in _marks(text):
-        parts += (text[end : mark.start], _text(values, mark.path))
+        parts.append(text[end : mark.start])
+        if unknown is not None and _look_up(values, mark.path) is None:
+            unknown.append(".".join(mark.path))
+            parts.append(text[mark.start : mark.end])
+        else:
+            parts.append(_text(values, mark.path))
         end = mark.end
     return "".join((*parts, text[end:]))
 

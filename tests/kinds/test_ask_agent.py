@@ -1,0 +1,106 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hookline import Engine
+from hookline.dialects import DIALECTS
+from hookline.kinds.ask_agent import LONGEST, AskAgent, filled, values_of
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import FailureKind
+from hookline.model.hook import Hook, Source
+from hookline.model.session import Session
+from hookline.model.verdict import Decision
+
+
+def ask(hook: Hook, name: str, data: dict[str, object] | None = None, **call: object) -> tuple[str, ...]:
+    engine = Engine()
+    engine.add(hook)
+    outcome = engine.emit_sync(name, data, **call)  # type: ignore[arg-type]
+    engine.close_sync()
+    assert outcome.decision is Decision.PASS
+    assert outcome.failures == ()
+    return outcome.follow_ups
+
+
+@pytest.mark.spec("D-05")
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_prompt_reaches_the_agent_whatever_the_dialect(dialect: str) -> None:
+    hook = Hook(id="a", on="file_edited", prompt="Lint {{file.path}}!", dialect=dialect, source=Source.USER)
+
+    assert ask(hook, "file_edited", {"path": "src/a.ts"}) == ("Lint src/a.ts!",)
+
+
+@pytest.mark.spec("D-05")
+@pytest.mark.parametrize("name", [*EventName])
+def test_every_event_may_ask(name: EventName) -> None:
+    hook = Hook(id="a", on=str(name), prompt="Look at {{event.type}}", source=Source.USER)
+
+    assert ask(hook, name) == (f"Look at {name}",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("{{ tool }} {{args.command}}", "shell ls -l"),
+        ("{{tool_name}} {{tool_args}}", 'shell {"command":"ls -l","n":[1,{"x":"y"}]}'),
+        ("{{args.n.1.x}} {{args.n.7}}", "y {{args.n.7}}"),
+        ("{{nobody}} {{session.id}}", "{{nobody}} s1"),
+        ("{{empty}}|{{nothing}}|{{end}}", "|{{nothing}}|{{end}}"),
+        ("{{event.data.note}} {{note}}", "{{tool}} {{tool}}"),
+        ("plain {text} {{", "plain {text} {{"),
+    ],
+)
+def test_values_are_filled_in_as_plain_text_once(prompt: str, expected: str) -> None:
+    event = Event(
+        name=EventName.BEFORE_TOOL,
+        tool="shell",
+        args={"command": "ls -l", "n": [1, {"x": "y"}]},
+        # a value that looks like a template is text, not a template
+        data={"note": "{{tool}}", "empty": "", "nothing": None},
+        session=Session(id="s1"),
+    )
+
+    assert filled(prompt, values_of(event))[0] == expected
+
+
+def test_unknown_name_stays_visible_and_is_noted() -> None:
+    engine = Engine()
+    engine.add(Hook(id="a", on="error", prompt="{{file.path}} {{file.path}} {{eror}}", source=Source.USER))
+    outcome = engine.emit_sync("error", {"error": "x"})
+    engine.close_sync()
+
+    assert outcome.follow_ups == ("{{file.path}} {{file.path}} {{eror}}",)
+    assert outcome.verdicts[0].notes == (
+        "{{file.path}} is no value of this event and stays as it is",
+        "{{eror}} is no value of this event and stays as it is",
+    )
+
+
+def test_long_prompt_is_cut_and_it_is_said() -> None:
+    prompt, notes = filled("{{content}}", {"content": "x" * (LONGEST + 5)})
+
+    assert prompt == "x" * LONGEST
+    assert notes == (f"the prompt has {LONGEST + 5} characters and was cut to {LONGEST}",)
+
+
+def test_empty_prompt_is_refused() -> None:
+    engine = Engine()
+    engine.add(Hook(id="a", on="error", prompt="  ", source=Source.USER))
+    outcome = engine.emit_sync("error")
+    engine.close_sync()
+
+    (verdict,) = outcome.failures
+    assert verdict.failure is not None
+    assert (verdict.failure.kind, verdict.failure.message) == (FailureKind.REFUSED, 'hook "a" has no prompt')
+    asyncio.run(AskAgent().close())
+
+
+@pytest.mark.spec("D-05")
+def test_only_the_files_it_is_about_make_it_ask(tmp_path: Path) -> None:
+    engine = Engine(cwd=str(tmp_path))
+    engine.add(Hook(id="a", on="file_edited", prompt="{{file.path}}", files=("*.ts",), source=Source.USER))
+    asked = [engine.emit_sync("file_edited", {"path": path}).follow_ups for path in ("a.ts", "a.py")]
+    engine.close_sync()
+
+    assert asked == [("a.ts",), ()]
