@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hookline import Hook, Record
+from hookline.model.settings import Settings
 from hookline.stores.sqlite import SqliteTraces
 from hookline.wiring import make_parts, native_names
-from hookline.workspace import Folders, load_engine
+from hookline.workspace import Folders, load_engine, open_project
 
 
 def folders(tmp_path: Path) -> Folders:
@@ -39,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 def test_every_part_is_wired() -> None:
     parts = make_parts()
 
-    assert set(parts.kinds) == {"command", "function", "python", "webhook"}
+    assert set(parts.kinds) == {"ask_agent", "command", "function", "python", "webhook"}
     assert set(parts.dialects) == set(native_names())
     assert native_names()["cli-agent"]["PostToolUse"] == ("after_tool", "tool_failed")
 
@@ -95,6 +97,105 @@ def test_trace_of_an_emit_is_in_the_data_folder(tmp_path: Path) -> None:
     steps = [record.step for record in store.records(trace)]
     store.close()
     assert steps == ["event", "hook_skipped", "outcome"]
+
+
+DENY = """
+cat >/dev/null
+echo '{"decision": "deny", "reason": "managed says no"}'
+"""
+
+
+def managed(tmp_path: Path, *, more: str = "") -> Folders:
+    """Give folders with a managed guard that denies everything, and a config folder."""
+    places = folders(tmp_path)
+    system = tmp_path / "managed"
+    for folder in (system, places.home, places.config):
+        folder.mkdir(exist_ok=True)
+    (system / "deny.sh").write_text(DENY)
+    (system / "hookline.toml").write_text(
+        f'{more}[[hook]]\nname = "policy"\non = "before_tool"\nrun = ["bash", "{system}/deny.sh"]\n'
+    )
+    return replace(places, managed=system)
+
+
+def reason(root: Path, places: Folders, settings: Settings | None = None) -> str:
+    async def scenario() -> str:
+        async with load_engine(root, folders=places, settings=settings) as engine:
+            return (await engine.emit("before_tool", tool="shell")).reason
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.spec("A-16", "O-04")
+def test_managed_hook_runs_whatever_a_lower_layer_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, places = project(tmp_path), managed(tmp_path)
+    (places.config / "hookline.toml").write_text(
+        "[settings]\nenabled = false\nobserve = true\ntimeout = 0.0001\n"
+        '[[hook]]\nname = "policy"\non = "before_tool"\nrun = "/bin/true"\nenabled = false\n'
+    )
+    monkeypatch.setenv("HOOKS_ENABLED", "false")
+    monkeypatch.setenv("HOOKS_TIMEOUT", "0.0001")
+
+    assert reason(root, places) == "managed says no"
+    assert reason(root, places, Settings(enabled=False, observe=True)) == "managed says no"
+    assert reason(root, replace(places, managed=None)) == ""
+
+
+@pytest.mark.spec("A-16")
+def test_settings_of_files_and_environment_are_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, places = project(tmp_path), managed(tmp_path, more="[settings]\nobserve = true\n\n")
+    (places.config / "hookline.toml").write_text("[settings]\ntimeout = 3\nobserve = false\ntypo = 1\n")
+    monkeypatch.delenv("HOOKS_ENABLED", raising=False)
+    monkeypatch.setenv("HOOKS_TIMEOUT", "4")
+    opened = open_project(root, folders=places, traced=False)
+
+    assert opened.settings == Settings(timeout=4.0, observe=True)
+    assert [(problem.line, problem.message) for problem in opened.problems] == [(4, 'unknown setting "typo"')]
+    assert any("typo" in problem for problem in opened.engine.problems)
+
+
+@pytest.mark.spec("A-16")
+def test_switched_off_hooks_are_loaded_to_be_shown_and_not_run(tmp_path: Path) -> None:
+    opened = open_project(project(tmp_path), folders=folders(tmp_path), settings=Settings(enabled=False), traced=False)
+
+    assert [hook.id for hook in opened.loaded.hooks] == ["guard"]
+    assert opened.engine.registry.get_hook_count() == 0
+    assert not opened.engine.settings.enabled
+
+
+@pytest.mark.spec("O-04", "D-07")
+@pytest.mark.parametrize("trusted", ["", "trust_workspace = true", 'trusted_workspaces = ["{above}"]'])
+def test_workspace_is_trusted_by_the_persons_own_settings_only(tmp_path: Path, trusted: str) -> None:
+    root, places = project(tmp_path), folders(tmp_path)
+    places.config.mkdir()
+    (root / "hookline.toml").write_text("trustWorkspace = true\n[settings]\ntrust_workspace = true\n")
+    (places.config / "hookline.toml").write_text(f"[settings]\n{trusted.format(above=tmp_path)}\n")
+
+    assert reason(root, places) == ("no" if trusted else "")
+
+
+@pytest.mark.spec("O-04")
+def test_project_given_as_a_folder_inside_a_repository_has_the_hooks_of_the_whole(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=60)
+    deep = root / "packages" / "one"
+    deep.mkdir(parents=True)
+    (deep / "hookline.toml").write_text('[[hook]]\nname = "near"\non = "error"\nrun = "python3 x.py"\n')
+    opened = open_project(deep, folders=folders(tmp_path), traced=False)
+
+    assert {hook.id: hook.root for hook in opened.loaded.hooks} == {"near": str(deep), "guard": str(root)}
+    assert opened.loaded.hooks[1].args == (str(root / "guard.sh"),)
+
+
+def test_folders_that_the_environment_may_not_move_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(root / "data"))
+    opened = open_project(root, traced=False)
+
+    assert "XDG_DATA_HOME points into this workspace" in opened.engine.problems[0]
+    assert not opened.folders.data.is_relative_to(tmp_path)
 
 
 _EMBEDDER = """

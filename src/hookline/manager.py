@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from hookline import wire
 from hookline.config import jsonc
 from hookline.config.formats import grouped
-from hookline.config.loader import load, read_text
+from hookline.config.loader import Search, load, read_text
 from hookline.config.locations import PLACES, Root, find
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import Origin
@@ -33,6 +33,7 @@ from hookline.core.runner import Execution, HookRunner
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
+from hookline.folders import person_folders
 from hookline.kinds.shell.template import compile_line, show
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
@@ -106,22 +107,17 @@ class HookConfig(Struct, frozen=True):
         The project's own files count only when the program says that the project is trusted.
         """
         places = [place for place in PLACES if place.dialect == DIALECT]
-        root, person = project or Path.cwd(), home or Path.home()
+        root = project or Path.cwd()
+        person = home or person_folders(root).home
         problems: list[Problem] = []
         if not trusted_project:
-            files, _ = find({Root.PROJECT: root.resolve(), Root.HOME: person.resolve()}, places)
+            files, _ = find({Root.PROJECT: [str(root.resolve())], Root.HOME: [str(person.resolve())]}, places)
             why = "hooks of the project are left out: the project is not trusted"
             problems += [Problem(file.path, 0, why) for file in files if file.place.source is Source.WORKSPACE]
             places = [place for place in places if place.source is not Source.WORKSPACE]
-        loaded = load(
-            root,
-            home=person,
-            config_dir=person,
-            names=native_names(),
-            shell_dialects=shell_dialects(),
-            places=places,
-            unusable=_objection,
-        )
+        vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+        search = Search(project=root, home=person, config=person, vocabulary=vocabulary, places=places)
+        loaded = load(search, unusable=_objection)
         return _config(loaded.hooks, [*problems, *loaded.problems])
 
 

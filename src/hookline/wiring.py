@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from hookline.config.patterns import file_patterns
 from hookline.core.parts import Parts
 from hookline.dialects import DIALECTS
+from hookline.kinds.ask_agent import AskAgent
 from hookline.kinds.command import Command
 from hookline.kinds.function import Function
 from hookline.kinds.python import Python
@@ -15,11 +17,13 @@ def make_parts() -> Parts:
     return Parts(
         dialects=DIALECTS,
         kinds={
+            "ask_agent": AskAgent(),
             "command": Command(shell_dialects=shell_dialects(), template_dialects=_template_dialects()),
             "function": Function(),
             "python": Python(()),
             "webhook": Webhook(),
         },
+        file_patterns=file_patterns,
     )
 
 

@@ -1,49 +1,42 @@
 """A project as it is configured now: every hook of every system, and the engine that runs them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hookline.config.loader import Loaded, load
-from hookline.config.problem import Severity
+from hookline.config import settings as tables
+from hookline.config.loader import Loaded, Search, load, read_text
+from hookline.config.problem import Problem, Severity
+from hookline.config.vocabulary import Vocabulary
 from hookline.core.asking import Ask
 from hookline.core.engine import Engine
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook
-from hookline.model.settings import Settings, from_environment
+from hookline.folders import Folders, between, person_folders
+from hookline.model.hook import Hook, Layer
+from hookline.model.settings import Settings
 from hookline.ports import TraceStore
 from hookline.wiring import make_parts, native_names, shell_dialects
 
-
-class Folders(Struct, frozen=True, kw_only=True):
-    """Where a person's things are kept."""
-
-    home: Path
-    config: Path
-    data: Path
-    managed: Path | None = None
+__all__ = ["Folders", "Opened", "load_engine", "open_project", "open_traces", "person_folders"]
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """A project as it is configured now: its hooks and what is wrong with them, and the engine that runs them."""
+    """A project as it is configured now: its hooks, and the engine that runs them.
+
+    `problems` is everything that is wrong: with the folders, with the settings, and with the files of hooks.
+    `loaded` has every hook, also those that the engine does not because `settings` switches them off.
+    """
 
     engine: Engine
     loaded: Loaded
     folders: Folders
     root: Path
-
-
-def person_folders() -> Folders:
-    """Find the folders of the person who runs this."""
-    import platformdirs  # noqa: PLC0415 - an engine without files does not need it
-
-    return Folders(
-        home=Path.home(),
-        config=Path(platformdirs.user_config_dir("hookline")),
-        data=Path(platformdirs.user_data_dir("hookline")),
-    )
+    settings: Settings
+    problems: tuple[Problem, ...] = ()
 
 
 def open_traces(folders: Folders) -> TraceStore:
@@ -51,14 +44,6 @@ def open_traces(folders: Folders) -> TraceStore:
     from hookline.stores.sqlite import SqliteTraces  # noqa: PLC0415 - sqlite3 is only loaded when traces are kept
 
     return SqliteTraces(folders.data / "traces.db")
-
-
-def _objection(engine: Engine, hook: Hook) -> str:
-    try:
-        engine.planner.check(hook)
-    except ConfigError as problem:
-        return problem.message
-    return ""
 
 
 def load_engine(
@@ -87,33 +72,76 @@ def open_project(
     folders: Folders | None = None,
     traced: bool = True,
 ) -> Opened:
-    """Load everything configured for a project and for the person, and build the engine that runs it."""
-    where = folders or person_folders()
-    chosen = settings or from_environment(os.environ)
+    """Load everything configured for a project and for the person, and build the engine that runs it.
+
+    `settings` given by a program stand for those of files and environment. Managed hooks run whatever the
+    settings say.
+    """
     root = (project or Path.cwd()).absolute()
-    trust = TrustedHooks(
-        TrustedHooksConfig(
-            storage_path=where.data / "approvals.json", trust_workspace=chosen.trust_workspace, approve=approve
-        )
-    )
+    where = folders or person_folders(root)
+    chosen, problems = (settings, []) if settings is not None else _settings(where)
     engine = Engine(
         parts=make_parts(),
-        settings=chosen,
-        trust=trust,
+        # an engine that is switched off runs nothing, and what is managed runs all the same
+        settings=replace(chosen, enabled=chosen.enabled or where.managed is not None),
+        trust=_trust(where, chosen, approve),
         ask=ask,
         store=open_traces(where) if traced else None,
         cwd=str(root),
     )
-    loaded = load(
-        root,
+    search = Search(
+        project=root,
+        above=between(root, home=where.home),
         home=where.home,
-        config_dir=where.config,
-        managed_dir=where.managed,
-        names=native_names(),
-        shell_dialects=shell_dialects(),
-        unusable=lambda hook: _objection(engine, hook),
-        refusal=engine.runner.refusal,
+        config=where.config,
+        managed=where.managed,
+        vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
     )
-    engine.add(*loaded.hooks)
-    engine.problems = tuple(str(problem) for problem in loaded.problems if problem.severity is not Severity.NOTE)
-    return Opened(engine=engine, loaded=loaded, folders=where, root=root)
+    loaded = load(search, unusable=lambda hook: _objection(engine, hook), refusal=engine.runner.refusal)
+    engine.add(*(hook for hook in loaded.hooks if chosen.enabled or hook.layer is Layer.MANAGED))
+    found = (*where.problems, *problems, *loaded.problems)
+    engine.problems = tuple(str(problem) for problem in found if problem.severity is not Severity.NOTE)
+    return Opened(engine=engine, loaded=loaded, folders=where, root=root, settings=chosen, problems=found)
+
+
+def _settings(folders: Folders) -> tuple[Settings, list[Problem]]:
+    """Find the settings in force: in the managed folder, the environment, and the person's own folder."""
+    managed, wrong = _table(folders.managed, folders, is_managed=True)
+    own, also_wrong = _table(folders.config, folders, is_managed=False)
+    settings, odd = tables.in_force(managed=managed, own=own, environ=os.environ)
+    return settings, [*odd, *wrong, *also_wrong]
+
+
+def _table(
+    folder: Path | None, folders: Folders, *, is_managed: bool
+) -> tuple[Mapping[str, object], tuple[Problem, ...]]:
+    if folder is None:
+        return {}, ()
+    path = str(folder / "hookline.toml")
+    try:
+        text = read_text(path, is_managed=is_managed)
+    except ConfigError:
+        # whoever loads the hooks of this file says so, unless there is none
+        return {}, ()
+    found = tables.read(text, path=path, home=str(folders.home))
+    return found.values, found.problems
+
+
+def _trust(folders: Folders, settings: Settings, approve: Approve | None) -> TrustedHooks:
+    return TrustedHooks(
+        TrustedHooksConfig(
+            storage_path=folders.data / "approvals.json",
+            trust_workspace=settings.trust_workspace,
+            trusted_workspaces=settings.trusted_workspaces,
+            approve=approve,
+            shell_dialects=shell_dialects(),
+        )
+    )
+
+
+def _objection(engine: Engine, hook: Hook) -> str:
+    try:
+        engine.planner.check(hook)
+    except ConfigError as problem:
+        return problem.message
+    return ""

@@ -6,7 +6,7 @@ import pytest
 
 from hookline.config import jsonc
 from hookline.config.document import Document
-from hookline.config.loader import Loaded, load
+from hookline.config.loader import Loaded, Search, load
 from hookline.config.reading import Origin
 from hookline.config.vocabulary import Vocabulary
 from hookline.model.hook import Hook, Source
@@ -31,13 +31,14 @@ NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 class Desk:
-    """A project, a home and a config folder to put configurations into."""
+    """A project, a home, a config and a managed folder to put configurations into."""
 
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project"
         self.home = folder / "home"
         self.config = folder / "config"
-        for path in (self.project, self.home, self.config):
+        self.managed = folder / "managed"
+        for path in (self.project, self.home, self.config, self.managed):
             path.mkdir()
 
     def put(self, path: Path, content: object) -> Path:
@@ -51,15 +52,14 @@ class Desk:
         unusable: Callable[[Hook], str] | None = None,
         refusal: Callable[[Hook], str] | None = None,
     ) -> Loaded:
-        return load(
-            self.project,
+        search = Search(
+            project=self.project,
             home=self.home,
-            config_dir=self.config,
-            names=NAMES,
-            shell_dialects={"cli-agent"},
-            unusable=unusable,
-            refusal=refusal,
+            config=self.config,
+            managed=self.managed,
+            vocabulary=Vocabulary(names=NAMES, shell_dialects={"cli-agent"}),
         )
+        return load(search, unusable=unusable, refusal=refusal)
 
 
 @pytest.fixture

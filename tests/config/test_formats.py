@@ -4,6 +4,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hookline.config.document import Document
 from hookline.config.formats import FORMATS, grouped, native, ollm, read
@@ -48,19 +49,24 @@ def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
 
 
 @pytest.mark.parametrize(
-    ("text", "first_words"),
+    ("text", "name"),
     [
-        ('{"hooks": {"before_tool": [{"matcher": "x", "hooks": [{"command": "a"}]}]}}', ""),
-        ('{"hooks": {"before_tool": [{"command": "a"}]}}', ""),
-        ('[{"command": "a", "event": "before_tool"}]', ""),
-        (
-            '{"name": "a", "when": {"type": "agentStop"}, "then": {"type": "askAgent", "prompt": "b"}}',
-            'hook "a": askAgent',
-        ),
+        ('{"hooks": {"before_tool": [{"matcher": "x", "hooks": [{"command": "a"}]}]}}', "grouped"),
+        ('{"hooks": {"before_tool": [{"command": "a"}]}}', "ollm"),
+        ('[{"command": "a", "event": "before_tool"}]', "ollm"),
+        ('{"name": "a", "when": {"type": "agentStop"}, "then": {"type": "askAgent", "prompt": "b"}}', "when_then"),
     ],
 )
-def test_the_format_is_told_from_the_content(text: str, first_words: str, origin: Callable[..., Origin]) -> None:
-    hooks, problems = read(text, origin=origin(), formats=("grouped", "when_then", "ollm"))
+def test_the_format_is_told_from_the_content(text: str, name: str, origin: Callable[..., Origin]) -> None:
+    (hook,), problems = read(text, origin=origin(), formats=("grouped", "when_then", "ollm"))
 
-    assert len(hooks) == (0 if first_words else 1)
-    assert [problem.message.startswith(first_words) for problem in problems] == ([True] if first_words else [])
+    assert problems == []
+    assert hook.source_format == name
+
+
+def test_the_ending_of_a_file_says_how_its_text_is_parsed(origin: Callable[..., Origin]) -> None:
+    place = replace(origin("cli-agent"), path="hooks/pre-audit.yaml")
+    (hook,), problems = read('matcher: "*"\ncommand: echo on\n', origin=place, formats=("per_file",))
+
+    assert problems == []
+    assert (hook.id, hook.command, hook.on) == ("pre-audit", "echo on", ("before_tool",))

@@ -118,3 +118,21 @@ def test_a_megabyte_of_anything_is_read_in_linear_time(unit: str) -> None:
         jsonc.parse(text)
 
     assert perf_counter() - started < 10
+
+
+def test_repeated_keys_are_found_however_deep_and_whatever_looks_like_a_key() -> None:
+    plain = '{"a": {"b": [{"c": "x\\": y", "d": "{\\"e\\": 1}"}]}}'
+    twice = '{"a": {"b": [{"c": 1,\n "c": 2}]}}'
+    spaced = '{"a" : 1, "a": 2}'
+
+    assert jsonc.parse(plain).repeated == ()
+    assert jsonc.parse(spaced).repeated == ((("a",), 1),)
+    assert jsonc.parse(twice).repeated == ((("a", "b", 0, "c"), 2),)
+
+
+def test_document_nested_as_deeply_as_the_parser_allows_is_read() -> None:
+    depth = 200
+    document = jsonc.parse("[" * depth + '{"a": 1}' + "]" * depth)
+
+    assert document.repeated == ()
+    assert document.line_of((0,)) == 1

@@ -5,10 +5,11 @@ from typing import Protocol
 
 import pytest
 
-from hookline.config.loader import LARGEST, Loaded, load, read_text
+from hookline.config.loader import LARGEST, Loaded, Search, load, read_text
 from hookline.config.problem import Severity
+from hookline.config.vocabulary import Vocabulary
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, Source
+from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, shell_dialects
 
 
@@ -16,6 +17,7 @@ class Desk(Protocol):
     project: Path
     home: Path
     config: Path
+    managed: Path
 
     def put(self, path: Path, content: object) -> Path: ...
 
@@ -149,13 +151,13 @@ def test_broken_file_is_reported_and_the_others_still_load(desk: Desk) -> None:
 
 
 @pytest.mark.spec("D-14", "D-17")
-def test_automation_files_among_the_others_are_read_and_reported(desk: Desk) -> None:
+def test_automation_files_among_the_others_are_loaded(desk: Desk) -> None:
     legacy = {"name": "Ask", "when": {"type": "fileEdited"}, "then": {"type": "askAgent", "prompt": "look"}}
-    path = desk.put(desk.project / ".ollm/hooks/ask.json", legacy)
+    desk.put(desk.project / ".ollm/hooks/ask.json", legacy)
     loaded = desk.load()
 
-    assert loaded.hooks == ()
-    assert errors(loaded) == [f'{path}:1: warning: hook "ask": askAgent hooks are not run yet']
+    assert [(hook.id, hook.kind, hook.source_format) for hook in loaded.hooks] == [("ask", "ask_agent", "when_then")]
+    assert errors(loaded) == []
 
 
 def test_file_that_is_no_file_is_reported_and_nobody_waits_for_it(desk: Desk) -> None:
@@ -218,6 +220,115 @@ def test_empty_project_and_home_have_no_hooks(desk: Desk) -> None:
     assert desk.load() == Loaded()
 
 
+@pytest.mark.spec("O-04")
+def test_each_hook_remembers_where_it_came_from(desk: Desk) -> None:
+    desk.put(desk.project / ".config/agent/settings.local.json", settings("Stop", "echo 1", "echo 2"))
+    hook = desk.load().hooks[1]
+
+    assert (hook.layer, hook.source, hook.dialect) == (Layer.LOCAL, Source.WORKSPACE, "cli-agent")
+    assert (hook.root, hook.source_line, hook.source_format) == (str(desk.project), 11, "grouped")
+    assert hook.source_pointer == ("hooks", "Stop", 0, "hooks", 1)
+
+
+def test_files_are_listed_with_their_layer_and_the_number_of_their_hooks(desk: Desk) -> None:
+    mine = desk.put(desk.home / ".ollama/settings.json", settings("Stop", "node a.js", "node b.js"))
+    empty = desk.put(desk.home / ".ollm/hooks/empty.json", {})
+    found = {file.path: (file.layer, file.source, file.hooks) for file in desk.load().found}
+
+    assert found == {str(mine): (Layer.USER, Source.USER, 2), str(empty): (Layer.USER, Source.USER, 0)}
+
+
+GUARD = '[[hook]]\nname = "guard"\non = "before_tool"\nrun = "/opt/guard"\n'
+
+
+@pytest.mark.spec("O-04")
+@pytest.mark.parametrize("layer", ["managed", "config"])
+def test_project_can_neither_switch_off_nor_shadow_the_hook_of_a_stronger_layer(desk: Desk, layer: str) -> None:
+    mine = desk.put(getattr(desk, layer) / "hookline.toml", GUARD)
+    desk.put(desk.project / "hookline.toml", f"{GUARD}enabled = false\n\n{GUARD.replace('/opt/guard', '/bin/true')}")
+    desk.put(desk.project / "hookline.local.toml", GUARD)
+    hooks = {hook.id: hook for hook in desk.load().hooks}
+
+    assert (hooks["guard"].source_path, hooks["guard"].enabled) == (str(mine), True)
+    assert {name: (hook.enabled, hook.command) for name, hook in hooks.items()} == {
+        "guard": (True, "/opt/guard"),
+        "guard-2": (False, "/opt/guard"),
+        "guard-3": (True, "/bin/true"),
+    }
+
+
+def test_person_cannot_take_the_name_of_a_managed_hook(desk: Desk) -> None:
+    managed = desk.put(desk.managed / "hookline.toml", GUARD)
+    desk.put(desk.config / "hookline.toml", GUARD)
+    desk.put(desk.home / ".ollm/hooks/g.json", {"id": "guard", "command": "node", "event": "before_tool"})
+    loaded = desk.load()
+
+    assert [(hook.id, hook.layer) for hook in loaded.hooks] == [("guard", Layer.MANAGED), ("guard-2", Layer.USER)]
+    assert loaded.hooks[0].source_path == str(managed)
+
+
+def test_managed_file_that_others_may_write_to_is_not_read(desk: Desk) -> None:
+    path = desk.put(desk.managed / "hookline.toml", GUARD)
+    path.chmod(0o666)
+    loaded = desk.load()
+
+    assert loaded.hooks == ()
+    assert errors(loaded) == [
+        f"{path}: error: the file can be changed by others than the administrator; chmod 644, chown root"
+    ]
+
+
+@pytest.mark.spec("O-04", "D-07")
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("hookline.toml", f"{GUARD}\n[settings]\ntrust_workspace = true\n", 7),
+        ("hookline.local.toml", f"trusted_workspaces = ['/']\n{GUARD}", 1),
+        (".ollama/settings.json", '{\n "model": "x",\n "trustWorkspace": true,\n "hooks": {}\n}', 3),
+        (".config/agent/settings.json", '{\n "hooks": {},\n "settings": {\n  "trusted-hooks": []}\n}', 4),
+        (".ollm/hooks/a.json", '[]\n// "trustWorkspace"\n', 0),
+    ],
+)
+def test_trust_options_of_a_workspace_are_reported_and_have_no_effect(
+    desk: Desk, name: str, text: str, line: int
+) -> None:
+    path = desk.put(desk.project / name, text)
+    told = "trust options are read from your own configuration only"
+    lines = [problem.line for problem in desk.load().problems if told in problem.message and problem.path == str(path)]
+
+    assert lines == ([line] if line else [])
+
+
+def test_installed_pack_runs_its_own_scripts_and_is_called_downloaded(desk: Desk) -> None:
+    desk.put(desk.config / "packs/guards/check.py", "")
+    desk.put(desk.config / "packs/guards/hookline.toml", '[[hook]]\non = "error"\nrun = "python3 check.py"\n')
+    (hook,) = desk.load().hooks
+
+    assert (hook.source, hook.layer, hook.root) == (Source.DOWNLOADED, Layer.EXTENSION, f"{desk.config}/packs/guards")
+    assert hook.args == (f"{desk.config}/packs/guards/check.py",)
+
+
+def test_same_patterns_counted_from_two_folders_are_two_hooks(desk: Desk) -> None:
+    guard = '[[hook]]\non = "before_tool"\nrun = "/opt/guard"\nfiles = ["src/*"]\n'
+    desk.put(desk.project / "hookline.toml", guard)
+    desk.put(desk.config / "hookline.toml", guard)
+
+    assert len(desk.load().hooks) == 2
+
+
+def test_many_files_are_all_read_and_their_problems_kept(desk: Desk) -> None:
+    for number in range(150):
+        desk.put(
+            desk.project / f".ollm/hooks/{number:03}.json", {"id": f"h{number}", "command": "node", "event": "error"}
+        )
+    (desk.project / ".ollm/hooks/070.json").write_bytes(b"\xff")
+    loaded = desk.load()
+
+    assert len(loaded.hooks) == 149
+    assert [problem.line for problem in loaded.problems if problem.severity is Severity.ERROR] == [1]
+    assert len(loaded.files) == 150
+
+
 FOURTEEN = (
     ["Setup", "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"],
     ["PermissionRequest", "SkillTrigger", "PreCompact", "Stop", "SubagentStart", "SubagentStop", "Notification"],
@@ -228,13 +339,8 @@ FOURTEEN = (
 def test_all_fourteen_events_of_ollama_are_known_by_the_dialects_that_ship(desk: Desk) -> None:
     group = {"hooks": [{"type": "command", "command": "python3 seen.py"}]}
     desk.put(desk.project / ".ollama/settings.json", {"hooks": {name: [group] for names in FOURTEEN for name in names}})
-    loaded = load(
-        desk.project,
-        home=desk.home,
-        config_dir=desk.config,
-        names=native_names(),
-        shell_dialects=shell_dialects(),
-    )
+    vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(Search(project=desk.project, home=desk.home, config=desk.config, vocabulary=vocabulary))
 
     assert errors(loaded) == []
     assert len({hook.on for hook in loaded.hooks}) == 14
@@ -261,7 +367,7 @@ on = "error"
 call = "no-colon"               # 5
 [hooks]                         # 6
 """,
-        {4: "timeout", 6: "before_tool", 8: "has no `on`", 13: "critical", 16: "module:function", 17: '"hook"'},
+        {4: "timeout", 6: "before_tool", 8: "has no `on`", 13: "critical", 16: "module:function", 17: "[[hook]]"},
     ),
     ".ollama/settings.json": (
         """\
@@ -275,7 +381,7 @@ call = "no-colon"               # 5
       {"hooks": [
         {"type": "command"},
         {"type": "webhok", "url": "http://x"},
-        {"type": "command", "command": "node x.js", "timeout": "5s"},
+        {"type": "command", "command": "node x.js", "timeout": "soon"},
         {"type": "command", "command": "node y.js", "shel": true},
         {"type": "webhook", "url": "http://x", "headers": []},
         {"type": "command", "command": "node z.js", "on_error": "deny"},

@@ -5,9 +5,11 @@ import pytest
 
 from hookline.config.formats import FORMATS
 from hookline.config.locations import PLACES, Root, find
-from hookline.model.hook import Source
+from hookline.model.hook import Layer, Source
 
 ALL = [
+    "managed/hookline.toml",
+    "project/hookline.local.toml",
     "project/hookline.toml",
     "config/hookline.toml",
     "project/.ollm/hooks/a.json",
@@ -20,11 +22,22 @@ ALL = [
     "project/.config/agent/settings.json",
     "home/.config/agent/settings.json",
     "home/.config/cli-agent/settings.json",
+    "project/.config/agent/hooks/pre-a.json",
+    "project/.config/agent/hooks/post-b.yaml",
+    "project/.config/agent/hooks/stop-c.yml",
+    "home/.config/agent/hooks/pre-d.json",
+    "home/.config/cli-agent/hooks/pre-e.yaml",
+    "config/packs/guards/hookline.toml",
+    "home/.ollm/hooks/downloaded/x.json",
+    "project/.ollm/extensions/lint/hooks/y.json",
+    "home/.ollm/extensions/git/hooks/z.json",
 ]
+DOWNLOADED = {"config/packs/guards/hookline.toml", "home/.ollm/hooks/downloaded/x.json"}
+EXTENSION = {"project/.ollm/extensions/lint/hooks/y.json", "home/.ollm/extensions/git/hooks/z.json"}
 
 
-def roots(folder: Path) -> dict[Root, Path]:
-    return {Root.PROJECT: folder / "project", Root.HOME: folder / "home", Root.CONFIG: folder / "config"}
+def roots(folder: Path) -> dict[Root, list[str]]:
+    return {root: [str(folder / root)] for root in Root}
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -44,13 +57,28 @@ def test_every_place_is_found_with_the_strongest_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("O-04")
-def test_files_of_the_project_are_workspace_hooks_and_all_others_the_persons_own(tmp_path: Path) -> None:
+def test_whose_a_file_is_follows_from_its_place_alone(tmp_path: Path) -> None:
     touch(tmp_path, *ALL)
     files, _ = find(roots(tmp_path))
 
     for file in files:
-        expected = Source.WORKSPACE if "/project/" in file.path else Source.USER
-        assert file.place.source is expected
+        name = os.path.relpath(file.path, tmp_path)
+        plain = Source.WORKSPACE if name.startswith("project/") else Source.USER
+        assert file.place.source is (
+            Source.DOWNLOADED if name in DOWNLOADED else Source.EXTENSION if name in EXTENSION else plain
+        )
+
+
+def test_each_file_is_in_the_layer_of_its_place(tmp_path: Path) -> None:
+    touch(tmp_path, *ALL)
+    layers = {os.path.relpath(file.path, tmp_path): file.place.layer for file in find(roots(tmp_path))[0]}
+
+    assert {name for name, layer in layers.items() if layer is Layer.MANAGED} == {"managed/hookline.toml"}
+    assert {name for name, layer in layers.items() if layer is Layer.LOCAL} == {
+        "project/hookline.local.toml",
+        "project/.config/agent/settings.local.json",
+    }
+    assert {name for name, layer in layers.items() if layer is Layer.EXTENSION} == DOWNLOADED | EXTENSION
 
 
 @pytest.mark.spec("D-07")
@@ -71,11 +99,36 @@ def test_home_that_is_the_project_counts_as_the_persons_where_their_own_places_a
     names = ["hookline.toml", ".ollama/settings.json", ".config/agent/settings.json", ".ollm/hooks/a.json"]
     only_projects = ["hookline.toml", ".config/agent/settings.local.json", ".ollm/hooks/trusted/t.json"]
     touch(tmp_path, *names, *only_projects)
-    files, _ = find({Root.PROJECT: tmp_path, Root.HOME: tmp_path, Root.CONFIG: tmp_path / "elsewhere"})
+    here = str(tmp_path)
+    files, _ = find({Root.PROJECT: [here], Root.HOME: [here], Root.CONFIG: [str(tmp_path / "elsewhere")]})
     found = {os.path.relpath(file.path, tmp_path): file.place.source for file in files}
 
     assert len(files) == len(found) == 6
     assert {name for name, source in found.items() if source is Source.WORKSPACE} == set(only_projects)
+
+
+def test_folders_above_the_project_come_after_it(tmp_path: Path) -> None:
+    touch(tmp_path, "hookline.toml", "deep/hookline.toml", "deep/er/hookline.toml")
+    above = [str(tmp_path / "deep/er"), str(tmp_path / "deep"), str(tmp_path)]
+    files, _ = find({Root.PROJECT: above})
+
+    assert [file.path for file in files] == [f"{folder}/hookline.toml" for folder in above]
+    assert [file.root for file in files] == above
+
+
+def test_names_of_an_installed_folder_are_counted_from_that_folder(tmp_path: Path) -> None:
+    touch(tmp_path, *ALL)
+    files = {os.path.relpath(file.path, tmp_path): file.root for file in find(roots(tmp_path))[0]}
+
+    assert files["config/packs/guards/hookline.toml"] == str(tmp_path / "config/packs/guards")
+    assert files["home/.ollm/extensions/git/hooks/z.json"] == str(tmp_path / "home/.ollm/extensions/git")
+    assert files["home/.ollm/hooks/downloaded/x.json"] == str(tmp_path / "home")
+
+
+def test_half_installed_folder_is_passed_over(tmp_path: Path) -> None:
+    touch(tmp_path, "config/packs/.new-guards/hookline.toml")
+
+    assert find(roots(tmp_path)) == ([], [])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
@@ -89,20 +142,18 @@ def test_folder_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         folder.chmod(0o755)
 
     assert files == []
-    assert "cannot be looked for" in problems[0].message
+    assert "cannot be looked into" in problems[0].message
 
 
-def test_folder_that_links_to_itself_is_reported(tmp_path: Path) -> None:
-    folder = tmp_path / "project/.ollm"
-    folder.mkdir(parents=True)
-    (folder / "hooks").symlink_to("hooks")
+def test_folder_that_links_to_itself_is_reported_and_the_others_are_found(tmp_path: Path) -> None:
+    touch(tmp_path, "home/.ollm/extensions/fine/hooks/a.json")
+    loop = tmp_path / "home/.ollm/extensions/loop"
+    loop.symlink_to("loop")
     files, problems = find(roots(tmp_path))
 
-    assert files == []
-    assert {problem.path for problem in problems} == {
-        str(folder / "hooks/*.json"),
-        str(folder / "hooks/trusted/*.json"),
-    }
+    assert [os.path.relpath(file.path, tmp_path) for file in files] == ["home/.ollm/extensions/fine/hooks/a.json"]
+    assert [problem.path for problem in problems] == [f"{loop}/hooks"]
+    assert "cannot be looked into" in problems[0].message
 
 
 def test_every_place_names_formats_that_exist_and_are_parsed_alike() -> None:

@@ -74,3 +74,14 @@ def test_nothing_but_a_config_error_is_raised(text: str) -> None:
     with suppress(ConfigError):
         document = toml.parse(text)
         assert all(1 <= line <= text.count("\n") + 1 for line in document.lines.values())
+
+
+def test_what_a_header_stands_in_has_the_line_of_the_first_header() -> None:
+    document = toml.parse("a = 1\n\n[[hooks]]\nx = 1\n[[hooks]]\nx = 2\n[deep.er]\ny = 1\n")
+
+    assert [document.line_of(path) for path in [("hooks",), ("hooks", 1), ("deep",), ("deep", "er", "y")]] == [
+        3,
+        5,
+        7,
+        8,
+    ]

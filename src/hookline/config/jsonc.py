@@ -37,6 +37,12 @@ _PART: Final = re.compile(
     re.VERBOSE,
 )
 
+# a text of such a document, and the colon that makes it a key
+_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"\s*(:?)')
+
+_SPACED_COLON: Final = re.compile(r'"\s+:')
+_HOLDERS: Final = frozenset({dict, list})
+
 
 def parse(text: str, *, path: str = "") -> Document:
     """Read one JSON document, comments and trailing commas allowed.
@@ -50,8 +56,32 @@ def parse(text: str, *, path: str = "") -> Document:
     except ValueError:
         plain = blank(text, path=path)
         value = _load(plain, path=path)
+    if _has_every_key(value, plain):
+        return Document(value, lambda: _index(plain)[0])
     lines, repeated = _index(plain)
     return Document(value, lines, repeated)
+
+
+def _has_every_key(value: object, text: str) -> bool:
+    """Say whether no key was lost because it stands twice: count them, which is cheaper than finding them."""
+    count = _count_keys(value)
+    # nearly always a key's quote and its colon stand together, and then no text has to be told from a key
+    if text.count('":') == count and not _SPACED_COLON.search(text):
+        return True
+    return count == _STRING.findall(text).count(":")
+
+
+def _count_keys(value: object) -> int:
+    count = 0
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            count += len(part)
+            left += [item for item in part.values() if type(item) in _HOLDERS]
+        elif isinstance(part, list):
+            left += [item for item in part if type(item) in _HOLDERS]
+    return count
 
 
 def blank(text: str, *, path: str = "") -> str:

@@ -2,27 +2,68 @@
 
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from hookline import wire
-from hookline.config import formats
-from hookline.config.locations import PLACES, File, Place, Root, find
+from hookline.config import formats, settings
+from hookline.config.locations import PLACES, File, Place, Root, Roots, find
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import TRUST, Origin
 from hookline.config.scripts import anchored
-from hookline.config.vocabulary import Names, Vocabulary, quoted
+from hookline.config.vocabulary import Vocabulary, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 
 LARGEST: Final = 1_048_576
+_AT_ONCE: Final = 64
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 Objection = Callable[[Hook], str]
+
+# what a hook is, apart from where it was found
+_DEFINING: Final = attrgetter(
+    *sorted(
+        {field.name for field in fields(Hook)}
+        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer"}
+    )
+)
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+# every other file that holds settings, holds them in vain
+_WITH_SETTINGS: Final = frozenset({Layer.MANAGED, Layer.USER})
+
+
+class Search(Struct, frozen=True, kw_only=True):
+    """Where to look, and the words that count there.
+
+    `above` are the folders between the project and the top of its repository, the nearest first. `managed` is
+    there only when the administrator alone could have put something into it.
+    """
+
+    project: Path
+    home: Path
+    config: Path
+    vocabulary: Vocabulary
+    managed: Path | None = None
+    above: tuple[Path, ...] = ()
+    places: Sequence[Place] = PLACES
+
+
+class Found(Struct, frozen=True):
+    """A file that was found: whose it is, and how many hooks it defines."""
+
+    path: str
+    layer: Layer
+    source: Source
+    dialect: str
+    root: str
+    hooks: int
 
 
 class Loaded(Struct, frozen=True):
@@ -31,84 +72,96 @@ class Loaded(Struct, frozen=True):
     hooks: tuple[Hook, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[str, ...] = ()
+    found: tuple[Found, ...] = ()
 
 
-def load(
-    project: Path,
-    *,
-    home: Path,
-    config_dir: Path,
-    managed_dir: Path | None = None,
-    names: Names,
-    shell_dialects: Collection[str],
-    places: Sequence[Place] = PLACES,
-    unusable: Objection | None = None,
-    refusal: Objection | None = None,
-) -> Loaded:
+def load(search: Search, *, unusable: Objection | None = None, refusal: Objection | None = None) -> Loaded:
     """Read every configuration of a project and of the person working on it.
 
     What cannot be read is a problem, and everything else still loads. `unusable` may object to a hook that
     cannot be planned, such as one with a broken matcher: it is left out. `refusal` may object to what would
     not be run: it is reported and stays, so that its failure counts as its dialect says.
     """
-    vocabulary = Vocabulary(names=names, shell_dialects=shell_dialects)
-    roots = {Root.PROJECT: project.resolve(), Root.HOME: home.resolve(), Root.CONFIG: config_dir.resolve()}
-    if managed_dir is not None:
-        roots[Root.MANAGED] = managed_dir.resolve()
-    files, problems = find(roots, [place for place in places if place.root in roots])
+    files, problems = find(_roots(search), search.places)
     hooks: list[Hook] = []
-    for file in files:
-        found, wrong = _read(file, root=roots[file.place.root], vocabulary=vocabulary)
-        hooks += found
+    found: list[Found] = []
+    for file, text in _texts(files, problems):
+        defined, wrong = _read(text, file, vocabulary=search.vocabulary)
+        hooks += defined
         problems += wrong
+        place = file.place
+        found.append(Found(file.path, place.layer, place.source, place.dialect, file.root, len(defined)))
     hooks = _usable(hooks, problems, objection=unusable)
     hooks = _distinct(hooks, problems)
     problems += _refusals(hooks, refusal)
-    return Loaded(tuple(hooks), tuple(problems), tuple(file.path for file in files))
+    return Loaded(tuple(hooks), tuple(problems), tuple(file.path for file in files), tuple(found))
 
 
-def _read(file: File, *, root: Path, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:
+def _roots(search: Search) -> Roots:
+    paths = {
+        Root.MANAGED: (search.managed,) if search.managed is not None else (),
+        Root.PROJECT: (search.project, *search.above),
+        Root.HOME: (search.home,),
+        Root.CONFIG: (search.config,),
+    }
+    return {root: [str(path.resolve()) for path in folders] for root, folders in paths.items()}
+
+
+def _texts(files: list[File], problems: list[Problem]) -> Iterator[tuple[File, str]]:
+    """Read the files, some at once: going back and forth between the system and the parser costs both their pace."""
+    for start in range(0, len(files), _AT_ONCE):
+        some: list[tuple[File, str]] = []
+        for file in files[start : start + _AT_ONCE]:
+            try:
+                some.append((file, read_text(file.path, is_managed=file.place.layer is Layer.MANAGED)))
+            except ConfigError as problem:
+                problems.append(Problem(file.path, problem.line, problem.message))
+        yield from some
+
+
+def _read(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:
     place = file.place
-    try:
-        text = read_text(file.path)
-    except ConfigError as problem:
-        return [], [Problem(file.path, problem.line, problem.message)]
     origin = Origin(
         path=file.path,
         dialect=place.dialect,
         source=place.source,
         layer=place.layer,
-        root=str(root),
+        root=file.root,
         vocabulary=vocabulary,
     )
     hooks, problems = formats.read(text, origin=origin, formats=place.formats)
-    beside = os.path.dirname(file.path)  # noqa: PTH120 - asked for each of what may be a thousand files
+    if place.layer not in _WITH_SETTINGS:
+        problems += settings.foreign(text, path=file.path)
+    beside = file.path.rpartition("/")[0]
     # an agent's commands run in the project; a person's own scripts lie beside their configuration
-    folders = (str(root), beside) if place.root is Root.PROJECT else (beside, str(root))
+    in_project = place.root is Root.PROJECT and place.layer is not Layer.EXTENSION
+    folders = (file.root, beside) if in_project else (beside, file.root)
     shells = vocabulary.shell_dialects
     return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, *, is_managed: bool = False) -> str:
     """Read a configuration, which is a regular file of at most a megabyte in UTF-8.
+
+    A managed one belongs to whom its folder belongs to, and nobody else may write to it.
 
     Raises:
         ConfigError: It is not.
     """
     try:
-        raw = _bytes(path)
+        raw = _bytes(path, is_managed=is_managed)
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
     if len(raw) > LARGEST:
         raise ConfigError(f"the file is larger than {LARGEST // 1024} KB; nothing in it is in force", path=path)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as problem:
         line = raw.count(b"\n", 0, problem.start) + 1
         raise ConfigError("the file is not UTF-8; nothing in it is in force", path=path, line=line) from None
 
 
-def _bytes(path: str) -> bytes:
+def _bytes(path: str, *, is_managed: bool) -> bytes:
     # a named pipe would keep us waiting for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
@@ -116,6 +169,10 @@ def _bytes(path: str) -> bytes:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
             raise ConfigError("this is not a file", path=path)
+        if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
+            raise ConfigError(
+                "the file can be changed by others than the administrator; chmod 644, chown root", path=path
+            )
         return os.read(handle, min(info.st_size, LARGEST) + 1)
     finally:
         os.close(handle)
@@ -143,7 +200,7 @@ def _distinct(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
     kept: dict[bytes, Hook] = {}
     ids: dict[str, Hook] = {}
     found = [(_definition(hook), hook) for hook in hooks]
-    for definition, hook in sorted(found, key=lambda pair: -TRUST[pair[1].source]):
+    for definition, hook in sorted(found, key=lambda pair: _standing(pair[1])):
         same = kept.get(definition)
         if same is None:
             named = _named(hook, ids, problems)
@@ -153,21 +210,15 @@ def _distinct(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
     return [kept[definition] for definition in dict(found)]
 
 
+def _standing(hook: Hook) -> tuple[bool, int]:
+    return hook.layer is not Layer.MANAGED, -TRUST[hook.source]
+
+
 def _definition(hook: Hook) -> bytes:
     """Say what a hook is, apart from where it was found."""
-    return wire.dump(
-        replace(
-            hook,
-            id="",
-            source=Source.WORKSPACE,
-            layer=Layer.PROJECT,
-            root="",
-            source_path="",
-            source_line=0,
-            source_format="",
-            source_pointer=(),
-        )
-    )
+    # patterns and included files are counted from there, so in another folder they are others
+    root = hook.root if hook.files or hook.writes or hook.includes else ""
+    return wire.dump((root, _DEFINING(hook)))
 
 
 def _named(hook: Hook, ids: Mapping[str, Hook], problems: list[Problem]) -> Hook:

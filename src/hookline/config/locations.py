@@ -1,15 +1,16 @@
 """Where configurations lie: one row a place, the strongest first."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from hookline.config.problem import Problem
 from hookline.model.hook import Layer, Source
+
+T = TypeVar("T")
 
 
 class Root(StrEnum):
@@ -21,11 +22,16 @@ class Root(StrEnum):
     CONFIG = "config"
 
 
+# The folders a place may be counted from. There is more than one project folder when a person works somewhere
+# inside a repository: the nearest comes first.
+Roots = Mapping[Root, Sequence[str]]
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """One place.
 
-    `path` is a file, or a folder with `/*.json` or the like at its end for every such file in it. `formats`
-    are tried in order. `source` follows from where the place is, never from what a file says.
+    `path` is a file; a star stands for every name, or every name with such an ending. `formats` are tried in
+    order. `source` follows from where the place is, never from what a file says.
     """
 
     root: Root
@@ -37,10 +43,11 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class File(Struct, frozen=True):
-    """A file found at a place."""
+    """A file found at a place; `root` is where its relative names are counted from."""
 
     path: str
     place: Place
+    root: str
 
 
 _LAYERS: Final = {
@@ -49,68 +56,137 @@ _LAYERS: Final = {
     Root.HOME: Layer.USER,
     Root.CONFIG: Layer.USER,
 }
+_SOURCES: Final = {Layer.MANAGED: Source.USER, Layer.USER: Source.USER, Layer.EXTENSION: Source.EXTENSION}
 
 
-def _place(root: Root, path: str, *, formats: tuple[str, ...], dialect: str) -> Place:
-    source = Source.WORKSPACE if root is Root.PROJECT else Source.USER
-    return Place(root=root, path=path, formats=formats, dialect=dialect, source=source, layer=_LAYERS[root])
+def _place(
+    root: Root,
+    path: str,
+    *,
+    formats: tuple[str, ...],
+    dialect: str,
+    layer: Layer | None = None,
+    source: Source | None = None,
+) -> Place:
+    whose = layer or _LAYERS[root]
+    return Place(
+        root=root,
+        path=path,
+        formats=formats,
+        dialect=dialect,
+        source=source or _SOURCES.get(whose, Source.WORKSPACE),
+        layer=whose,
+    )
 
 
+def _per_file(root: Root, folder: str) -> Iterator[Place]:
+    for ending in ("json", "yaml", "yml"):
+        yield _place(root, f"{folder}/*.{ending}", formats=("grouped", "per_file"), dialect="cli-agent")
+
+
+_NATIVE: Final = ("native",)
 _GROUPED: Final = ("grouped",)
-_DEFINITIONS: Final = ("grouped", "when_then", "ollm")
+_DEFINITIONS: Final = ("grouped", "ollm")
 
 # Of the same hook in two places the one that is trusted more is kept, and of two equals the one further up.
-# `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it.
+# `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it, and the
+# same is true of a file that calls itself local.
 PLACES: Final = (
-    _place(Root.MANAGED, "hookline.toml", formats=("native",), dialect="hookline"),
-    _place(Root.PROJECT, "hookline.toml", formats=("native",), dialect="hookline"),
-    _place(Root.CONFIG, "hookline.toml", formats=("native",), dialect="hookline"),
+    _place(Root.MANAGED, "hookline.toml", formats=_NATIVE, dialect="hookline"),
+    _place(Root.PROJECT, "hookline.local.toml", formats=_NATIVE, dialect="hookline", layer=Layer.LOCAL),
+    _place(Root.PROJECT, "hookline.toml", formats=_NATIVE, dialect="hookline"),
+    _place(Root.CONFIG, "hookline.toml", formats=_NATIVE, dialect="hookline"),
     _place(Root.PROJECT, ".ollm/hooks/*.json", formats=_DEFINITIONS, dialect="ollm"),
     _place(Root.PROJECT, ".ollm/hooks/trusted/*.json", formats=_DEFINITIONS, dialect="ollm"),
     _place(Root.HOME, ".ollm/hooks/*.json", formats=_DEFINITIONS, dialect="ollm"),
     _place(Root.PROJECT, ".ollama/settings.json", formats=_GROUPED, dialect="ollama-cli"),
     _place(Root.HOME, ".ollama/settings.json", formats=_GROUPED, dialect="ollama-cli"),
-    _place(Root.PROJECT, ".config/agent/settings.local.json", formats=_GROUPED, dialect="cli-agent"),
+    _place(Root.PROJECT, ".config/agent/settings.local.json", formats=_GROUPED, dialect="cli-agent", layer=Layer.LOCAL),
     _place(Root.PROJECT, ".config/agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
     _place(Root.HOME, ".config/agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
     _place(Root.HOME, ".config/cli-agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
+    *_per_file(Root.PROJECT, ".config/agent/hooks"),
+    *_per_file(Root.HOME, ".config/agent/hooks"),
+    *_per_file(Root.HOME, ".config/cli-agent/hooks"),
+    _place(
+        Root.CONFIG,
+        "packs/*/hookline.toml",
+        formats=_NATIVE,
+        dialect="hookline",
+        layer=Layer.EXTENSION,
+        source=Source.DOWNLOADED,
+    ),
+    _place(
+        Root.HOME,
+        ".ollm/hooks/downloaded/*.json",
+        formats=_DEFINITIONS,
+        dialect="ollm",
+        layer=Layer.EXTENSION,
+        source=Source.DOWNLOADED,
+    ),
+    _place(
+        Root.PROJECT, ".ollm/extensions/*/hooks/*.json", formats=_DEFINITIONS, dialect="ollm", layer=Layer.EXTENSION
+    ),
+    _place(Root.HOME, ".ollm/extensions/*/hooks/*.json", formats=_DEFINITIONS, dialect="ollm", layer=Layer.EXTENSION),
 )
 
 
-def find(roots: Mapping[Root, Path], places: Sequence[Place] = PLACES) -> tuple[list[File], list[Problem]]:
+def find(roots: Roots, places: Sequence[Place] = PLACES) -> tuple[list[File], list[Problem]]:
     """Find every configuration below these roots, the strongest first.
 
     A file that is at two places at once, because a person works in their home folder, is found once, and
     it is theirs if one of the two places is.
     """
     found: dict[str, File] = {}
-    problems: list[Problem] = []
+    disk = _Disk()
     for place in places:
-        root = roots[place.root]
+        for root in roots.get(place.root, ()):
+            for path in disk.paths(root.rstrip("/"), place.path):
+                earlier = found.get(path)
+                if earlier is None or earlier.place.source is Source.WORKSPACE is not place.source:
+                    found[path] = File(path, place, _root_of(path, place, root))
+    return list(found.values()), disk.problems
+
+
+def _root_of(path: str, place: Place, root: str) -> str:
+    """Say where relative names are counted from: what was installed as a folder brings its own scripts."""
+    head, inner, _ = place.path.partition("/*/")
+    return path[: path.index("/", len(f"{root.rstrip('/')}/{head}/"))] if inner else root
+
+
+class _Disk:
+    """Look each folder up once, however many places are in it, and keep what went wrong."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._listings: dict[str, list[str]] = {}
+
+    def paths(self, folder: str, pattern: str) -> list[str]:
+        """Give the paths at a place; what is not there is no problem."""
+        head, star, tail = pattern.partition("/*")
+        here = f"{folder}/{head}"
+        if not star:
+            # not followed: a link that leads nowhere is a mistake to report, not a file that is not there
+            return [here] if self._ask(os.lstat, here) is not None else []
+        ending, deeper, rest = tail.partition("/")
+        names = [name for name in self._names(here) if name.endswith(ending)]
+        if not deeper:
+            return [f"{here}/{name}" for name in names]
+        # whoever installs a folder makes it under a name with a dot first
+        inner = [f"{here}/{name}" for name in names if not name.startswith(".")]
+        return [path for folder in inner for path in self.paths(folder, rest)]
+
+    def _names(self, folder: str) -> list[str]:
+        names = self._listings.get(folder)
+        if names is None:
+            names = self._listings[folder] = sorted(self._ask(os.listdir, folder) or ())
+        return names
+
+    def _ask(self, question: Callable[[str], T], path: str) -> T | None:
         try:
-            paths = _paths(root, place.path)
+            return question(path)
         except (FileNotFoundError, NotADirectoryError):
-            continue
+            return None
         except OSError as problem:
-            problems.append(Problem(str(root / place.path), 0, f"cannot be looked for: {problem.strerror}"))
-            continue
-        for path in paths:
-            earlier = found.get(path)
-            if earlier is None or earlier.place.source is Source.WORKSPACE is not place.source:
-                found[path] = File(path, place)
-    return list(found.values()), problems
-
-
-def _paths(root: Path, pattern: str) -> list[str]:
-    folder, star, ending = pattern.partition("/*")
-    if not star:
-        return _one(root / pattern)
-    with os.scandir(root / folder) as entries:
-        names = sorted(entry.name for entry in entries if entry.name.endswith(ending))
-    return [str(root / folder / name) for name in names]
-
-
-def _one(path: Path) -> list[str]:
-    # not followed: a link that leads nowhere is a mistake to report, not a file that is not there
-    path.lstat()
-    return [str(path)]
+            self.problems.append(Problem(path, 0, f"cannot be looked into: {problem.strerror}"))
+            return None

@@ -31,8 +31,7 @@ class Problem(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Make the message fit for a screen."""
-        if not self.message.isprintable():
-            force_setattr(self, "message", printable(self.message))
+        force_setattr(self, "message", printable(self.message))
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
@@ -41,4 +40,6 @@ class Problem(Struct, frozen=True):
 
 def printable(text: str) -> str:
     """Write characters that are no text, such as terminal escapes, as what they are."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

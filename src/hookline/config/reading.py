@@ -1,7 +1,7 @@
 """What all formats share while one file is read: its hooks, its problems, its lines."""
 
+import os
 from collections.abc import Callable, Collection, Mapping
-from pathlib import PurePath
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +18,14 @@ from hookline.model.hook import Hook, Layer, OnError, Source
 MOST_PROBLEMS: Final = 100
 
 # what may stand beside the list of hooks in a file of definitions
-_AROUND: Final[Mapping[str, object]] = dict.fromkeys(("hooks", "$schema", "description", "version"))
+AROUND: Final[Mapping[str, str]] = {
+    "hooks": "The hooks.",
+    "$schema": "The schema an editor completes this file with.",
+    "description": "For people; it means nothing to the program.",
+    "version": "For people; it means nothing to the program.",
+}
+# what a format may say of a hook besides its keys
+_GIVEN: Final = frozenset({"on", "dialect", "source"})
 # how far a source is trusted before anyone is asked
 TRUST: Final[Mapping[Source, int]] = {
     Source.BUILTIN: 3,
@@ -95,11 +102,11 @@ class Reading:
     def unwrapped(self, telling: Collection[str]) -> tuple[object, KeyPath]:
         """Take off the outer `{"hooks": …}` that a file of definitions may have; `telling` keys are a hook's."""
         value = self.document.value
-        if not isinstance(value, Mapping) or "hooks" not in value or any(key in value for key in telling):
+        if not isinstance(value, dict) or "hooks" not in value or any(key in value for key in telling):
             return value, ()
         for key in value:
-            if key not in _AROUND:
-                self.unknown((), key, _AROUND, owner="the file")
+            if key not in AROUND:
+                self.unknown((), key, AROUND, owner="the file")
         return value["hooks"], ("hooks",)
 
     def values(
@@ -170,22 +177,30 @@ class Reading:
         return place
 
     def add(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
-        """Add a hook made of what was read; `event` is the event as the file spells it."""
+        """Add a hook made of what was read; `event` is the event as the file spells it.
+
+        `on`, `dialect`, `source` and `format` may be among the values without being keys of the file.
+        """
         build: Callable[..., Hook] = Hook
-        fields = {key.field: values[name] for name, key in keys.items() if key.field and name in values}
-        fields |= {name: values[name] for name in ("on", "dialect", "source") if name in values}
+        origin = self.origin
+        fields: dict[str, object] = {"source": origin.source, "dialect": origin.dialect}
+        for name, value in values.items():
+            if name in keys and keys[name].field:
+                fields[keys[name].field] = value
+            elif name in _GIVEN:
+                fields[name] = value
         name = str(values.get("name", "") or values.get("id", ""))
         try:
             hook = build(
                 id=self._id(values, event),
                 name=name,
-                source_path=self.origin.path,
+                source_path=origin.path,
                 source_line=self.document.line_of(where),
-                source_format=self.origin.format,
+                source_format=str(values.get("format", origin.format)),
                 source_pointer=where,
-                layer=self.origin.layer,
-                root=self.origin.root,
-                **({"source": self.origin.source, "dialect": self.origin.dialect} | fields),
+                layer=origin.layer,
+                root=origin.root,
+                **fields,
             )
         except ConfigError as problem:
             self.error(where, problem.message)
@@ -197,7 +212,8 @@ class Reading:
         if explicit:
             return explicit
         self._counts[event] = self._counts.get(event, 0) + 1
-        return f"{PurePath(self.origin.path).stem}:{event}:{self._counts[event]}"
+        stem = os.path.splitext(os.path.basename(self.origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
+        return f"{stem}:{event}:{self._counts[event]}"
 
 
 def owner_of(entry: Mapping[str, object]) -> str:

@@ -1,5 +1,6 @@
 """Scripts beside a configuration: a relative path means the same file wherever the agent happens to work."""
 
+import functools
 import os
 import re
 import shlex
@@ -20,6 +21,8 @@ _INTERPRETERS: Final = (
         frozenset({"-c", "-e", "-m", "-p", "--eval", "--print"}),
     ),
 )
+
+_SIMPLE: Final = re.compile(r"[^\s'\"\\]+(?: [^\s'\"\\]+)*")
 
 
 def anchored(hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[str]) -> Hook:
@@ -58,6 +61,9 @@ def _working_directory(hook: Hook, folder: str) -> str:
 
 
 def _words(line: str) -> list[str]:
+    # most lines are words and spaces, and reading a line as a shell does takes its time
+    if _SIMPLE.fullmatch(line):
+        return line.split(" ")
     try:
         return shlex.split(line)
     except ValueError:
@@ -71,9 +77,13 @@ def _program(word: str, folders: Sequence[str]) -> str:
     return _file(word, folders) or _joined(folders[0], word)
 
 
+@functools.lru_cache(maxsize=64)
+def _code_flags(program: str) -> frozenset[str] | None:
+    return next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(program)), None)
+
+
 def _arguments(program: str, args: list[str], folders: Sequence[str]) -> list[str]:
-    name = program.rpartition("/")[2]
-    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
+    code_flags = _code_flags(program.rpartition("/")[2])
     if code_flags is None:
         return args
     found: list[str] = []

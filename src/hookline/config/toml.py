@@ -22,7 +22,8 @@ _TOKEN: Final = re.compile(
 _PLACE: Final = re.compile(
     r"^(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$", re.DOTALL
 )
-_ENDLESS: Final = re.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){64}")
+_MANY: Final = 64
+_ENDLESS: Final = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{_MANY}}}")
 
 
 def parse(text: str, *, path: str = "") -> Document:
@@ -34,7 +35,7 @@ def parse(text: str, *, path: str = "") -> Document:
     import tomllib  # noqa: PLC0415 - most configurations are JSON
 
     # a name of thousands of parts takes a reader of TOML minutes, and nobody means one
-    if endless := _ENDLESS.search(text):
+    if text.count(".") >= _MANY and (endless := _ENDLESS.search(text)):
         line = text.count("\n", 0, endless.start()) + 1
         raise ConfigError("a name has more parts than anybody means", path=path, line=line)
     try:
@@ -44,8 +45,11 @@ def parse(text: str, *, path: str = "") -> Document:
     except RecursionError:
         raise ConfigError("nested too deeply", path=path, line=1) from None
     lines: dict[KeyPath, int] = {}
-    for key, line in _keys(text):
-        lines.setdefault(key, line)
+    for key, line in keys(text):
+        # `[[hook]]` and `[a.b]` are the first word about what they stand in, too
+        for length in range(len(key), 0, -1):
+            if lines.setdefault(key[:length], line) != line:
+                break
     return Document(value, lines)
 
 
@@ -58,7 +62,7 @@ def _error(message: str, text: str, *, path: str) -> ConfigError:
     return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
 
 
-def _keys(text: str) -> Iterator[tuple[KeyPath, int]]:
+def keys(text: str) -> Iterator[tuple[KeyPath, int]]:
     """Give the path and the line of every table header and every key of a valid document."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}

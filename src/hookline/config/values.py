@@ -14,6 +14,9 @@ LONG: Final = 3600
 # a year, in which nobody can tell seconds from eternity
 LONGEST: Final = 31_536_000
 
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_TIME: Final = r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m)"
+
 
 class Key(Struct, frozen=True):
     """One key of a format.
@@ -21,11 +24,16 @@ class Key(Struct, frozen=True):
     `field` is the field of `Hook` it sets; a key without one is read by its format. A `vital` key decides
     what runs and when: a hook whose vital key cannot be read is not loaded, because guessing would run
     something nobody wrote. Every other key falls back to its default.
+
+    `about` says what it is for, to whoever writes it. `schema` is what an editor checks its value with; without
+    one it follows from how the value is read (see `SCHEMAS`).
     """
 
     read: Callable[[object], object]
     field: str = ""
     vital: bool = False
+    about: str = ""
+    schema: Mapping[str, object] | None = None
 
 
 def text(value: object) -> str:
@@ -48,10 +56,16 @@ def flag(value: object) -> bool:
 
 
 def seconds(value: object) -> float:
-    """Read a time."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LONGEST:
-        return float(value)
-    raise ValueError(f"wanted a number of seconds above 0 and below a year, got {describe(value)}")
+    """Read a time: a number of seconds, or a text with its unit, such as "500ms"."""
+    number = _with_unit(value) if isinstance(value, str) else value
+    if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= LONGEST:
+        return float(number)
+    raise ValueError(f'wanted seconds above 0 and below a year, such as 5 or "500ms", got {describe(value)}')
+
+
+def _with_unit(text: str) -> float | None:
+    found = re.fullmatch(_TIME, text)
+    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def texts(value: object) -> tuple[str, ...]:
@@ -67,6 +81,11 @@ def one_or_more_texts(value: object) -> tuple[str, ...]:
     if not all(found) or not found:
         raise ValueError("wanted at least one name, got nothing")
     return found
+
+
+def any_texts(value: object) -> tuple[str, ...]:
+    """Read one text, or a list of them that may be empty."""
+    return one_or_more_texts(value) if value != [] else ()
 
 
 def table(value: object) -> Mapping[str, str]:
@@ -129,22 +148,82 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.:]+", "-", name.lower()).strip("-")
 
 
+_TEXT: Final = {"type": "string"}
+_NUMBER_OR_TEXT: Final = {"type": ["string", "number"]}
+# a text that says something
+NAME: Final[Mapping[str, object]] = {"type": "string", "minLength": 1}
+
+# what an editor checks a value with, by how the value is read
+SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
+    text: _TEXT,
+    version: _NUMBER_OR_TEXT,
+    flag: {"type": "boolean"},
+    seconds: {
+        "anyOf": [
+            {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
+            {"type": "string", "pattern": f"^{_TIME}$"},
+        ]
+    },
+    texts: {"type": "array", "items": _TEXT},
+    one_or_more_texts: {"anyOf": [NAME, {"type": "array", "items": NAME, "minItems": 1}]},
+    any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
+    table: {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
+    on_error: {"enum": [*OnError]},
+    priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
+    ignored: {},
+}
+
+# how JSON formats say what a hook runs
+RUNNERS: Final[Mapping[str, Key]] = {
+    "command": Key(
+        text,
+        "command",
+        vital=True,
+        about="The program to run, or a whole line where its dialect has lines.",
+        schema=NAME,
+    ),
+    "args": Key(texts, "args", vital=True, about="The arguments of the program, one word each."),
+    "working_directory": Key(text, "working_directory", vital=True, about="The folder it runs in."),
+    "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
+    "function": Key(text, "function", vital=True, about="The function to call in the module."),
+    "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
+}
+# those of them that say how a hook is reached; it needs exactly one
+TARGETS: Final = ("command", "module", "url")
+
+# where a file is one definition, what an editor wants to know stands in the definition
+SCHEMA_KEY: Final[Mapping[str, Key]] = {"$schema": Key(text, about="The schema an editor completes this file with.")}
+
 # what every format calls the same
 SHARED: Final[Mapping[str, Key]] = {
-    "id": Key(text),
-    "name": Key(text),
-    "matcher": Key(text, "matcher", vital=True),
-    "timeout": Key(seconds, "timeout"),
-    "env": Key(table, "env", vital=True),
-    "headers": Key(table, "headers", vital=True),
-    "method": Key(text, "method", vital=True),
-    "shell": Key(flag, "shell", vital=True),
-    "isolated": Key(flag, "isolated", vital=True),
-    "on_error": Key(on_error, "on_error"),
-    "priority": Key(priority, "priority"),
-    "parallel": Key(flag, "parallel"),
-    "observe": Key(flag, "observe", vital=True),
-    "enabled": Key(flag, "enabled", vital=True),
-    "version": Key(version, "version"),
-    "description": Key(ignored),
+    "id": Key(text, about="What commands and traces call it; made of the name unless it is given."),
+    "name": Key(text, about="What people call it."),
+    "matcher": Key(text, "matcher", vital=True, about="Which tools, or other subjects of the event, it is for."),
+    "files": Key(
+        one_or_more_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore."
+    ),
+    "writes": Key(
+        one_or_more_texts, "writes", vital=True, about="Runs only for tool calls that may write one of these files."
+    ),
+    "timeout": Key(seconds, "timeout", about='How long it may take, in seconds, or with a unit: "500ms", "2m".'),
+    "env": Key(table, "env", vital=True, about="Environment variables it gets on top."),
+    "headers": Key(table, "headers", vital=True, about="Headers of the web request."),
+    "method": Key(text, "method", vital=True, about="Method of the web request; POST unless it is given."),
+    "shell": Key(flag, "shell", vital=True, about="Whether the command is a line for a shell."),
+    "plain": Key(flag, "plain", vital=True, about="Text that the command prints is added to the conversation."),
+    "includes": Key(
+        one_or_more_texts,
+        "includes",
+        vital=True,
+        about="Files that belong to it though its command does not name them.",
+    ),
+    "isolated": Key(flag, "isolated", vital=True, about="Whether a Python function runs in a process of its own."),
+    "on_error": Key(on_error, "on_error", about="What its failure means: block the operation, or continue without it."),
+    "priority": Key(priority, "priority", about="Its place in the order: a name, or a number; lower runs earlier."),
+    "parallel": Key(flag, "parallel", about="Whether it may run beside its neighbours that say the same."),
+    "observe": Key(flag, "observe", vital=True, about="Record what it would do, and enforce nothing."),
+    "enabled": Key(flag, "enabled", vital=True, about="Whether it runs at all."),
+    "version": Key(version, "version", about="The version of the hook itself."),
+    "source_version": Key(version, "source_version", about="The version of the system it was written for."),
+    "description": Key(ignored, about="For people; it means nothing to the program."),
 }

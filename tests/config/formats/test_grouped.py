@@ -5,7 +5,7 @@ import pytest
 from hookline.config.document import Document
 from hookline.config.formats import grouped
 from hookline.config.reading import Origin
-from hookline.model.hook import Hook, OnError, Source
+from hookline.model.hook import Hook, Layer, OnError, Source
 
 Make = Callable[..., Origin]
 Parse = Callable[[object], Document]
@@ -45,7 +45,12 @@ OLLAMA = """{
 def test_every_documented_hook_type_is_read(document: Parse, origin: Make) -> None:
     hooks, problems = grouped.read(document(OLLAMA), origin=origin("ollama-cli"))
 
-    shared = {"dialect": "ollama-cli", "source_path": "hooks.json", "source": Source.WORKSPACE}
+    shared = {
+        "dialect": "ollama-cli",
+        "source_path": "hooks.json",
+        "source": Source.WORKSPACE,
+        "layer": Layer.PROJECT,
+    }
     assert problems == []
     assert [hook.kind for hook in hooks] == ["command", "python", "command", "python", "webhook"]
     assert [hook.source_line for hook in hooks] == [9, 10, 17, 18, 19]
@@ -55,6 +60,7 @@ def test_every_documented_hook_type_is_read(document: Parse, origin: Make) -> No
         on=("before_tool",),
         matcher="bash|shell",
         source_line=9,
+        source_pointer=("hooks", "PreToolUse", 0, "hooks", 0),
         command="python .ollama/hooks/policy.py",
     )
     assert hooks[1] == _hook(
@@ -63,6 +69,7 @@ def test_every_documented_hook_type_is_read(document: Parse, origin: Make) -> No
         on=("before_tool",),
         matcher="bash|shell",
         source_line=10,
+        source_pointer=("hooks", "PreToolUse", 0, "hooks", 1),
         module="policies.guard",
     )
     assert hooks[2].shell is True

@@ -1,11 +1,12 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import fields
 
 from hookline.config import toml
 from hookline.config.formats import native
 from hookline.config.reading import Origin
-from hookline.model.hook import Hook, OnError, Priority
+from hookline.model.hook import Hook, Layer, OnError, Priority
 
 Make = Callable[..., Origin]
 
@@ -71,8 +72,10 @@ def test_every_key_means_what_it_says(origin: Make) -> None:
         env={"LEVEL": "high"},
         working_directory="tools",
         version="1.2",
+        layer=Layer.PROJECT,
         source_path="hooks.json",
         source_line=2,
+        source_pointer=("hook", 0),
     )
     assert audit == Hook(
         id="hooks:PreToolUse:1",
@@ -85,8 +88,10 @@ def test_every_key_means_what_it_says(origin: Make) -> None:
         observe=True,
         enabled=False,
         priority=150,
+        layer=Layer.PROJECT,
         source_path="hooks.json",
         source_line=14,
+        source_pointer=("hook", 1),
     )
     assert (hello.kind, hello.module, hello.function, hello.isolated) == ("python", "greetings", "hello", True)
     assert (told.id, told.url, told.method, told.source_line) == ("told", "https://example.org/hook", "PUT", 30)
@@ -109,7 +114,7 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
         ('on = "custom:"\nrun = "x"', 2, 'unknown event "custom:"'),
         ("on = []\nrun = 'x'", 2, "wanted at least one name"),
         ("on = 5\nrun = 'x'", 2, "got the number 5"),
-        ('on = "error"', 1, "needs exactly one of run, call and post; it has none"),
+        ('on = "error"', 1, "needs exactly one of run, call, post and ask; it has none"),
         ('on = "error"\nrun = "x"\npost = "y"', 1, "it has run and post"),
         ('on = "error"\nrun = []', 3, "wanted at least one name"),
         ('on = "error"\nrun = ["x", 1]', 3, "got the number 1"),
@@ -119,6 +124,11 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
         ('on = "error"\nrun = "x"\ndialect = "olm"', 4, 'unknown dialect "olm" (did you mean "ollm"?)'),
         ('on = "error"\nrun = "x"\nenabled = "no"', 4, "wanted true or false"),
         ('on = "error"\nrun = "x"\nenv = { A = [1] }', 4, "got a list"),
+        ('on = "error"\nrun = "x"\nfiles = []', 4, "wanted at least one name"),
+        ('on = "error"\nrun = "x"\nwrites = 5', 4, "wanted a list of texts"),
+        ('on = "error"\nask = " "', 3, "wanted words, got nothing"),
+        ('on = "error"\nrun = ""', 3, "wanted a command, got nothing"),
+        ('on = "error"\nask = "x"\nrun = "y"', 1, "it has run and ask"),
     ],
 )
 def test_hook_that_cannot_be_meant_is_reported_and_left_out(lines: str, line: int, message: str, origin: Make) -> None:
@@ -135,6 +145,8 @@ def test_hook_that_cannot_be_meant_is_reported_and_left_out(lines: str, line: in
         ('priority = "urgent"', 4, "wanted critical, high, normal, low"),
         ("priority = true", 4, "got true"),
         ("timeout = -1", 4, "seconds above 0"),
+        ('timeout = "5 hours"', 4, 'such as 5 or "500ms"'),
+        ('on_error = "deny"', 4, 'wanted "block" or "continue", got the text "deny"; its failures block'),
         ("version = [1]", 4, "got a list"),
         ("timeout = 2024-01-01", 4, "got a date"),
     ],
@@ -151,7 +163,7 @@ def test_slip_in_a_detail_is_reported_and_the_hook_still_guards(
 def test_tables_that_mean_nothing_are_reported(origin: Make) -> None:
     assert read('[[hooks]]\non = "error"\n', origin("hookline")) == (
         [],
-        ['hooks.json:1: warning: unknown key "hooks" in the file (did you mean "hook"?)'],
+        ["hooks.json:1: error: a hook is written [[hook]], without an s"],
     )
     assert read('\n[hook]\non = "error"\n', origin("hookline")) == (
         [],
@@ -160,3 +172,69 @@ def test_tables_that_mean_nothing_are_reported(origin: Make) -> None:
     assert read("hook = [5]", origin("hookline"))[1] == [
         "hooks.json:1: error: wanted a table for a hook, got the number 5"
     ]
+
+
+def test_hooks_with_an_s_are_found_where_they_stand(origin: Make) -> None:
+    assert read('# mine\n\n[[hooks]]\non = "error"\n', origin("hookline"))[1] == [
+        "hooks.json:3: error: a hook is written [[hook]], without an s"
+    ]
+
+
+def test_hook_says_its_files_and_what_it_asks(origin: Make) -> None:
+    text = """
+[[hook]]
+on = "file_edited"
+files = ["*.py", "!vendor/"]
+ask = "Lint {{file.path}}"
+source_version = 2
+
+[[hook]]
+on = "before_tool"
+writes = ".env"
+run = "python3 guard.py"
+includes = ["lib/*.py"]
+plain = true
+"""
+    (lint, guard), problems = read(text, origin("hookline"))
+
+    assert problems == []
+    assert (lint.kind, lint.prompt, lint.files) == ("ask_agent", "Lint {{file.path}}", ("*.py", "!vendor/"))
+    assert lint.source_version == "2"
+    assert (guard.writes, guard.includes, guard.plain) == ((".env",), ("lib/*.py",), True)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [('"5s"', 5.0), ('"500ms"', 0.5), ('"1.5 m"', 90.0), ("2", 2.0), ("0.25", 0.25)]
+)
+def test_time_may_have_its_unit(written: str, seconds: float, origin: Make) -> None:
+    (hook,), problems = read(f'[[hook]]\non = "error"\nrun = "x"\ntimeout = {written}\n', origin("hookline"))
+
+    assert problems == []
+    assert hook.timeout == seconds
+
+
+@pytest.mark.parametrize("slip", sorted(native.SLIPS))
+def test_word_of_another_system_is_named_with_ours(slip: str, origin: Make) -> None:
+    lines = {"on": '"error"', "run": '"x"'} | {slip: '"y"'}
+    lines.pop(native.SLIPS[slip], None)
+    text = "\n".join(f"{key} = {value}" for key, value in lines.items())
+    hooks, problems = read(f"[[hook]]\n{text}\n", origin("hookline"))
+
+    assert hooks == []
+    expected = f'error: unknown key "{slip}" in a hook: here it is "{native.SLIPS[slip]}"; the hook is not loaded'
+    assert [problem.partition(": ")[2] for problem in problems] == [expected]
+
+
+def test_tables_for_other_readers_are_left_to_them(origin: Make) -> None:
+    text = '"$schema" = "x"\n[settings]\nenabled = true\n[pack]\nname = "a"\n[[file]]\npath = "a"\n'
+
+    assert read(text, origin("hookline")) == ([], [])
+
+
+def test_everything_a_hook_can_be_told_can_be_written() -> None:
+    told = {field.name for field in fields(Hook) if not field.name.startswith("source_")} | {"source_version"}
+    # where it was found and whose it is follows from the file; a function of a running program is in no file
+    told -= {"source", "trusted", "layer", "root", "kind", "call"}
+    written = {key.field for key in native.KEYS.values() if key.field} | {"id", "name", "on", "dialect"}
+
+    assert told - {"command", "args", "module", "function"} == written

@@ -1,14 +1,17 @@
+import json
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
+from hookline.config import formats
 from hookline.config.document import Document
 from hookline.config.formats import when_then
 from hookline.config.problem import Severity
 from hookline.config.reading import Origin
 from hookline.errors import ConfigError
-from hookline.model.hook import Source
+from hookline.kinds.command import WHITELIST
+from hookline.model.hook import Hook, Layer, Source
 
 Make = Callable[..., Origin]
 Parse = Callable[[object], Document]
@@ -95,14 +98,102 @@ def test_enabled_and_trusted_are_kept(document: Parse, origin: Make) -> None:
     assert [(item.enabled, item.trusted) for item in definitions] == [(False, True), (False, False)]
 
 
-def test_definitions_that_cannot_run_yet_are_reported(document: Parse, origin: Make) -> None:
-    hooks, problems = when_then.read(document([LEGACY, COMMAND]), origin=origin())
+@pytest.mark.spec("D-05", "D-06")
+def test_definitions_become_hooks(document: Parse, origin: Make) -> None:
+    (lint, build), problems = when_then.read(document([LEGACY, COMMAND]), origin=origin())
+
+    assert problems == []
+    assert lint == Hook(
+        id="lint-on-save",
+        name="Lint on Save",
+        on=("file_edited",),
+        dialect="ollm-rpc",
+        prompt="Lint {{file.path}}",
+        files=("*.ts", "*.tsx"),
+        layer=Layer.PROJECT,
+        source_path="hooks.json",
+        source_line=2,
+        source_format="when_then",
+        source_pointer=(0,),
+    )
+    assert (build.kind, build.command, build.plain, build.on) == ("command", "npx tsc", True, ("after_agent",))
+
+
+@pytest.mark.spec("D-20")
+@pytest.mark.parametrize(
+    ("entry", "enabled", "trusted"),
+    [
+        (MODERN, True, False),
+        ({**MODERN, "enabled": False}, False, False),
+        ({**MODERN, "trusted": True}, True, True),
+        ({key: value for key, value in MODERN.items() if key != "trusted"}, True, None),
+        (LEGACY, True, None),
+        ({**LEGACY, "enabled": False}, False, None),
+    ],
+)
+def test_hook_is_switched_off_and_trusted_as_it_says(
+    entry: object, document: Parse, origin: Make, *, enabled: bool, trusted: bool | None
+) -> None:
+    (hook,), _ = when_then.read(document(entry), origin=origin(source=Source.USER))
+
+    assert (hook.enabled, hook.trusted) == (enabled, trusted)
+
+
+@pytest.mark.spec("D-06")
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("rm -rf /", 'by name, not "rm"'),
+        ("/usr/bin/python3 x.py", 'by name, not "/usr/bin/python3"'),
+        ("./node x.js", 'by name, not "./node"'),
+        ("  ", 'by name, not ""'),
+        ("npx 'tsc", "a quote is never closed"),
+    ],
+)
+def test_other_programs_are_refused_when_the_file_is_read(
+    command: str, reason: str, document: Parse, origin: Make
+) -> None:
+    hooks, (problem,) = when_then.read(
+        document({**COMMAND, "then": {"type": "runCommand", "command": command}}), origin=origin()
+    )
 
     assert hooks == []
-    assert [(problem.message, problem.severity) for problem in problems] == [
-        ('hook "lint-on-save": askAgent hooks are not run yet', Severity.WARNING),
-        ('hook "build": runCommand hooks are not run yet', Severity.WARNING),
-    ]
+    assert reason in problem.message
+
+
+@pytest.mark.spec("D-06", "O-13")
+def test_the_allowed_programs_are_those_that_need_no_path() -> None:
+    assert when_then.PROGRAMS == WHITELIST
+
+
+def test_patterns_at_an_event_without_files_are_reported_and_do_not_silence_the_hook(
+    document: Parse, origin: Make
+) -> None:
+    entry = {**LEGACY, "when": {"type": "agentStop", "patterns": ["*.ts"]}}
+    (hook,), (problem,) = when_then.read(document(entry), origin=origin())
+
+    assert hook.files == ()
+    assert (problem.severity, "count at file events only" in problem.message) == (Severity.WARNING, True)
+
+
+def test_empty_patterns_are_no_patterns(document: Parse, origin: Make) -> None:
+    (hook,), problems = when_then.read(document({**MODERN, "filePatterns": []}), origin=origin())
+
+    assert (hook.files, problems) == ((), [])
+
+
+def test_hooks_of_both_kinds_in_one_list_are_each_read_as_what_they_are(origin: Make) -> None:
+    guard = {"id": "guard", "command": "node", "args": ["guard.js"], "event": "before_tool"}
+    for shape in ([LEGACY, guard, COMMAND], {"hooks": [guard, LEGACY, COMMAND]}):
+        hooks, problems = formats.read(json.dumps(shape), origin=origin(), formats=("grouped", "when_then", "ollm"))
+
+        assert problems == []
+        found = {hook.id: (hook.source_format, hook.dialect) for hook in hooks}
+        assert found == {
+            "guard": ("ollm", "ollm"),
+            "lint-on-save": ("when_then", "ollm-rpc"),
+            "build": ("when_then", "ollm-rpc"),
+        }
 
 
 @pytest.mark.spec("D-20")
@@ -134,7 +225,15 @@ def test_unknown_event_is_reported_with_the_nearest_name(document: Parse, origin
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(LEGACY, True), ([MODERN], True), ({"command": "x"}, False), ([], False), (5, False)]
+    ("value", "expected"),
+    [
+        (LEGACY, True),
+        ([MODERN], True),
+        ([MODERN, {"command": "x"}], False),
+        ({"command": "x"}, False),
+        ([], False),
+        (5, False),
+    ],
 )
 def test_the_shape_is_told_from_others(value: object, *, expected: bool) -> None:
     assert when_then.matches(value) is expected

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.config import jsonc, toml
 from hookline.config.document import Document
-from hookline.config.formats import grouped, native, ollm, when_then
+from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.problem import Problem
 from hookline.config.reading import Origin
 from hookline.errors import ConfigError
@@ -43,9 +43,20 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
         "grouped": Format(jsonc.parse, grouped.matches, grouped.read),
         "when_then": Format(jsonc.parse, when_then.matches, when_then.read),
         "ollm": Format(jsonc.parse, ollm.matches, ollm.read),
+        "per_file": Format(jsonc.parse, per_file.matches, per_file.read),
         "native": Format(toml.parse, native.matches, native.read),
     }
 )
+
+
+def _yaml(text: str, *, path: str = "") -> Document:
+    from hookline.config import yaml  # noqa: PLC0415 - few configurations are YAML
+
+    return yaml.parse(text, path=path)
+
+
+# what a file's ending says about its text, whatever the format
+_PARSERS: Final[Mapping[str, Parse]] = MappingProxyType({"yaml": _yaml, "yml": _yaml})
 
 
 def read(text: str, *, origin: Origin, formats: tuple[str, ...]) -> tuple[list[Hook], list[Problem]]:
@@ -53,8 +64,9 @@ def read(text: str, *, origin: Origin, formats: tuple[str, ...]) -> tuple[list[H
 
     All of them must share one way of parsing. A broken text is a problem, too.
     """
+    parse = _PARSERS.get(origin.path.rpartition(".")[2].lower(), FORMATS[formats[0]].parse)
     try:
-        document = FORMATS[formats[0]].parse(text, path=origin.path)
+        document = parse(text, path=origin.path)
     except ConfigError as problem:
         return [], [Problem(origin.path, problem.line, f"{problem.message}; nothing in this file is in force")]
     chosen = next((name for name in formats if FORMATS[name].matches(document.value)), formats[-1])

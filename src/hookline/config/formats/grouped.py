@@ -7,32 +7,41 @@ from typing import Final
 from hookline.config.document import Document, KeyPath
 from hookline.config.problem import Problem
 from hookline.config.reading import Origin, Reading
-from hookline.config.values import SHARED, Key, describe, ignored, text, texts
+from hookline.config.values import RUNNERS, SHARED, Key, describe, ignored, text
 from hookline.config.vocabulary import hint, quoted
 from hookline.model.hook import KIND_BY_FIELD, Hook
 
+# the field each type of hook needs
+FIELD_BY_TYPE: Final[Mapping[str, str]] = MappingProxyType(
+    {kind: field for field, kind in KIND_BY_FIELD.items() if field not in {"call", "prompt"}}
+)
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {
         **{name: key for name, key in SHARED.items() if name != "matcher"},
-        "type": Key(text, vital=True),
-        "command": Key(text, "command", vital=True),
-        "args": Key(texts, "args", vital=True),
-        "working_directory": Key(text, "working_directory", vital=True),
-        "module": Key(text, "module", vital=True),
-        "function": Key(text, "function", vital=True),
-        "url": Key(text, "url", vital=True),
+        **RUNNERS,
+        "type": Key(
+            text,
+            vital=True,
+            about="How it is reached: by a command, a function or a URL.",
+            schema={"enum": [*FIELD_BY_TYPE]},
+        ),
     }
 )
 GROUP_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {"matcher": Key(text, vital=True), "hooks": Key(ignored), "description": Key(ignored)}
+    {
+        "matcher": SHARED["matcher"],
+        "hooks": Key(ignored, about="The hooks of this group."),
+        "description": SHARED["description"],
+    }
 )
-_FIELD_BY_TYPE: Final = {kind: field for field, kind in KIND_BY_FIELD.items() if field not in {"call", "prompt"}}
+
+_FIELDS: Final[Mapping[str, Key]] = MappingProxyType({**KEYS, "matcher": SHARED["matcher"]})
 
 
 def matches(document: object) -> bool:
     """Say whether a document has this shape: groups of hooks under event names."""
-    events = document.get("hooks") if isinstance(document, Mapping) else None
-    if not isinstance(events, Mapping):
+    events = document.get("hooks") if isinstance(document, dict) else None
+    if not isinstance(events, dict):
         return False
     groups = [group for value in events.values() if isinstance(value, list) for group in value]
     return not groups or any(isinstance(group, Mapping) and "hooks" in group for group in groups)
@@ -102,7 +111,7 @@ def _hook(reading: Reading, entry: object, where: KeyPath, *, event: str, shared
     owner = f"hook {quoted(str(entry['name']))}" if entry.get("name") else f"a hook of {quoted(event)}"
     values = reading.values(entry, KEYS, where, owner=owner)
     if values is not None and _has_its_target(reading, values, where, owner=owner):
-        reading.add({**shared, **values}, where, keys={**KEYS, "matcher": SHARED["matcher"]}, event=event)
+        reading.add({**shared, **values}, where, keys=_FIELDS, event=event)
 
 
 def _has_its_target(reading: Reading, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
@@ -110,10 +119,10 @@ def _has_its_target(reading: Reading, values: Mapping[str, object], where: KeyPa
     kind = values.get("type")
     if kind is None:
         return True
-    field = _FIELD_BY_TYPE.get(str(kind))
+    field = FIELD_BY_TYPE.get(str(kind))
     if field is None:
-        known = ", ".join(sorted(_FIELD_BY_TYPE))
-        nearest = hint(str(kind), _FIELD_BY_TYPE)
+        known = ", ".join(sorted(FIELD_BY_TYPE))
+        nearest = hint(str(kind), FIELD_BY_TYPE)
         reading.error(
             (*where, "type"),
             f"type {quoted(str(kind))} of {owner} is not one of {known}{nearest}; the hook is not loaded",

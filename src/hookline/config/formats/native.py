@@ -8,12 +8,27 @@ from hookline.config.document import Document, KeyPath
 from hookline.config.problem import Problem
 from hookline.config.reading import Origin, Reading, owner_of
 from hookline.config.scripts import command_of
-from hookline.config.values import SHARED, Key, describe, ignored, one_or_more_texts, text, words
+from hookline.config.values import (
+    NAME,
+    SCHEMAS,
+    SHARED,
+    Key,
+    describe,
+    ignored,
+    one_or_more_texts,
+    text,
+    words,
+)
+from hookline.config.vocabulary import quoted
 from hookline.model.hook import Hook
 
 
 def _run(value: object) -> tuple[str, ...] | str:
-    return text(value) if isinstance(value, str) else one_or_more_texts(value)
+    if not isinstance(value, str):
+        return one_or_more_texts(value)
+    if not value.strip():
+        raise ValueError("wanted a command, got nothing")
+    return text(value)
 
 
 def _call(value: object) -> tuple[str, str]:
@@ -28,23 +43,79 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
+def _words(value: object) -> str:
+    if not text(value).strip():
+        raise ValueError("wanted words, got nothing")
+    return text(value)
+
+
+_SOME: Final = SCHEMAS[one_or_more_texts]
+_NOT_EMPTY: Final = {"type": "string", "pattern": r"\S"}
+
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {
+        "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+        "tools": Key(_tools, "matcher", vital=True, about="The tools it is for; * stands for anything.", schema=_SOME),
+        "run": Key(
+            _run,
+            vital=True,
+            about="The command to run: one line, or a list with one word each.",
+            schema={"anyOf": [_NOT_EMPTY, {"type": "array", "items": NAME, "minItems": 1}]},
+        ),
+        "call": Key(
+            _call,
+            vital=True,
+            about='The Python function to call: "module:function".',
+            schema={"type": "string", "pattern": "^[^:]+:."},
+        ),
+        "post": Key(_words, "url", vital=True, about="The URL to send the event to.", schema=_NOT_EMPTY),
+        "ask": Key(
+            _words,
+            "prompt",
+            vital=True,
+            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
+            schema=_NOT_EMPTY,
+        ),
+        "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
+        "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
         **SHARED,
-        "on": Key(one_or_more_texts, vital=True),
-        "tools": Key(_tools, "matcher", vital=True),
-        "run": Key(_run, vital=True),
-        "call": Key(_call, vital=True),
-        "post": Key(text, "url", vital=True),
-        "cwd": Key(text, "working_directory", vital=True),
-        "dialect": Key(text, vital=True),
     }
 )
 _FIELDS: Final[Mapping[str, Key]] = MappingProxyType(
     {**KEYS, **{name: Key(ignored, name) for name in ("command", "args", "module", "function")}}
 )
-_TARGETS: Final = ("run", "call", "post")
-_TABLES: Final[Mapping[str, object]] = {"hook": None}
+TARGETS: Final = ("run", "call", "post", "ask")
+# what may stand beside the hooks: settings have a reader of their own, files belong to a shared pack
+TABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "hook": "One hook each.",
+        "settings": "How hooks run as a whole; read from your own files only.",
+        "pack": "What a shared pack says of itself.",
+        "file": "A file of a shared pack.",
+        "$schema": "The schema an editor completes this file with.",
+    }
+)
+# what other systems call the same, so that who comes from there is not left with "unknown key"
+SLIPS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "event": "on",
+        "events": "on",
+        "when": "on",
+        "tool": "tools",
+        "file": "files",
+        "patterns": "files",
+        "command": "run",
+        "cmd": "run",
+        "script": "run",
+        "args": "run",
+        "module": "call",
+        "function": "call",
+        "url": "post",
+        "webhook": "post",
+        "prompt": "ask",
+        "working_directory": "cwd",
+    }
+)
 
 
 def matches(document: object) -> bool:
@@ -56,9 +127,11 @@ def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Proble
     """Read every `[[hook]]` of a file."""
     reading = Reading(document, origin)
     settings = document.value if isinstance(document.value, Mapping) else {}
-    for key in settings:
-        if key not in _TABLES:
-            reading.unknown((), key, _TABLES, owner="the file")
+    for key, value in settings.items():
+        if key == "hooks":
+            reading.error((key, 0) if isinstance(value, list) else (key,), "a hook is written [[hook]], without an s")
+        elif key not in TABLES:
+            reading.unknown((), key, TABLES, owner="the file")
     hooks = settings.get("hook", [])
     if not isinstance(hooks, list):
         reading.error(("hook",), "a hook is written [[hook]], with two brackets")
@@ -73,9 +146,15 @@ def _hook(reading: Reading, entry: object, where: KeyPath) -> None:
         reading.error(where, f"wanted a table for a hook, got {describe(entry)}")
         return
     owner = owner_of(entry)
-    values = reading.values(entry, KEYS, where, owner=owner)
-    dialect = reading.dialect(values, where) if values is not None else ""
-    if values is None or not dialect or not _is_complete(reading, values, where, owner=owner):
+    slips = [key for key in entry if key in SLIPS]
+    for key in slips:
+        ours = f"here it is {quoted(SLIPS[key])}"
+        reading.error((*where, key), f"unknown key {quoted(key)} in {owner}: {ours}; the hook is not loaded")
+    values = reading.values({key: entry[key] for key in entry if key not in SLIPS}, KEYS, where, owner=owner)
+    if slips or values is None:
+        return
+    dialect = reading.dialect(values, where)
+    if not dialect or not _is_complete(reading, values, where, owner=owner):
         return
     names = words(values, "on")
     on = reading.events(names, (*where, "on"), dialect=dialect)
@@ -100,11 +179,11 @@ def _target(values: Mapping[str, object]) -> dict[str, object]:
 
 def _is_complete(reading: Reading, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
     """Check what no single key can tell."""
-    targets = [name for name in _TARGETS if values.get(name)]
+    targets = [name for name in TARGETS if values.get(name)]
     has_list = isinstance(values.get("run"), tuple)
     objections = [
         ("has no `on`: say at which event it runs", "on" not in values),
-        (f"needs exactly one of run, call and post; it has {' and '.join(targets) or 'none'}", len(targets) != 1),
+        (f"needs exactly one of run, call, post and ask; it has {' and '.join(targets) or 'none'}", len(targets) != 1),
         ("has both tools and matcher; keep one", "tools" in values and "matcher" in values),
         ("gives a list to run and wants a shell; give the shell one line", has_list and values.get("shell") is True),
     ]

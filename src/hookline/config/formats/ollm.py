@@ -1,6 +1,7 @@
 """OLLM's hook definitions: `{"id": …, "name": …, "command": …, "args": […], "event": …}`.
 
-One in a file, a list of them, `{"hooks": […]}`, or lists under event names.
+One in a file, a list of them, `{"hooks": […]}`, or lists under event names. A list may also have hooks in the
+`when`/`then` form between them: each entry is read as what it is.
 """
 
 from collections.abc import Mapping
@@ -8,9 +9,21 @@ from types import MappingProxyType
 from typing import Final
 
 from hookline.config.document import Document, KeyPath
+from hookline.config.formats import when_then
 from hookline.config.problem import Problem
 from hookline.config.reading import Origin, Reading, owner_of
-from hookline.config.values import SHARED, Key, describe, flag, ignored, one_or_more_texts, text, texts, words
+from hookline.config.values import (
+    RUNNERS,
+    SCHEMA_KEY,
+    SHARED,
+    Key,
+    describe,
+    flag,
+    ignored,
+    one_or_more_texts,
+    text,
+    words,
+)
 from hookline.config.vocabulary import quoted
 from hookline.model.hook import Hook, Source
 
@@ -25,28 +38,31 @@ def _source(value: object) -> Source:
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {
         **SHARED,
-        "command": Key(text, "command", vital=True),
-        "args": Key(texts, "args", vital=True),
-        "working_directory": Key(text, "working_directory", vital=True),
-        "module": Key(text, "module", vital=True),
-        "function": Key(text, "function", vital=True),
-        "url": Key(text, "url", vital=True),
-        "event": Key(one_or_more_texts, vital=True),
-        "events": Key(one_or_more_texts, vital=True),
-        "dialect": Key(text, vital=True),
-        "source": Key(_source, vital=True),
+        **RUNNERS,
+        "event": Key(one_or_more_texts, vital=True, about="The event it runs at, or a list of them."),
+        "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+        "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+        "source": Key(
+            _source,
+            vital=True,
+            about="Whose it is; a file can make itself less trusted, never more.",
+            schema={"enum": [*Source]},
+        ),
         # where OLLM found the definition; we say where we found it
-        "sourcePath": Key(ignored),
-        "trusted": Key(flag),
+        "sourcePath": Key(ignored, about="Where OLLM found it; it means nothing here."),
+        "trusted": Key(
+            flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
+        ),
+        **SCHEMA_KEY,
     }
 )
 # what tells a definition from lists under event names
-_TELLING: Final = frozenset({"id", "name", "command", "args", "event", "events", "module", "url"})
+_TELLING: Final = frozenset({"id", "name", "command", "args", "event", "events", "module", "url", *when_then.TELLING})
 
 
 def matches(document: object) -> bool:
     """Say whether a document may have this shape; it is the last one to be asked."""
-    return isinstance(document, Mapping | list)
+    return isinstance(document, (dict, list))
 
 
 def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
@@ -57,10 +73,10 @@ def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Proble
         case list():
             for place, entry in enumerate(value):
                 _definition(reading, entry, (*where, place), event="")
-        case Mapping() if not value or _TELLING & value.keys():
+        case dict() if not value or not _TELLING.isdisjoint(value):
             if value:
                 _definition(reading, value, where, event="")
-        case Mapping():
+        case dict():
             for event, group in value.items():
                 _under_event(reading, group, (*where, event), event=event)
         case _:
@@ -84,6 +100,9 @@ def _definition(reading: Reading, entry: object, where: KeyPath, *, event: str) 
     if not isinstance(entry, Mapping):
         reading.error(where, f"wanted an object for a hook, got {describe(entry)}")
         return
+    if when_then.is_one(entry):
+        when_then.add(reading, entry, where)
+        return
     owner = owner_of(entry)
     values = reading.values(entry, KEYS, where, owner=owner)
     dialect = reading.dialect(values, where) if values is not None else ""
@@ -98,7 +117,8 @@ def _definition(reading: Reading, entry: object, where: KeyPath, *, event: str) 
         return
     reading.trusted(values, where, owner=owner)
     source = reading.source(values, where, owner=owner)
-    reading.add({**values, "on": on, "dialect": dialect, "source": source}, where, keys=KEYS, event=names[0])
+    known = {"on": on, "dialect": dialect, "source": source, "format": "ollm"}
+    reading.add({**values, **known}, where, keys=KEYS, event=names[0])
 
 
 def _events(values: Mapping[str, object], *, event: str) -> tuple[str, ...]:

@@ -1,9 +1,6 @@
-"""OLLM's event automation: `name/when/then` as people wrote it first, and the definition that replaced it.
+"""OLLM's event automation: `name/when/then` as people wrote it first, and the definition that replaced it."""
 
-What these hooks do, asking the agent or running one of the allowed programs, belongs to kinds that are
-not there yet. They are read, checked and reported, so that nobody waits for a hook that cannot run.
-"""
-
+import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -13,7 +10,7 @@ from msgspec import Struct
 from hookline.config.document import Document, KeyPath
 from hookline.config.problem import Problem
 from hookline.config.reading import Origin, Reading, owner_of
-from hookline.config.values import Key, describe, flag, ignored, one_or_more_texts, slug, text, words
+from hookline.config.values import NAME, SCHEMA_KEY, SHARED, Key, any_texts, describe, flag, ignored, slug, text, words
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
@@ -24,6 +21,9 @@ DIALECT: Final = "ollm-rpc"
 ACTIONS: Final[Mapping[str, str]] = MappingProxyType({"askAgent": "prompt", "runCommand": "command"})
 # "Only valid with promptSubmit and agentStop", says OLLM's document
 COMMAND_EVENTS: Final = frozenset({"promptSubmit", "agentStop"})
+_FILE_EVENT: Final = "file_"
+# the only programs that runCommand may start, by name
+PROGRAMS: Final = ("node", "python", "python3", "bash", "sh", "npx", "uvx")
 
 
 class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,44 +46,75 @@ class Definition(Struct, frozen=True, kw_only=True, rename="camel"):
     enabled: bool = True
 
 
-_LEGACY: Final[Mapping[str, Key]] = MappingProxyType(
+_PATTERNS: Final = Key(any_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore.")
+_EVENT: Final = Key(text, vital=True, about="The event it runs at.")
+_ACTION: Final = Key(ignored, about="What it does.")
+_COMMON: Final[Mapping[str, Key]] = MappingProxyType(
     {
-        "name": Key(text, vital=True),
-        "when": Key(ignored),
-        "then": Key(ignored),
-        "description": Key(ignored),
-        "version": Key(ignored),
-        "enabled": Key(flag, vital=True),
+        "name": Key(text, vital=True, about="What people call it; its id is made of it.", schema=NAME),
+        "enabled": SHARED["enabled"],
+        "description": SHARED["description"],
+        "version": Key(ignored, about="For people; it means nothing to the program."),
+        **SCHEMA_KEY,
     }
 )
-_MODERN: Final[Mapping[str, Key]] = MappingProxyType(
+LEGACY: Final[Mapping[str, Key]] = MappingProxyType(
+    {**_COMMON, "when": Key(ignored, about="When it runs."), "then": _ACTION}
+)
+MODERN: Final[Mapping[str, Key]] = MappingProxyType(
     {
-        "id": Key(text, vital=True),
-        "name": Key(text, vital=True),
-        "eventType": Key(text, vital=True),
-        "filePatterns": Key(one_or_more_texts, vital=True),
-        "action": Key(ignored),
-        "trusted": Key(flag),
-        "enabled": Key(flag, vital=True),
-        "description": Key(ignored),
-        "version": Key(ignored),
+        **_COMMON,
+        "id": Key(
+            text,
+            vital=True,
+            about="What commands and traces call it; made of the name unless it is given.",
+            schema=NAME,
+        ),
+        "eventType": _EVENT,
+        "filePatterns": _PATTERNS,
+        "action": _ACTION,
+        "trusted": Key(
+            flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
+        ),
     }
 )
-_WHEN: Final[Mapping[str, Key]] = MappingProxyType(
-    {"type": Key(text, vital=True), "patterns": Key(one_or_more_texts, vital=True)}
+WHEN: Final[Mapping[str, Key]] = MappingProxyType({"type": _EVENT, "patterns": _PATTERNS})
+ACTION: Final[Mapping[str, Key]] = MappingProxyType(
+    {
+        "type": Key(text, vital=True, about="Ask the agent, or run a command.", schema={"enum": [*ACTIONS]}),
+        "prompt": Key(
+            text,
+            "prompt",
+            vital=True,
+            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
+        ),
+        "command": Key(
+            text,
+            "command",
+            vital=True,
+            about=f"What to run: one of {', '.join(PROGRAMS)}, with its arguments.",
+            schema={"type": "string", "pattern": rf"^\s*({'|'.join(PROGRAMS)})(\s|$)"},
+        ),
+    }
 )
-_ACTION: Final[Mapping[str, Key]] = MappingProxyType(
-    {"type": Key(text, vital=True), "prompt": Key(text, vital=True), "command": Key(text, vital=True)}
+_FIELDS: Final[Mapping[str, Key]] = MappingProxyType(
+    {name: Key(ignored, name) for name in ("prompt", "command", "plain", "files", "enabled", "trusted")}
 )
-_TELLING: Final = frozenset({"when", "then", "eventType", "action"})
+# what tells one of these from other definitions
+TELLING: Final = frozenset({"when", "then", "eventType", "action"})
+
+
+def is_one(entry: object) -> bool:
+    """Say whether one entry has one of the two shapes."""
+    return isinstance(entry, Mapping) and not TELLING.isdisjoint(entry)
 
 
 def matches(document: object) -> bool:
-    """Say whether a document has one of the two shapes."""
+    """Say whether a document has one of the two shapes, and nothing else."""
     if isinstance(document, Mapping) and isinstance(document.get("hooks"), list):
         document = document["hooks"]
     entries = document if isinstance(document, list) else [document]
-    return any(isinstance(entry, Mapping) and _TELLING & entry.keys() for entry in entries)
+    return bool(entries) and all(map(is_one, entries))
 
 
 def translate(legacy: Mapping[str, object]) -> Definition:
@@ -103,30 +134,53 @@ def translate(legacy: Mapping[str, object]) -> Definition:
 def read_definitions(document: Document, *, origin: Origin) -> tuple[list[Definition], list[Problem]]:
     """Read every definition of a file, in either form, as modern ones."""
     reading = Reading(document, origin)
-    found = [definition for _, definition in _definitions(reading)]
-    return found, reading.problems
+    found = [_definition(reading, entry, where) for where, entry in _entries(reading)]
+    return [definition for definition in found if definition is not None], reading.problems
 
 
 def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
-    """Check every definition of a file, and report that it is not run yet."""
+    """Read every definition of a file."""
     reading = Reading(document, origin)
-    for where, definition in _definitions(reading):
-        owner = f"hook {quoted(definition.id)}"
-        reading.trusted({"trusted": definition.trusted}, where, owner=owner)
-        state = "" if definition.enabled else " (and it is switched off)"
-        reading.warn(where, f"{owner}: {definition.action.type} hooks are not run yet{state}")
-    return [], reading.problems
+    for where, entry in _entries(reading):
+        add(reading, entry, where)
+    return reading.hooks, reading.problems
 
 
-def _definitions(reading: Reading) -> list[tuple[KeyPath, Definition]]:
-    value, where = reading.unwrapped(_TELLING)
-    entries = [((*where, place), entry) for place, entry in enumerate(value)] if isinstance(value, list) else []
-    found = []
-    for place, entry in entries or [(where, value)]:
-        definition = _definition(reading, entry, place)
-        if definition is not None:
-            found.append((place, definition))
-    return found
+def add(reading: Reading, entry: object, where: KeyPath) -> None:
+    """Read one definition and add its hook."""
+    definition = _definition(reading, entry, where)
+    if definition is None or not isinstance(entry, Mapping):
+        return
+    stated = {"trusted": entry["trusted"]} if isinstance(entry.get("trusted"), bool) else {}
+    reading.trusted(stated, where, owner=f"hook {quoted(definition.id)}")
+    on = reading.origin.vocabulary.events(definition.event_type, dialect=DIALECT)
+    files = definition.file_patterns
+    if files and not all(name.startswith(_FILE_EVENT) for name in on):
+        message = f"patterns of hook {quoted(definition.id)} count at file events only; it runs at every "
+        reading.warn(where, message + quoted(definition.event_type))
+        files = ()
+    action = definition.action
+    values = {
+        **stated,
+        "id": definition.id,
+        "name": definition.name,
+        "enabled": definition.enabled,
+        "files": files,
+        "on": on,
+        "dialect": DIALECT,
+        "format": "when_then",
+        ACTIONS[action.type]: action.prompt or action.command,
+        # what OLLM runs here is any program, and what that prints is its message
+        "plain": action.type == "runCommand",
+    }
+    reading.add(values, where, keys=_FIELDS, event=definition.event_type)
+
+
+def _entries(reading: Reading) -> list[tuple[KeyPath, object]]:
+    value, where = reading.unwrapped(TELLING)
+    return (
+        [((*where, place), entry) for place, entry in enumerate(value)] if isinstance(value, list) else [(where, value)]
+    )
 
 
 def _definition(reading: Reading, entry: object, where: KeyPath) -> Definition | None:
@@ -143,21 +197,36 @@ def _definition(reading: Reading, entry: object, where: KeyPath) -> Definition |
 
 
 def _may_run(reading: Reading, definition: Definition, where: KeyPath) -> bool:
-    if definition.action.type != "runCommand" or definition.event_type in COMMAND_EVENTS:
+    if definition.action.type != "runCommand":
         return True
-    allowed = " and ".join(sorted(COMMAND_EVENTS))
-    reading.error(
-        where,
-        f"hook {quoted(definition.id)}: runCommand is for {allowed} only, not for {quoted(definition.event_type)}; "
-        "use askAgent",
-    )
-    return False
+    owner = f"hook {quoted(definition.id)}"
+    if definition.event_type not in COMMAND_EVENTS:
+        allowed = " and ".join(sorted(COMMAND_EVENTS))
+        what = f"runCommand is for {allowed} only, not for {quoted(definition.event_type)}; use askAgent"
+    else:
+        what = _objection(definition.action.command)
+    if what:
+        reading.error(where, f"{owner}: {what}; the hook is not loaded")
+    return not what
+
+
+def _objection(command: str) -> str:
+    """Say why a command may not run; empty when it may."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return f"runCommand cannot run {quoted(command)}: a quote is never closed"
+    if words and words[0] in PROGRAMS:
+        return ""
+    known = f"{', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]}"
+    name = words[0] if words else ""
+    return f"runCommand may only run {known}, by name, not {quoted(name)}"
 
 
 def _legacy(reading: Reading, entry: Mapping[str, object], where: KeyPath) -> Definition | None:
     owner = owner_of(entry)
-    values = reading.values(entry, _LEGACY, where, owner=owner)
-    when = _part(reading, entry, (*where, "when"), keys=_WHEN, owner=owner)
+    values = reading.values(entry, LEGACY, where, owner=owner)
+    when = _part(reading, entry, (*where, "when"), keys=WHEN, owner=owner)
     action = _action(reading, entry, (*where, "then"), owner=owner)
     if values is None or when is None or action is None:
         return None
@@ -171,7 +240,7 @@ def _legacy(reading: Reading, entry: Mapping[str, object], where: KeyPath) -> De
 
 def _modern(reading: Reading, entry: Mapping[str, object], where: KeyPath) -> Definition | None:
     owner = owner_of(entry)
-    values = reading.values(entry, _MODERN, where, owner=owner)
+    values = reading.values(entry, MODERN, where, owner=owner)
     action = _action(reading, entry, (*where, "action"), owner=owner)
     return _made(reading, values, where, action=action) if values is not None and action is not None else None
 
@@ -210,7 +279,7 @@ def _part(
 
 
 def _action(reading: Reading, entry: Mapping[str, object], where: KeyPath, *, owner: str) -> Action | None:
-    values = _part(reading, entry, where, keys=_ACTION, owner=owner)
+    values = _part(reading, entry, where, keys=ACTION, owner=owner)
     if values is None:
         return None
     kind = str(values.get("type", ""))

@@ -1,0 +1,331 @@
+"""Packs: hooks and their scripts in one file that people can hand to each other.
+
+A pack is TOML: `[pack]` says what it is, `[[hook]]` tables are those of `hookline.toml`, and each `[[file]]` carries
+one script. Paths in it are counted from the folder it is unpacked to. A pack comes from somebody else, so nothing in
+it is taken on trust: a path cannot leave its folder, and a content that is not what its hash says is refused.
+"""
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from msgspec import Struct
+
+from hookline.config import toml
+from hookline.config.document import Document, KeyPath
+from hookline.config.problem import printable
+from hookline.config.values import describe
+from hookline.config.vocabulary import hint, quoted
+from hookline.errors import ConfigError
+from hookline.version import __version__
+
+FORMAT: Final = 1
+# what a person can still read before saying yes
+LARGEST: Final = 1_048_576
+MOST_FILES: Final = 200
+SETTINGS: Final = "hookline.toml"
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+_INTRO: Final = "# Hooks to share. Install them with `hookline add --from FILE`; they run after you approved them.\n"
+_TABLES: Final = ("pack", "hook", "file")
+_PACK_KEYS: Final = ("format", "name", "version", "made_with")
+_FILE_KEYS: Final = ("path", "sha256", "executable", "encoding", "content")
+# names that other systems cannot have as a file's
+_AWKWARD: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]|[. ]$')
+
+
+class PackFile(Struct, frozen=True, kw_only=True):
+    """One file of a pack; `path` is relative, with slashes."""
+
+    path: str
+    content: bytes
+    executable: bool = False
+
+
+class Pack(Struct, frozen=True, kw_only=True):
+    """Hooks as tables of `hookline.toml`, and the files they need."""
+
+    name: str
+    hooks: tuple[Mapping[str, object], ...]
+    files: tuple[PackFile, ...] = ()
+    version: str = ""
+    made_with: str = f"hookline {__version__}"
+
+
+# writing
+
+
+def write(pack: Pack) -> str:
+    """Give a pack as the text of one file.
+
+    Raises:
+        ConfigError: It is too large, or one of its names could not be read back.
+    """
+    head = {"format": FORMAT, "name": pack.name, "version": pack.version, "made_with": pack.made_with}
+    text = "\n".join([_INTRO + _table("[pack]", head), *map(_hook, pack.hooks), *map(_file, pack.files)])
+    read(text, path=f"{pack.name}.toml")
+    return text
+
+
+def settings(pack: Pack) -> str:
+    """Give the text of the `hookline.toml` that a pack is unpacked to."""
+    version = f" {pack.version}" if pack.version else ""
+    head = f"# {printable(pack.name)}{printable(version)}, unpacked from a shared file\n"
+    return "\n".join([head, *map(_hook, pack.hooks)])
+
+
+def _hook(entry: Mapping[str, object]) -> str:
+    return _table("[[hook]]", entry)
+
+
+def _file(file: PackFile) -> str:
+    encoding, content = _content(file.content)
+    table = {
+        "path": file.path,
+        "sha256": hashlib.sha256(file.content).hexdigest(),
+        "executable": file.executable,
+        "encoding": encoding,
+    }
+    return f"{_table('[[file]]', table)}content = {content}\n"
+
+
+def _table(header: str, entry: Mapping[str, object]) -> str:
+    lines = [f"{_key(key)} = {value(item)}\n" for key, item in entry.items() if item != ""]
+    return f"{header}\n{''.join(lines)}"
+
+
+def value(item: object) -> str:
+    """Write one value of TOML on one line.
+
+    Raises:
+        ConfigError: TOML has no such value.
+    """
+    match item:
+        case bool():
+            return "true" if item else "false"
+        case int() | float():
+            return repr(item)
+        case str():
+            return _text(item)
+        case list() | tuple():
+            return f"[{', '.join(map(value, item))}]"
+        case Mapping():
+            inside = ", ".join(f"{_key(str(key))} = {value(one)}" for key, one in item.items())
+            return f"{{ {inside} }}" if inside else "{}"
+        case _:
+            raise ConfigError(f"TOML cannot carry {describe(item)}")
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    for mark, written in (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
+        escaped = escaped.replace(mark, written)
+    return '"' + "".join(mark if mark >= " " and mark != "\x7f" else f"\\u{ord(mark):04x}" for mark in escaped) + '"'
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _content(raw: bytes) -> tuple[str, str]:
+    """Give encoding and value of a content: as people can read it, where TOML can say it exactly."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "base64", f'"{base64.b64encode(raw).decode()}"'
+    plain = "'''" not in text and not text.endswith("'") and all(c in "\n\t" or c.isprintable() for c in text)
+    return "", f"'''\n{text}'''" if plain else _text(text)
+
+
+# reading
+
+
+def read_file(path: Path) -> Pack:
+    """Read a pack from a file.
+
+    Raises:
+        ConfigError: There is none, or it is no pack.
+    """
+    # base64 takes a third more, and hooks have to be said, too
+    most = 2 * LARGEST
+    try:
+        if not path.is_file():
+            raise ConfigError("there is no such file", path=str(path))
+        with path.open("rb") as stream:
+            raw = stream.read(most + 1)
+    except OSError as problem:
+        raise ConfigError(f"the file cannot be read: {problem.strerror}", path=str(path)) from None
+    if len(raw) > most:
+        raise ConfigError(f"the file is larger than {most // 1024} KB; a pack is not", path=str(path))
+    try:
+        return read(raw.decode("utf-8-sig"), path=str(path))
+    except UnicodeDecodeError:
+        raise ConfigError("the file is not UTF-8", path=str(path), line=1) from None
+
+
+def read(text: str, *, path: str) -> Pack:
+    """Read a pack.
+
+    Raises:
+        ConfigError: It is none, or one that does not keep its promises; the message says the line.
+    """
+    document = toml.parse(text, path=path)
+    reader = _Reader(document, path)
+    found = reader.table(document.value, (), known=_TABLES)
+    head = reader.table(found.get("pack"), ("pack",), known=_PACK_KEYS)
+    if head.get("format") != FORMAT:
+        raise reader.wrong(
+            ("pack", "format"), f"this is no pack of format {FORMAT}; it says {describe(head.get('format'))}"
+        )
+    name = reader.text(head, ("pack", "name"))
+    if not NAME.fullmatch(name):
+        raise reader.wrong(("pack", "name"), f"{quoted(name)} is no name for a pack: letters, digits, dots and dashes")
+    return Pack(
+        name=name,
+        hooks=reader.hooks(found.get("hook")),
+        files=reader.files(found.get("file", [])),
+        **{key: reader.text(head, ("pack", key), default="") for key in ("version", "made_with")},
+    )
+
+
+class _Reader:
+    """Read the parts of one document, each wrong one with its line."""
+
+    def __init__(self, document: Document, path: str) -> None:
+        self._document = document
+        self._path = path
+
+    def wrong(self, where: KeyPath, message: str) -> ConfigError:
+        return ConfigError(message, path=self._path, line=self._document.line_of(where))
+
+    def table(self, value: object, where: KeyPath, *, known: Iterable[str]) -> Mapping[str, object]:
+        if not isinstance(value, Mapping):
+            raise self.wrong(where, f"wanted a table [{where[0] if where else 'pack'}], got {describe(value)}")
+        for key in value:
+            if key not in known:
+                raise self.wrong((*where, key), f"unknown key {quoted(key)} in a pack{hint(key, known)}")
+        return value
+
+    def text(self, table: Mapping[str, object], where: KeyPath, *, default: str | None = None) -> str:
+        key = str(where[-1])
+        value = table.get(key, default)
+        if not isinstance(value, str):
+            raise self.wrong(where, f"{key}: wanted a text, got {describe(value)}")
+        return value
+
+    def tables(self, value: object, name: str) -> list[Mapping[str, object]]:
+        if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+            raise self.wrong((name,), f"wanted [[{name}]] tables, got {describe(value)}")
+        return value
+
+    def hooks(self, value: object) -> tuple[Mapping[str, object], ...]:
+        hooks = self.tables(value, "hook")
+        if not hooks:
+            raise self.wrong(("hook",), "there is no hook in this pack")
+        for place, entry in enumerate(hooks):
+            self.text(entry, ("hook", place, "name"))
+        return tuple(hooks)
+
+    def files(self, value: object) -> tuple[PackFile, ...]:
+        entries = self.tables(value, "file")
+        if len(entries) > MOST_FILES:
+            raise self.wrong(("file",), f"a pack has at most {MOST_FILES} files, this one has {len(entries)}")
+        found: dict[str, PackFile] = {}
+        size = 0
+        for place, entry in enumerate(entries):
+            file = self._file(self.table(entry, ("file", place), known=_FILE_KEYS), ("file", place))
+            # the disk of the next person may not tell A from a
+            if file.path.casefold() in found:
+                raise self.wrong(("file", place, "path"), f"{quoted(file.path)} is in this pack twice")
+            size += len(file.content)
+            if size > LARGEST:
+                raise self.wrong(("file", place), f"the files of a pack may have {LARGEST // 1024} KB together")
+            found[file.path.casefold()] = file
+        self._check_folders(found)
+        return tuple(found.values())
+
+    def _check_folders(self, found: Mapping[str, PackFile]) -> None:
+        for place, path in enumerate(found):
+            for parent in PurePosixPath(path).parents:
+                if str(parent) in found:
+                    raise self.wrong(("file", place, "path"), f"{quoted(str(parent))} is a file and a folder at once")
+
+    def _file(self, entry: Mapping[str, object], where: KeyPath) -> PackFile:
+        path = self.text(entry, (*where, "path"))
+        if objection := _objection(path):
+            raise self.wrong((*where, "path"), f"{quoted(path)} {objection}")
+        executable = entry.get("executable", False)
+        if not isinstance(executable, bool):
+            raise self.wrong((*where, "executable"), f"executable: wanted true or false, got {describe(executable)}")
+        content = self._content(entry, where)
+        promised = self.text(entry, (*where, "sha256"))
+        if hashlib.sha256(content).hexdigest() != promised:
+            raise self.wrong((*where, "sha256"), f"the content of {quoted(path)} is not what its sha256 says")
+        return PackFile(path=path, content=content, executable=executable)
+
+    def _content(self, entry: Mapping[str, object], where: KeyPath) -> bytes:
+        said = self.text(entry, (*where, "content"))
+        encoding = self.text(entry, (*where, "encoding"), default="")
+        if encoding not in {"", "base64"}:
+            raise self.wrong((*where, "encoding"), f'encoding: wanted "base64" or nothing, got {quoted(encoding)}')
+        if not encoding:
+            return said.encode()
+        try:
+            return base64.b64decode(said, validate=True)
+        except (binascii.Error, ValueError):
+            raise self.wrong((*where, "content"), "this is no base64") from None
+
+
+def _objection(path: str) -> str:
+    """Say why a file of a pack cannot lie there."""
+    steps = path.split("/")
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+        return "is absolute; files of a pack lie in its own folder"
+    if any(step in {"", ".", ".."} for step in steps):
+        return "leads out of the pack, or nowhere"
+    if any(_AWKWARD.search(step) for step in steps) or not path.isprintable():
+        return "is no name for a file on every system"
+    if path.casefold() == SETTINGS:
+        return "is where the hooks of the pack are written"
+    return ""
+
+
+# unpacking
+
+
+def install(pack: Pack, packs: Path) -> Path:
+    """Unpack a pack into a folder of its own below `packs`, all of it or nothing, and give that folder.
+
+    Raises:
+        ConfigError: There is one of that name already, or the disk objects.
+    """
+    folder = packs / pack.name
+    if os.path.lexists(folder):
+        raise ConfigError(f"there is a pack {quoted(pack.name)} already; move it away first", path=str(folder))
+    try:
+        packs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{pack.name}.", dir=packs))
+        try:
+            _unpack(pack, fresh)
+            fresh.rename(folder)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+    except OSError as problem:
+        raise ConfigError(f"the pack cannot be unpacked: {problem.strerror}", path=str(folder)) from None
+    return folder
+
+
+def _unpack(pack: Pack, folder: Path) -> None:
+    for file in (*pack.files, PackFile(path=SETTINGS, content=settings(pack).encode())):
+        path = folder / file.path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+        path.chmod(0o700 if file.executable else 0o600)

@@ -1,0 +1,49 @@
+"""Patterns for files, as git reads them in a `.gitignore`."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+
+from hookline.errors import ConfigError
+
+FileMatch = Callable[[str, str], bool]
+
+
+def file_patterns(patterns: Sequence[str]) -> FileMatch:
+    """Compile patterns; the result says whether they match a path, counted from a folder.
+
+    The last pattern that matches decides, and `!` takes back, as for git. A file outside the folder is matched by its
+    whole path, so that `*.pem` and `/etc/` mean what they say there; `~/` is the person's home folder.
+
+    Raises:
+        ConfigError: A pattern cannot be read.
+    """
+    import pathspec  # noqa: PLC0415 - most hooks have no patterns
+
+    lines = [_at_home(pattern) for pattern in patterns]
+    for line in lines:
+        if not line.strip() or line.startswith("#"):
+            raise ConfigError(f'file pattern "{line}" matches nothing; write a name such as "*.py"')
+    try:
+        spec = pathspec.GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error) as problem:
+        raise ConfigError(f"file patterns {list(patterns)!r} cannot be read: {problem}") from None
+
+    def matches(path: str, folder: str) -> bool:
+        return spec.match_file(_counted(os.path.expanduser(path), folder))  # noqa: PTH111 - a text, not yet a path
+
+    return matches
+
+
+def _at_home(pattern: str) -> str:
+    sign, bare = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
+    return sign + (os.path.expanduser(bare) if bare.startswith("~/") else bare)  # noqa: PTH111 - no path: it has stars
+
+
+def _counted(path: str, folder: str) -> str:
+    """Count a path from a folder: relative below it, and whole but for the first slash elsewhere."""
+    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - `Path` keeps `..`, and git has none
+    top = os.path.normpath(folder) if folder else ""
+    if top and whole.startswith(top.rstrip(os.sep) + os.sep):
+        whole = whole[len(top.rstrip(os.sep)) + 1 :]
+    return whole.replace(os.sep, "/").lstrip("/")

@@ -1,0 +1,107 @@
+from collections.abc import Mapping
+
+import pytest
+
+from hookline.config.settings import KEYS, foreign, in_force, read
+from hookline.model.settings import Settings
+
+ALL = """\
+[settings]
+enabled = false
+timeout = 7
+observe = true
+trust_workspace = true
+trusted_workspaces = ["~/src", "/srv/work"]
+"""
+
+
+def settings(
+    *,
+    managed: Mapping[str, object] | None = None,
+    own: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    found, problems = in_force(managed=managed or {}, own=own or {}, environ=environ or {})
+    assert problems == []
+    return found
+
+
+@pytest.mark.spec("A-16")
+def test_every_setting_is_read() -> None:
+    found = read(ALL, path="hookline.toml", home="/home/ada")
+
+    assert found.problems == ()
+    assert found.values.keys() == KEYS.keys() == set(Settings.__struct_fields__)
+    assert settings(own=found.values) == Settings(
+        enabled=False,
+        timeout=7.0,
+        observe=True,
+        trust_workspace=True,
+        trusted_workspaces=("/home/ada/src", "/srv/work"),
+    )
+
+
+@pytest.mark.spec("A-16")
+def test_environment_stands_above_the_person_and_below_the_administrator() -> None:
+    own = {"enabled": True, "timeout": 5.0, "observe": True}
+    environ = {"HOOKS_ENABLED": "false", "HOOKS_TIMEOUT": "9"}
+
+    assert settings(own=own, environ=environ) == Settings(enabled=False, timeout=9.0, observe=True)
+    assert settings(managed={"enabled": True}, own=own, environ=environ) == Settings(timeout=9.0, observe=True)
+
+
+@pytest.mark.spec("O-04")
+def test_environment_has_no_word_about_trust() -> None:
+    environ = {"HOOKS_TRUST_WORKSPACE": "true", "TRUST_WORKSPACE": "true", "HOOKS_TRUSTED_WORKSPACES": "/"}
+
+    assert settings(environ=environ) == Settings()
+
+
+@pytest.mark.spec("A-16")
+def test_variable_that_cannot_be_meant_is_reported_and_switches_nothing_off() -> None:
+    found, problems = in_force(managed={}, own={}, environ={"HOOKS_ENABLED": "maybe", "HOOKS_TIMEOUT": "7"})
+
+    assert found == Settings(timeout=7.0)
+    assert [str(problem) for problem in problems] == [
+        "environment: error: the environment variable HOOKS_ENABLED is 'maybe', wanted true or false; it is passed over"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("timout = 5", 'unknown setting "timout" (did you mean "timeout"?)'),
+        ('enabled = "no"', "the setting enabled: wanted true or false"),
+        ("timeout = 0", "the setting timeout: wanted"),
+        ("trust_workspace = 1", "the setting trust_workspace: wanted true or false"),
+        ('trusted_workspaces = ["src"]', "the setting trusted_workspaces: wanted whole paths"),
+        ('trusted_workspaces = "/"', "the setting trusted_workspaces: wanted a list"),
+        ('trusted_workspaces = ["~other/src"]', "the setting trusted_workspaces: wanted whole paths"),
+    ],
+)
+def test_setting_that_cannot_be_read_is_reported_with_its_line_and_the_others_hold(line: str, message: str) -> None:
+    found = read(f"# mine\n[settings]\nobserve = true\n{line}\n", path="hookline.toml", home="/home/ada")
+    (problem,) = found.problems
+
+    assert (problem.line, problem.path) == (4, "hookline.toml")
+    assert problem.message.startswith(message)
+    assert found.values == {"observe": True}
+
+
+def test_table_that_is_none_is_reported() -> None:
+    (problem,) = read("settings = 5\n", path="hookline.toml", home="/").problems
+
+    assert problem.message == "wanted a table, got the number 5"
+
+
+def test_broken_file_is_left_to_whoever_loads_its_hooks() -> None:
+    assert read("[settings\n", path="hookline.toml", home="/") == read("", path="hookline.toml", home="/")
+
+
+def test_settings_of_others_are_reported() -> None:
+    (problem,) = foreign("[settings]\nenabled = false\n", path="hookline.toml")
+
+    assert problem.message == "settings have no effect here: they are read from your own configuration only"
+    assert foreign('{"settings": {"theme": "dark"}}', path="settings.json") == []
+    assert foreign('{"trustworthy": 1, "hooks": {}}', path="settings.json") == []
+    assert foreign("{broken trustWorkspace", path="settings.json") == []
