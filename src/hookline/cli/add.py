@@ -1,19 +1,220 @@
-"""`hookline add`."""
+"""`hookline add`: write a hook into a configuration file, or take over a shared pack of hooks."""
 
 import argparse
+from pathlib import Path
 from typing import Final
 
+from hookline.cli._change import (
+    ConfigFile,
+    Draft,
+    Session,
+    add_options,
+    difference,
+    file_at,
+    hooks_in,
+    insist,
+    listed,
+    readable,
+    session,
+    text_of,
+    trust_note,
+    vocabulary,
+)
+from hookline.config import edit, pack
+from hookline.config.journal import Change
+from hookline.config.problem import Severity
+from hookline.config.values import slug
+from hookline.config.vocabulary import quoted
+from hookline.config.writing import WRITERS, Target, Written, write
+from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
+from hookline.model.hook import Hook, OnError, Priority
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline add"
+HELP: Final = "add a hook, to your own hookline.toml unless --to says otherwise"
+EXAMPLE: Final = "hookline add no-force-push --on before_tool --tools shell --run 'python3 guard.py'"
+
+HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
+
+_PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="what to call it")
+    parser.add_argument("--on", action="append", default=[], metavar="EVENT", help="when it runs; may be given again")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--run", metavar="LINE", help="the command")
+    how.add_argument("--run-args", nargs=argparse.REMAINDER, metavar="WORD", help="the command as words; goes last")
+    how.add_argument("--call", metavar="MODULE:FUNCTION", help="a Python function")
+    how.add_argument("--post", metavar="URL", help="a webhook")
+    how.add_argument("--ask", metavar="TEXT", help="what to ask the agent")
+    how.add_argument("--from", dest="pack", type=Path, metavar="FILE", help="take over what `hookline share` wrote")
+    parser.add_argument("--tools", nargs="+", default=[], metavar="TOOL", help="only for these tools; * is any name")
+    parser.add_argument("--matcher", default="", help="only for what this pattern matches")
+    parser.add_argument("--files", nargs="+", default=[], metavar="PATTERN", help="only for events about such files")
+    parser.add_argument(
+        "--writes", nargs="+", default=[], metavar="PATTERN", help="only for tools that may write such files"
+    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS")
+    parser.add_argument("--on-error", choices=[str(one) for one in OnError], help="what a failure of the hook means")
+    parser.add_argument("--priority", type=int, metavar="NUMBER", help="lower runs earlier; 200 where nothing is said")
+    parser.add_argument("--dialect", choices=sorted(DIALECTS), help="the language the hook speaks")
+    parser.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="may be given again")
+    parser.add_argument("--shell", action="store_true", default=None, help="let a shell read the command")
+    parser.add_argument("--to", default="user", metavar="user|project|local|FILE", help="where it is written")
+    parser.add_argument("--format", choices=sorted(WRITERS), help="for a file that may have several formats")
+    add_options(parser)
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Add it."""
+    with session(args) as change:
+        return _take_over(change, args.pack) if args.pack else _add(change, args)
+
+
+def _add(change: Session, args: argparse.Namespace) -> int:
+    file = _target(change, args.to)
+    hook = _hook(args, file)
+    _is_free(change, hook)
+    raw, before = text_of(file)
+    present = readable(file, before)
+    name = args.format or _format(file, present)
+    text = HEADER if not before.strip() and file.path.endswith(".toml") else before
+    document = edit.value_of(before, path=file.path)
+    target = Target(dialect=file.origin.dialect, vocabulary=vocabulary(), document=document, alone=True)
+    written = write(hook, name, target)
+    if written.lost:
+        raise ConfigError(
+            f"this file cannot carry the hook: {'; '.join(written.lost)}; nothing was changed", path=file.path
+        )
+    text = added(text, written, path=file.path)
+    gone, gained = difference(change.project, file, before, text)
+    events = {event for one in gained for event in one.on}
+    insist(file, as_meant=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained))
+    refusals = [reason for one in gained if (reason := change.project.engine.runner.refusal(one))]
+    if refusals:
+        raise ConfigError(f"hook {quoted(hook.id)} would not be run: {refusals[0]}; nothing was changed")
+    notes = [trust_note(one) for one in gained[:1]]
+    draft = Draft(file=file, before=raw, text=text)
+    return change.finish([draft.change], f"added {quoted(hook.id)}", notes=notes)
+
+
+def added(text: str, written: Written, *, path: str) -> str:
+    """Put what was written into a text."""
+    for entry in written.entries:
+        if entry.pointer or text.strip():
+            text = edit.append(text, entry.pointer, entry.value, path=path)
+        else:
+            text = edit.put(text, (), entry.value, path=path)
+    return text
+
+
+def _target(change: Session, to: str) -> ConfigFile:
+    name = _PLACES.get(to)
+    if name is None:
+        return file_at(change.project, Path(to))
+    folder = change.project.folders.config if to == "user" else change.project.root
+    return file_at(change.project, folder / name)
+
+
+def _format(file: ConfigFile, present: list[Hook]) -> str:
+    """Say in which format to write: as its neighbours are, else in the one that the place is for."""
+    name = present[-1].source_format if present else file.formats[-1]
+    return "modern" if name == "when_then" else name
+
+
+def _is_free(change: Session, hook: Hook) -> None:
+    for other in change.project.loaded.hooks:
+        if hook.id == other.id or hook.name == other.name:
+            raise ConfigError(
+                f"there is a hook {quoted(other.id)} already; choose another name, or change that one with "
+                f"`hookline edit {other.id} KEY=VALUE`",
+                path=other.source_path,
+                line=other.source_line,
+            )
+
+
+def _hook(args: argparse.Namespace, file: ConfigFile) -> Hook:
+    """Make the hook that was described.
+
+    Raises:
+        ConfigError: Something is missing, or not known.
+    """
+    if not slug(args.name) or not args.name.isprintable():
+        raise ConfigError("say what to call the hook: hookline add NAME --on EVENT --run LINE")
+    if not any((args.run, args.run_args, args.call, args.post, args.ask)):
+        raise ConfigError("say what the hook does: --run, --run-args, --call, --post or --ask")
+    if args.tools and args.matcher:
+        raise ConfigError("--tools and --matcher say the same; keep one")
+    dialect = args.dialect or file.origin.dialect
+    module, colon, function = (args.call or "").partition(":")
+    if args.call and not (module and colon and function):
+        raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quoted(args.call)}")
+    command, *words = args.run_args or [args.run or ""]
+    return Hook(
+        id=slug(args.name),
+        name=args.name,
+        on=_events(args.on, dialect),
+        dialect=dialect,
+        command=command,
+        args=tuple(words),
+        # words are words, whatever the dialect makes of lines
+        shell=args.shell if not args.run_args else False,
+        module=module,
+        function=function,
+        url=args.post or "",
+        prompt=args.ask or "",
+        # a star means the same to hooks of every dialect, also where matchers are regular expressions
+        matcher=args.matcher or "|".join(tool.replace("*", ".*") for tool in args.tools),
+        files=tuple(args.files),
+        writes=tuple(args.writes),
+        timeout=args.timeout,
+        on_error=OnError(args.on_error) if args.on_error else None,
+        priority=Priority.NORMAL if args.priority is None else args.priority,
+        env=dict(_pair(word) for word in args.env),
+    )
+
+
+def _events(names: list[str], dialect: str) -> tuple[str, ...]:
+    if not names:
+        raise ConfigError("say when the hook runs: --on EVENT; `hookline events` lists them")
+    words = vocabulary()
+    for name in names:
+        if not words.events(name, dialect=dialect):
+            raise ConfigError(f"--on: {words.about_unknown_event(name, dialect=dialect)}")
+    return tuple(dict.fromkeys(event for name in names for event in words.events(name, dialect=dialect)))
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not name or not equals:
+        raise ConfigError(f"--env: wanted KEY=VALUE, got {quoted(word)}")
+    return name, value
+
+
+def _within(folder: Path, name: str) -> tuple[str, ...]:
+    """Name the folders of a pack that lead to one of its files, the innermost first."""
+    return tuple(str(folder / parent) for parent in Path(name).parents)
+
+
+def _take_over(change: Session, path: Path) -> int:
+    """Install a pack: its hooks are somebody else's until they are approved."""
+    shared = pack.read_file(path)
+    packs = change.project.folders.config / "packs"
+    folder = packs / shared.name
+    file = file_at(change.project, folder / "hookline.toml")
+    text = pack.settings(shared)
+    hooks, problems = hooks_in(file, text)
+    wrong = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
+    if wrong is not None:
+        raise ConfigError(f"a hook of the pack cannot be used: {wrong.message}; nothing was changed", path=str(path))
+    contents = {one.path: one.content for one in shared.files} | {"hookline.toml": text.encode()}
+    changes = [Change(str(folder / name), None, raw, folders=_within(folder, name)) for name, raw in contents.items()]
+    if change.apply is not None:
+        pack.install(shared, packs)
+    notes = (
+        [f"they come from somebody else, so each has to be approved: hookline trust approve {hooks[0].id}"]
+        if hooks
+        else []
+    )
+    return change.finish(changes, f"added {listed(hooks)}", notes=notes, made=True)

@@ -1,19 +1,16 @@
-"""`hookline disable`."""
+"""`hookline disable`: switch hooks off in the files where they stand."""
 
 import argparse
 from typing import Final
 
-from hookline.errors import ConfigError
+from hookline.cli import _switch
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline disable"
+HELP: Final = "switch hooks off; their files keep everything else"
+EXAMPLE: Final = "hookline disable guard"
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+configure = _switch.configure
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Switch them off."""
+    return _switch.switch(args, on=False)

@@ -1,19 +1,203 @@
-"""`hookline edit`."""
+"""`hookline edit`: change keys of a hook where it stands, or its whole file in an editor."""
 
 import argparse
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from hookline.cli._change import (
+    ConfigFile,
+    Draft,
+    Session,
+    add_options,
+    difference,
+    file_of,
+    hooks_in,
+    insist,
+    listed,
+    session,
+    text_of,
+    trust_note,
+)
+from hookline.cli._output import complain
+from hookline.cli._project import hook_named, opened
+from hookline.config import edit
+from hookline.config.document import KeyPath
+from hookline.config.formats import grouped, native, ollm, per_file
+from hookline.config.problem import Severity
+from hookline.config.values import Key
+from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
+from hookline.model.hook import Hook
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline edit"
+HELP: Final = "change keys of a hook in its file, which keeps everything else"
+EXAMPLE: Final = "hookline edit guard timeout=10 env.LEVEL=strict --unset priority"
+
+# the keys a format knows; one that is not here says by itself what it does not take
+_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
+    {
+        "native": native.KEYS,
+        "grouped": {**grouped.KEYS, "matcher": native.KEYS["matcher"]},
+        "ollm": ollm.KEYS,
+        "per_file": per_file.KEYS,
+    }
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("hook", metavar="HOOK", help="the hook's id, or its name")
+    parser.add_argument(
+        "assignments", nargs="*", metavar="KEY=VALUE", help="a key of the hook's file, such as timeout=10"
+    )
+    parser.add_argument("--unset", action="append", default=[], metavar="KEY", help="take a key out")
+    parser.add_argument(
+        "--editor", action="store_true", help="open the file in $VISUAL or $EDITOR; it is checked after"
+    )
+    add_options(parser)
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Change the hook."""
+    if args.editor and (args.assignments or args.unset):
+        raise ConfigError("--editor goes alone: the editor is where keys are changed then")
+    if not (args.editor or args.assignments or args.unset):
+        raise ConfigError("say what to change: KEY=VALUE, --unset KEY or --editor")
+    return _in_editor(args) if args.editor else _keys(args)
+
+
+def _keys(args: argparse.Namespace) -> int:
+    with session(args) as change:
+        hook = hook_named(change.project, args.hook)
+        file = file_of(change.project, hook)
+        raw, before = text_of(file)
+        text = before
+        for name in args.unset:
+            text = edit.drop(text, _place(hook, name, text, file), path=file.path)
+        for assignment in args.assignments:
+            name, equals, word = assignment.partition("=")
+            if not equals or not name:
+                raise ConfigError(f"wanted KEY=VALUE, got {quoted(assignment)}")
+            text = edit.put(text, _place(hook, name, text, file), _value(hook, name, word), path=file.path)
+        gone, gained = difference(change.project, file, before, text)
+        places = {one.source_pointer for one in (*gone, *gained)}
+        insist(file, as_meant=places <= {hook.source_pointer} and len(gained) == len(gone))
+        changed = [*args.unset, *(one.partition("=")[0] for one in args.assignments)]
+        what = f'changed {", ".join(changed)} of "{hook.id}"'
+        notes = [trust_note(one) for one in gained]
+        return change.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
+
+
+def _place(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
+    """Say where a key of a hook stands; `env.NAME` is a key inside a table."""
+    known = _KEYS.get(hook.source_format)
+    first, *rest = name.split(".", 1)
+    if known is not None and first not in known:
+        raise ConfigError(
+            f"hooks of this file have no key {quoted(first)}{hint(first, known)}; they have {', '.join(sorted(known))}",
+            path=hook.source_path,
+            line=hook.source_line,
+        )
+    pointer = hook.source_pointer
+    if hook.source_format != "grouped" or first != "matcher":
+        return (*pointer, first, *rest)
+    # the matcher belongs to the group, so it may be others' matcher, too
+    group = pointer[:-2]
+    others = [one for one in hooks_in(file, text)[0] if one.source_pointer[: len(group)] == group]
+    if len(others) > 1:
+        raise ConfigError(
+            f"the matcher is shared with {len(others) - 1} more in its group; give the hook a group of its own first",
+            path=hook.source_path,
+            line=hook.source_line,
+        )
+    return (*group, "matcher")
+
+
+def _value(hook: Hook, name: str, word: str) -> object:
+    """Read a value as JSON where the key takes it so, else as the text it is."""
+    candidates: list[object] = [word]
+    with suppress(ValueError, RecursionError):
+        candidates.insert(0, json.loads(word, parse_constant=_refused))
+    first, *rest = name.split(".", 1)
+    key = _KEYS.get(hook.source_format, {}).get(first)
+    if key is None:
+        return candidates[0]
+    if rest:
+        # tables hold texts: a version 1.10 must not become 1.1
+        return word
+    reason = ""
+    for candidate in candidates:
+        try:
+            key.read(candidate)
+        except ValueError as problem:
+            reason = reason or str(problem)
+        else:
+            return candidate
+    raise ConfigError(f"{name}: {reason}")
+
+
+def _refused(constant: str) -> object:
+    """Take NaN and its like for the words they are: no file can hold them as numbers."""
+    raise ValueError(constant)
+
+
+def _in_editor(args: argparse.Namespace) -> int:
+    """Let the person edit a copy; only what can be loaded takes the place of the file."""
+    program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not program:
+        raise ConfigError("no editor is known: set VISUAL or EDITOR, for example EDITOR=nano")
+    project = opened(args)
+    file = file_of(project, hook_named(project, args.hook))
+    raw, before = text_of(file)
+    copy = Path(tempfile.mkdtemp(prefix="hookline-")) / Path(file.path).name
+    copy.write_bytes(raw or b"")
+    try:
+        code = subprocess.run([*shlex.split(program), str(copy)], check=False).returncode
+    except (OSError, ValueError) as problem:
+        _discard(copy)
+        raise ConfigError(f"the editor {quoted(program)} cannot be started: {problem}") from None
+    if code and copy.read_bytes() == (raw or b""):
+        _discard(copy)
+        raise ConfigError(f"the editor ended with {code}; nothing was changed")
+    if code:
+        raise ConfigError(f"the editor ended with {code}; nothing was changed, your text is kept in {copy}")
+    try:
+        text = copy.read_bytes().decode()
+        _loads(file, before, text, copy)
+        with session(args) as change:
+            code = _written(change, file, raw, text)
+    except (ConfigError, OSError, UnicodeDecodeError) as problem:
+        message = problem.message if isinstance(problem, ConfigError) else str(problem)
+        raise ConfigError(f"{message}; your text is kept in {copy}") from None
+    _discard(copy)
+    return code
+
+
+def _discard(copy: Path) -> None:
+    copy.unlink()
+    copy.parent.rmdir()
+
+
+def _loads(file: ConfigFile, before: str, text: str, copy: Path) -> None:
+    """Show everything that would be wrong, at its line of the copy."""
+    known = {problem.message for problem in hooks_in(file, before)[1]}
+    wrong = [one for one in hooks_in(file, text)[1] if one.severity is not Severity.NOTE and one.message not in known]
+    for problem in wrong:
+        complain(f"{copy}:{problem.line}: {problem.message}")
+    if wrong:
+        raise ConfigError("the text cannot be used as it is; nothing was changed")
+
+
+def _written(change: Session, file: ConfigFile, raw: bytes | None, text: str) -> int:
+    gone, gained = difference(change.project, file, (raw or b"").decode(), text)
+    both = {hook.id: hook for hook in (*gone, *gained)}
+    notes = [trust_note(hook) for hook in gained]
+    draft = Draft(file=file, before=raw, text=text)
+    return change.finish([draft.change], f"edited {listed(list(both.values())) or 'no hook'}", notes=notes)

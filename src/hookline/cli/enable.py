@@ -1,19 +1,16 @@
-"""`hookline enable`."""
+"""`hookline enable`: switch hooks on in the files where they stand."""
 
 import argparse
 from typing import Final
 
-from hookline.errors import ConfigError
+from hookline.cli import _switch
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline enable"
+HELP: Final = "switch hooks on; their files keep everything else"
+EXAMPLE: Final = "hookline enable guard"
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+configure = _switch.configure
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Switch them on."""
+    return _switch.switch(args, on=True)

@@ -1,19 +1,269 @@
-"""`hookline migrate`."""
+"""`hookline migrate`: write hooks of any format in any other, and say what cannot be carried over."""
 
 import argparse
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from hookline.errors import ConfigError
+from msgspec import Struct
+from msgspec.structs import replace
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline migrate"
+from hookline.cli._change import (
+    ConfigFile,
+    Session,
+    add_options,
+    difference,
+    file_at,
+    file_of,
+    insist,
+    session,
+    text_of,
+    vocabulary,
+)
+from hookline.cli._output import complain, say, say_json
+from hookline.cli._project import hook_named
+from hookline.cli.add import HEADER, added
+from hookline.cli.remove import without
+from hookline.config import edit
+from hookline.config.formats import FORMATS
+from hookline.config.journal import Change, read_bytes
+from hookline.config.vocabulary import hint, quoted
+from hookline.config.writing import Target, Written, file_name, write
+from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
+from hookline.model.hook import Hook, Source
+
+HELP: Final = "write hooks of one system in the format of another; what cannot be carried over is listed"
+EXAMPLE: Final = "hookline migrate ollama-cli native --write"
+
+
+class Form(Struct, frozen=True):
+    """A format as a goal: how it is written, the dialect spoken there, and its place in a project or at home."""
+
+    writer: str
+    dialect: str
+    path: str
+
+
+_OLLM_FILE: Final = ".ollm/hooks/hooks.json"
+FORMS: Final[Mapping[str, Form]] = MappingProxyType(
+    {
+        "native": Form("native", "hookline", "hookline.toml"),
+        "ollm": Form("ollm", "ollm", _OLLM_FILE),
+        "modern": Form("modern", "ollm-rpc", _OLLM_FILE),
+        "when_then": Form("when_then", "ollm-rpc", _OLLM_FILE),
+        "grouped:ollama-cli": Form("grouped", "ollama-cli", ".ollama/settings.json"),
+        "grouped:cli-agent": Form("grouped", "cli-agent", ".config/agent/settings.json"),
+        "per_file": Form("per_file", "cli-agent", ".config/agent/hooks/"),
+    }
+)
+# a system's name stands for the format it reads
+_SHORT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "hookline": "native",
+        "ollama-cli": "grouped:ollama-cli",
+        "cli-agent": "grouped:cli-agent",
+        "ollm-rpc": "modern",
+    }
+)
+
+
+# path -> the file as it is, and its text as it shall be; none when it shall be gone
+_Drafts = dict[str, tuple[bytes | None, str | None]]
+
+
+class _Carried(Struct, frozen=True):
+    """A hook and what became of it; `path` is the file it goes to."""
+
+    hook: Hook
+    written: Written
+    path: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("source", metavar="FROM", help="a file, a format, a dialect, or all")
+    parser.add_argument("goal", metavar="TO", help=f"{', '.join(FORMS)}, or a system's name")
+    parser.add_argument("--hook", action="append", default=[], metavar="HOOK", help="only this one; may be given again")
+    parser.add_argument("--write", action="store_true", help="write them where that system looks for them")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write them to this file")
+    parser.add_argument(
+        "--remove-old", action="store_true", help="take those that were carried whole out of their files"
+    )
+    add_options(parser)
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Write them, or show how they would be written."""
+    goal = _SHORT.get(args.goal, args.goal)
+    form = FORMS.get(goal)
+    if form is None:
+        raise ConfigError(f"cannot write {quoted(goal)}{hint(goal, FORMS)}; there are {', '.join(FORMS)}")
+    if args.write and args.output:
+        raise ConfigError("--write and --output name two places; keep one")
+    if args.remove_old and not (args.write or args.output):
+        raise ConfigError("--remove-old goes with --write or --output")
+    writes = args.write or args.output is not None
+    only_shown = argparse.Namespace(**{**vars(args), "dry_run": args.dry_run or not writes})
+    with session(only_shown) as change:
+        hooks = _chosen(change, args)
+        return _write(change, form, hooks) if writes else _show(change, form, hooks)
+
+
+def _chosen(change: Session, args: argparse.Namespace) -> list[Hook]:
+    hooks = list(change.project.loaded.hooks)
+    path = Path(args.source)
+    if args.source != "all" and path.is_file():
+        full = str(path.parent.resolve() / path.name)
+        hooks = [hook for hook in hooks if hook.source_path == full]
+    elif args.source in FORMATS or args.source in DIALECTS:
+        hooks = [hook for hook in hooks if args.source in {hook.source_format, hook.dialect}]
+    elif args.source != "all":
+        known = [*FORMATS, *DIALECTS, "all"]
+        raise ConfigError(f"there is no file or format {quoted(args.source)}{hint(args.source, known)}")
+    if args.hook:
+        wanted = {hook_named(change.project, name).id for name in args.hook}
+        hooks = [hook for hook in hooks if hook.id in wanted]
+    if not hooks:
+        raise ConfigError(f"no hook was found in {quoted(args.source)}; `hookline list` shows them all")
+    return hooks
+
+
+def _show(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
+    """Print what each new file would hold."""
+    drafts: _Drafts = {}
+    carried = []
+    for hook in hooks:
+        path = _place(change, form, hook)
+        drafts.setdefault(path, (None, ""))
+        carried.append(_carry(change, form, hooks, hook, path=path, document=_document(drafts, path)))
+        _add(drafts, carried[-1])
+    texts = {path: text for path, (_, text) in drafts.items() if text}
+    lost = [reason for one in carried for reason in one.written.lost]
+    if change.args.json:
+        documents = [{"path": path, "text": text} for path, text in texts.items()]
+        say_json({"documents": documents, "lost": lost, "written": _names(carried, whole=None)})
+        return 0
+    for path, text in texts.items():
+        if len(texts) > 1:
+            complain(f"{path}:")
+        say(text.rstrip("\n"))
+    _list_lost(lost)
+    return 0
+
+
+def _write(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
+    """Write them, all files at once or none."""
+    drafts: _Drafts = {}
+    carried: list[_Carried] = []
+    if change.args.remove_old:
+        _take_out(change, form, hooks, drafts)
+    for hook in hooks:
+        place = str(change.args.output.absolute()) if change.args.output else _place(change, form, hook)
+        carried.append(_carry(change, form, hooks, hook, path=place, document=_document(drafts, place)))
+        _add(drafts, carried[-1])
+    if not change.args.output:
+        _check(change, drafts, hooks)
+    lost = [reason for one in carried for reason in one.written.lost]
+    changes = [Change(path, raw, None if text is None else text.encode()) for path, (raw, text) in drafts.items()]
+    names = ", ".join(f'"{name}"' for name in _names(carried, whole=None))
+    code = change.finish(changes, f"wrote {names}" if names else "wrote nothing", notes=_notes(change, carried, lost))
+    if not change.args.json:
+        _list_lost(lost)
+    return code
+
+
+def _carry(change: Session, form: Form, hooks: Sequence[Hook], hook: Hook, *, path: str, document: object) -> _Carried:
+    target = Target(dialect=form.dialect, vocabulary=vocabulary(), document=document, alone=len(hooks) == 1)
+    root = str(change.project.root) if hook.source is not Source.USER else os.path.dirname(path)  # noqa: PTH120
+    return _Carried(hook, write(_relative(hook, root), form.writer, target), path)
+
+
+def _add(drafts: _Drafts, one: _Carried) -> None:
+    for path, written in _files(one):
+        raw, text = drafts.get(path) or _present(path)
+        start = HEADER if not (text or "").strip() and path.endswith(".toml") else text or ""
+        drafts[path] = raw, added(start, written, path=path)
+
+
+def _files(one: _Carried) -> list[tuple[str, Written]]:
+    """Say which file gets what: one for all, or one for each event of a hook."""
+    entries = one.written.entries
+    if not entries or entries[0].pointer or not one.path.endswith("/"):
+        return [(one.path, one.written)] if entries else []
+    return [(f"{one.path}{file_name(one.hook, entry.event)}", Written((entry,))) for entry in entries]
+
+
+def _place(change: Session, form: Form, hook: Hook) -> str:
+    """Say where a hook goes: a person's own stay their own."""
+    folders = change.project.folders
+    own = folders.config if form.writer == "native" else folders.home
+    root = own if hook.source is Source.USER else change.project.root
+    return f"{root.resolve()}/{form.path}"
+
+
+def _relative(hook: Hook, root: str) -> Hook:
+    """Count scripts from the folder the new file is read from, so that the file can move with them."""
+    if not hook.args:
+        return hook
+    words = [_below(word, root) for word in (hook.command, *hook.args)]
+    return replace(hook, command=words[0] if words[0] == hook.command else f"./{words[0]}", args=tuple(words[1:]))
+
+
+def _below(word: str, root: str) -> str:
+    return word.removeprefix(f"{root}/") if word.startswith(f"{root}/") and Path(word).is_file() else word
+
+
+def _present(path: str) -> tuple[bytes | None, str]:
+    raw = read_bytes(path)
+    try:
+        return raw, (raw or b"").decode()
+    except UnicodeDecodeError:
+        raise ConfigError("the file is not UTF-8; nothing was changed", path=path) from None
+
+
+def _document(drafts: _Drafts, path: str) -> object:
+    if path.endswith("/"):
+        return None
+    _, text = drafts.get(path) or _present(path)
+    return edit.value_of(text or "", path=path)
+
+
+def _take_out(change: Session, form: Form, hooks: Sequence[Hook], drafts: _Drafts) -> None:
+    """Take out of the old files what the new one carries whole."""
+    whole = [hook for hook in hooks if not _carry(change, form, hooks, hook, path="", document=None).written.lost]
+    files = {hook.source_path: file_of(change.project, hook) for hook in whole}
+    for path, file in files.items():
+        raw, text = text_of(file)
+        drafts[path] = raw, without(file, text, [hook for hook in whole if hook.source_path == path])
+
+
+def _check(change: Session, drafts: _Drafts, hooks: Sequence[Hook]) -> None:
+    """Read everything as it would be: only hooks that were asked for may differ."""
+    pointers = {(hook.source_path, hook.source_pointer) for hook in hooks}
+    for path, (raw, text) in drafts.items():
+        file: ConfigFile = file_at(change.project, Path(path))
+        gone, _ = difference(change.project, file, (raw or b"").decode(), text)
+        insist(file, as_meant={(path, hook.source_pointer) for hook in gone} <= pointers)
+
+
+def _names(carried: Sequence[_Carried], *, whole: bool | None) -> list[str]:
+    return [one.hook.id for one in carried if one.written.entries and whole in {None, not one.written.lost}]
+
+
+def _notes(change: Session, carried: Sequence[_Carried], lost: Sequence[str]) -> list[str]:
+    if change.args.json:
+        return list(lost)
+    if not change.args.remove_old:
+        return ["the old ones stay where they are; a hook that stands twice runs once"]
+    kept = _names(carried, whole=False)
+    return [f"not carried whole, so the old one stays: {', '.join(kept)}"] if kept else []
+
+
+def _list_lost(lost: Sequence[str]) -> None:
+    if lost:
+        complain("what cannot be carried over:")
+    for reason in lost:
+        complain(f"  {reason}")

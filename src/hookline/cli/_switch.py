@@ -1,0 +1,67 @@
+"""What `enable` and `disable` share."""
+
+import argparse
+
+from hookline.cli._change import (
+    ConfigFile,
+    Draft,
+    Session,
+    add_options,
+    difference,
+    file_of,
+    insist,
+    listed,
+    session,
+    text_of,
+    trust_note,
+)
+from hookline.cli._project import hook_named
+from hookline.config import edit
+from hookline.model.hook import Hook
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument("hooks", nargs="+", metavar="HOOK", help="the hook's id, or its name")
+    add_options(parser)
+
+
+def by_file(change: Session, names: list[str]) -> list[tuple[ConfigFile, list[Hook]]]:
+    """Find the hooks that were named, each once, together with those of the same file."""
+    hooks = {hook.id: hook for hook in (hook_named(change.project, name) for name in names)}
+    files = {hook.source_path: file_of(change.project, hook) for hook in hooks.values()}
+    return [(file, [hook for hook in hooks.values() if hook.source_path == path]) for path, file in files.items()]
+
+
+def switch(args: argparse.Namespace, *, on: bool) -> int:
+    """Switch hooks on or off in the files where they stand."""
+    with session(args) as change:
+        drafts: list[Draft] = []
+        done: list[Hook] = []
+        notes: list[str] = []
+        for file, hooks in by_file(change, args.hooks):
+            different = [hook for hook in hooks if hook.enabled is not on]
+            notes += [f'"{hook.id}" is switched {_word(on=on)} already' for hook in hooks if hook.enabled is on]
+            raw, before = text_of(file)
+            text = before
+            for hook in different:
+                text = edit.put(text, (*hook.source_pointer, "enabled"), on, path=file.path)
+            gone, gained = difference(change.project, file, before, text)
+            insist(
+                file,
+                as_meant=_places(gone) == _places(gained) == _places(different)
+                and all(hook.enabled is on for hook in gained),
+            )
+            drafts.append(Draft(file=file, before=raw, text=text))
+            done += different
+            notes += [trust_note(hook) for hook in different] if on else []
+        what = f"switched {_word(on=on)} {listed(done)}"
+        return change.finish([draft.change for draft in drafts], what, notes=notes)
+
+
+def _places(hooks: list[Hook]) -> set[tuple[str | int, ...]]:
+    return {hook.source_pointer for hook in hooks}
+
+
+def _word(*, on: bool) -> str:
+    return "on" if on else "off"

@@ -1,0 +1,160 @@
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import configure, hookline
+
+OLLAMA = """{
+  "model": "m", // mine
+  "hooks": {
+    "PreToolUse": [{"matcher": "Bash", "hooks": [
+      {"type": "command", "command": "python3 a.py", "name": "a", "timeout": 5},
+      {"type": "command", "command": "python3 b.py"}
+    ]}]
+  }
+}
+"""
+LEGACY = '{"name": "Lint on Save", "when": {"type": "fileEdited", "patterns": ["*.py"]}, "then": {"type": "askAgent", "prompt": "lint"}}\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    configure(tmp_path / "home", '[[hook]]\nname = "mine"\non = "before_tool"\nrun = "python3 mine.py"\n')
+    for name, text in ((".ollama/settings.json", OLLAMA), (".ollm/hooks/lint.json", LEGACY)):
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    return tmp_path / "home"
+
+
+def project(home: Path, name: str) -> Path:
+    return home.parent / "project" / name
+
+
+def test_the_new_text_is_printed_and_what_cannot_be_carried_is_listed(home: Path) -> None:
+    done = hookline(home, "migrate", "all", "modern")
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["hooks"][0]["eventType"] == "fileEdited"
+    assert sorted(done.stderr.splitlines()) == [
+        "  a: not written, the event before_tool has no name in ollm-rpc",
+        "  mine: not written, the event before_tool has no name in ollm-rpc",
+        "  settings:PreToolUse:1: not written, the event before_tool has no name in ollm-rpc",
+        "what cannot be carried over:",
+    ]
+
+
+def test_a_system_is_carried_to_our_format_and_its_hooks_stay_the_same(home: Path) -> None:
+    before = json.loads(hookline(home, "migrate", "ollama-cli", "ollama-cli", "--json").stdout)
+
+    done = hookline(home, "migrate", "ollama-cli", "native", "--write", "--remove-old")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tomllib.loads(project(home, "hookline.toml").read_text())["hook"] == [
+        {
+            "name": "a",
+            "on": "before_tool",
+            "tools": ["Bash"],
+            "run": "python3 a.py",
+            "dialect": "ollama-cli",
+            "timeout": 5,
+        },
+        {"on": "before_tool", "tools": ["Bash"], "run": "python3 b.py", "dialect": "ollama-cli"},
+    ]
+    assert project(home, ".ollama/settings.json").read_text() == '{\n  "model": "m", // mine\n  "hooks": {}\n}\n'
+    after = json.loads(hookline(home, "migrate", "native", "ollama-cli", "--hook", "a", "--json").stdout)
+    carried = json.loads(after["documents"][0]["text"])["hooks"]["PreToolUse"][0]["hooks"][0]
+    assert carried == json.loads(before["documents"][0]["text"])["hooks"]["PreToolUse"][0]["hooks"][0]
+
+
+def test_one_undo_brings_all_files_back(home: Path) -> None:
+    hookline(home, "migrate", "ollama-cli", "native", "--write", "--remove-old")
+
+    hookline(home, "undo")
+
+    assert project(home, ".ollama/settings.json").read_text() == OLLAMA
+    assert not project(home, "hookline.toml").exists()
+
+
+@pytest.mark.spec("D-14")
+def test_a_legacy_file_is_written_back_in_the_modern_form(home: Path) -> None:
+    path = ".ollm/hooks/lint.json"
+
+    done = hookline(home, "migrate", path, "modern", "--output", path, "--remove-old")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(project(home, path).read_text()) == {
+        "id": "lint-on-save",
+        "name": "Lint on Save",
+        "eventType": "fileEdited",
+        "filePatterns": ["*.py"],
+        "action": {"type": "askAgent", "prompt": "lint"},
+        "trusted": False,
+        "enabled": True,
+    }
+
+
+def test_one_hook_a_file_makes_a_file_for_each(home: Path) -> None:
+    done = hookline(home, "migrate", ".ollama/settings.json", "per_file", "--write")
+
+    folder = project(home, ".config/agent/hooks")
+    assert done.returncode == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["pre-a.json", "pre-settings-pretooluse-1.json"]
+    assert json.loads((folder / "pre-a.json").read_text())["command"] == "python3 a.py"
+    assert "a: it speaks ollama-cli; hooks in this file are spoken to in cli-agent" in done.stderr
+
+
+def test_what_is_not_carried_whole_stays_where_it_was(home: Path) -> None:
+    done = hookline(home, "migrate", ".ollama/settings.json", "per_file", "--write", "--remove-old")
+
+    assert "not carried whole, so the old one stays: a, settings:PreToolUse:1" in done.stdout
+    assert project(home, ".ollama/settings.json").read_text() == OLLAMA
+
+
+def test_scripts_are_counted_from_where_the_new_file_is_read(home: Path) -> None:
+    (home / ".config" / "hookline" / "mine.py").write_text("")
+    script = project(home, ".ollm/hooks/check.py")
+    script.write_text("")
+    project(home, ".ollm/hooks/c.json").write_text('{"id": "c", "event": "before_tool", "command": "python3 check.py"}')
+
+    done = json.loads(hookline(home, "migrate", "all", "native", "--json").stdout)
+
+    runs = [
+        hook["run"]
+        for document in done["documents"]
+        for hook in tomllib.loads(document["text"])["hook"]
+        if "run" in hook
+    ]
+    assert ["python3", ".ollm/hooks/check.py"] in runs
+    assert ["python3", "mine.py"] in runs
+
+
+def test_an_existing_file_keeps_what_it_has(home: Path) -> None:
+    project(home, "hookline.toml").write_text(
+        "# mine\n[[hook]]\nname = 'x'\non = 'before_tool'\nrun = 'python3 x.py'\n"
+    )
+    before = project(home, "hookline.toml").read_text()
+
+    hookline(home, "migrate", "ollama-cli", "native", "--write", "--hook", "a")
+
+    assert project(home, "hookline.toml").read_text().startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["all", "natve"], 'did you mean "native"?'),
+        (["alll", "native"], 'did you mean "all"?'),
+        (["cli-agent", "native"], "no hook was found"),
+        (["all", "native", "--hook", "nobody"], 'there is no hook "nobody"'),
+        (["all", "native", "--remove-old"], "goes with --write or --output"),
+        (["all", "native", "--write", "--output", "x.toml"], "keep one"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(home: Path, words: list[str], message: str) -> None:
+    done = hookline(home, "migrate", *words)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
