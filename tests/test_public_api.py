@@ -36,6 +36,7 @@ PUBLIC: Final = (
     "HookRunner",
     "HookTranslator",
     "HostError",
+    "Layer",
     "MessageBus",
     "OnError",
     "Outcome",
@@ -55,6 +56,7 @@ PUBLIC: Final = (
     "TrustedHooksConfig",
     "Verdict",
     "__version__",
+    "sanitize",
 )
 
 

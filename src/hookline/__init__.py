@@ -1,5 +1,6 @@
 """Run hooks for AI agents: any hook, any agent, one answer."""
 
+from hookline.core.approvals import Approval
 from hookline.core.asking import Question
 from hookline.core.bus import MessageBus
 from hookline.core.debugger import HookDebugger
@@ -9,11 +10,12 @@ from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry
 from hookline.core.runner import Execution, HookRunner
 from hookline.core.translator import HookTranslator
-from hookline.core.trust import Approval, TrustedHooks, TrustedHooksConfig
+from hookline.core.trust import TrustedHooks, TrustedHooksConfig
+from hookline.display import sanitize
 from hookline.errors import Blocked, ConfigError, DialectError, EngineError, HostError, StoreError
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook, OnError, Priority, Source
+from hookline.model.hook import Hook, Layer, OnError, Priority, Source
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.session import Session
@@ -48,6 +50,7 @@ __all__ = [
     "HookRunner",
     "HookTranslator",
     "HostError",
+    "Layer",
     "MessageBus",
     "OnError",
     "Outcome",
@@ -67,4 +70,5 @@ __all__ = [
     "TrustedHooksConfig",
     "Verdict",
     "__version__",
+    "sanitize",
 ]

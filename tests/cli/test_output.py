@@ -1,23 +1,70 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.cli._output import printable, table
+from hookline.cli._output import complain, json_escaped, say, say_json, table, typed
 
-
-@given(st.text())
-def test_nothing_printable_can_steer_a_terminal(text: str) -> None:
-    shown = printable(text)
-
-    assert all(mark == "\n" or mark.isprintable() for mark in shown)
-    assert "\u202e" not in shown
-
-
-def test_long_text_is_cut_and_says_so() -> None:
-    assert printable("x" * 3000) == "x" * 2000 + "… (3000 characters)"
+SOURCE = Path(__file__).resolve().parent.parent.parent / "src" / "hookline"
 
 
 def test_columns_line_up(capsys: pytest.CaptureFixture[str]) -> None:
     table(["a", "name"], [["1", "x"], ["333", "line\nbreak"]])
 
     assert capsys.readouterr().out == "a    name\n---  ----------\n1    x\n333  line break\n"
+
+
+def test_columns_line_up_with_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    table(["name", "x"], [["漢字", "1"], ["ab", "2"]])
+
+    assert capsys.readouterr().out == "name  x\n----  -\n漢字  1\nab    2\n"
+
+
+@pytest.mark.spec("P-19")
+def test_nothing_of_others_reaches_the_screen_raw(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "\x1b[2Jpassword=hunter2 \u202e"
+
+    say(hostile)
+    complain(hostile)
+    table(["head"], [[hostile]])
+
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert "\u202e" not in shown.out + shown.err
+    assert "hunter2" not in shown.out + shown.err
+    assert shown.err == r"\x1b[2Jpassword=…[secret] \u202e" + "\n"
+
+
+def test_json_on_a_screen_obeys_nobody_and_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"name": "\x9b2J\x7f\u202e\U000e0041 é 漢"}
+
+    say_json(value)
+
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == value
+    assert r'"\u009b2J\u007f\u202e\udb40\udc41 é 漢"' in shown
+
+
+@given(st.text())
+def test_escaped_json_reads_as_the_same_value(text: str) -> None:
+    assert json.loads(json_escaped(json.dumps(text, ensure_ascii=False))) == text
+
+
+def test_commands_print_through_one_module() -> None:
+    writers = [
+        path.name
+        for path in sorted((SOURCE / "cli").glob("*.py"))
+        if any(word in path.read_text() for word in ("print(", "stdout.write", "stderr.write", "stdout.buffer"))
+    ]
+
+    assert writers == ["_output.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("lint", "lint"), ("x; touch pwned", "'x; touch pwned'"), ("--all", "-- --all"), ("a\nb", r"'a\nb'")],
+)
+def test_name_in_an_advice_is_one_word_for_a_shell(name: str, shown: str) -> None:
+    assert typed(name) == shown

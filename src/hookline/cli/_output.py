@@ -1,34 +1,35 @@
 """The only place that prints."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, TextIO
 
 from hookline import wire
+from hookline.display import LONGEST, escape, exact, sanitize, width
 
-# Longer texts of hooks are for the trace, not for a screen.
-LONGEST: Final = 2000
+# what one command may say in one go
+_LONGEST_LINE: Final = 100_000
 
-# marks that reorder what is shown, so that a screen could be made to say what the text does not
-_REORDERING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# A cell is to be found at a glance; the whole text is in `show` and in JSON.
+_LONGEST_CELL: Final = 200
 
 
 def printable(text: str, *, longest: int = LONGEST) -> str:
-    """Make text of others safe to show: no control character of theirs reaches the terminal."""
-    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
-    return "".join(
-        mark if mark == "\n" or (mark.isprintable() and mark not in _REORDERING) else _escaped(mark) for mark in cut
-    )
+    """Make text of others safe to show: nothing of theirs steers the terminal, and no secret is shown."""
+    return sanitize(text, longest=longest)
 
 
-def _escaped(mark: str) -> str:
-    return "    " if mark == "\t" else mark.encode("unicode_escape").decode()
+def typed(name: str) -> str:
+    """Give a name as it has to be typed after a command: others chose it, and people copy what they are told."""
+    word = exact(shlex.quote(name))
+    return f"-- {word}" if name.startswith("-") else word
 
 
-def say(text: str = "") -> None:
-    """Print a line for the person."""
-    _print(printable(text, longest=100_000), sys.stdout)
+def say(text: str = "", *, masked: bool = True) -> None:
+    """Print a line for the person; what has to be judged character by character is not masked."""
+    _print(printable(text, longest=_LONGEST_LINE) if masked else escape(text), sys.stdout)
 
 
 def complain(text: str) -> None:
@@ -49,7 +50,20 @@ def say_json(value: object) -> None:
     """Print one JSON document, indented."""
     import msgspec  # noqa: PLC0415 - the indentation is all that is needed of it here
 
-    say_bytes(msgspec.json.format(wire.dump(value), indent=2) + b"\n")
+    text = msgspec.json.format(wire.dump(value), indent=2).decode()
+    say_bytes(json_escaped(text).encode() + b"\n")
+
+
+def json_escaped(text: str) -> str:
+    """Write characters of a JSON document that a screen would obey as escapes, which changes no value."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(mark if mark == "\n" or mark.isprintable() else _json_escape(mark) for mark in text)
+
+
+def _json_escape(mark: str) -> str:
+    units = mark.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def say_bytes(raw: bytes) -> None:
@@ -63,9 +77,14 @@ def say_bytes(raw: bytes) -> None:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table with plain columns, which survive a pipe."""
-    lines = [list(head), *[[printable(cell, longest=200).replace("\n", " ") for cell in row] for row in rows]]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    lines = [list(head), *[[_cell(cell) for cell in row] for row in rows]]
+    widths = [max(width(line[column]) for line in lines) for column in range(len(head))]
     for place, line in enumerate(lines):
-        say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        padded = (cell + " " * (columns - width(cell)) for cell, columns in zip(line, widths, strict=True))
+        say("  ".join(padded).rstrip())
         if place == 0:
-            say("  ".join("-" * width for width in widths))
+            say("  ".join("-" * columns for columns in widths))
+
+
+def _cell(text: str) -> str:
+    return printable(text, longest=_LONGEST_CELL).replace("\n", " ")
