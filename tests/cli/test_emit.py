@@ -142,11 +142,12 @@ def test_wrong_call_exits_with_1_and_says_what_is_wrong(home: Path, arguments: l
 
 
 @pytest.mark.parametrize(("name", "value"), [("HOOKS_ENABLED", "maybe"), ("HOOKS_TIMEOUT", "soon")])
-def test_setting_that_cannot_be_meant_is_an_error(home: Path, name: str, value: str) -> None:
-    done = hookline(home, "emit", "before_tool", **{name: value})
+def test_setting_that_cannot_be_meant_is_reported_and_guards_stay_on(home: Path, name: str, value: str) -> None:
+    removing = ["--tool", "shell", "--args", '{"command": "rm x"}']
+    done = hookline(home, "emit", "before_tool", *removing, **{name: value})
 
-    assert done.returncode == 1
-    assert name in done.stderr
+    assert done.returncode == 2
+    assert f"error: the environment variable {name} is" in done.stderr
 
 
 @pytest.mark.spec("A-16")
@@ -280,3 +281,68 @@ def test_trace_is_kept_in_the_data_folder(home: Path) -> None:
         dump = "\n".join(str(row) for table in tables for row in database.execute(f"SELECT * FROM {table}"))  # noqa: S608 - our own names
     database.close()
     assert trace in dump
+
+
+@pytest.mark.spec("C-17")
+def test_verbose_shows_each_hook_as_it_runs_on_stderr_alone(home: Path) -> None:
+    done = shell(home, "rm x", "--verbose")
+
+    starts, ends, reason = done.stderr.splitlines()
+    assert (done.returncode, done.stdout, reason) == (2, "", "no removing")
+    assert starts == "hook guard (hookline): starts at before_tool"
+    assert ends.startswith("hook guard (hookline): deny after ")
+    assert ends.endswith(" ms: no removing")
+
+
+@pytest.mark.spec("C-17")
+def test_verbose_line_comes_while_the_hook_runs(home: Path) -> None:
+    (home / ".config/hookline/guard.py").write_text("import time\ntime.sleep(60)\n")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "hookline", "emit", "before_tool", "--tool", "shell", "-v"],
+        cwd=home.parent / "project",
+        env={**os.environ, "HOME": str(home)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "hook guard (hookline): starts at before_tool\n"
+        assert child.poll() is None
+    finally:
+        child.terminate()
+        child.communicate(timeout=60)
+
+
+@pytest.mark.spec("A-19")
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_debugging_shows_what_was_exchanged_and_changes_nothing_else(home: Path, how: str) -> None:
+    call = ("emit", "before_tool", "--tool", "shell", "--args", '{"command": "git push"}')
+    done = hookline(home, *call, "--debug") if how == "option" else hookline(home, *call, HOOKLINE_DEBUG="1")
+
+    assert (done.returncode, done.stdout) == (0, "rewritten\nchanged your push\n")
+    assert '  argv      | ["python3", ' in done.stderr
+    assert '"command":"git push"' in done.stderr
+    assert '  stdout    | {"args": {"command": "echo push"}' in done.stderr
+    assert "  exit code | 0" in done.stderr
+
+
+@pytest.mark.spec("A-19")
+def test_debugging_says_which_hooks_were_left_out_and_why(home: Path) -> None:
+    done = hookline(home, "emit", "before_tool", "--tool", "read_file", "--debug")
+
+    assert done.returncode == 0
+    assert done.stderr.startswith("hook guard (hookline): not run, matcher: ")
+
+
+def test_debugging_shows_no_secret(home: Path) -> None:
+    key = "sk-" + "a1" * 20
+    done = shell(home, f"curl -H {key}", "--debug")
+
+    assert "curl -H" in done.stderr
+    assert key not in done.stderr
+
+
+def test_debugging_says_when_nobody_wants_an_event(home: Path) -> None:
+    assert hookline(home, "emit", "session_end", "--debug").stderr == "no hook wants this event\n"
+    off = hookline(home, "emit", "session_end", "--debug", HOOKS_ENABLED="false")
+    assert off.stderr == "hooks are switched off\n"

@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.cli._output import typed
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem, Severity
 from hookline.core.engine import Engine
@@ -104,9 +105,9 @@ def _configurations(project: Opened) -> Iterator[Finding]:
     for file in project.loaded.found:
         count = f"{file.hooks} hook{'' if file.hooks == 1 else 's'}"
         yield Finding(Health.OK, f"{file.path}: {count} ({file.layer}, {file.dialect})")
-    for health, count in Counter(_HEALTH[problem.severity] for problem in _of_files(project)).items():
+    for health, number in Counter(_HEALTH[problem.severity] for problem in _of_files(project)).items():
         if health is not Health.NOTE:
-            yield Finding(health, f"{count} {health}s in configuration files", "`hookline check` lists them")
+            yield Finding(health, f"{number} {health}s in configuration files", "`hookline check` lists them")
 
 
 def _of_files(project: Opened) -> list[Problem]:
@@ -125,7 +126,8 @@ def _approvals(project: Opened) -> Iterator[Finding]:
     for hook in project.loaded.hooks:
         objection = trust.objection(hook, cwd=str(project.root)) if hook.enabled else ""
         if objection:
-            advice = f"`hookline trust approve {hook.id}`, after `hookline trust show {hook.id}`"
+            name = typed(hook.id)
+            advice = f"`hookline trust approve {name}`, after `hookline trust show {name}`"
             yield Finding(Health.WARNING, f'hook "{hook.id}" does not run: {objection}', advice)
 
 

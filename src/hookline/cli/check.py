@@ -1,19 +1,104 @@
-"""`hookline check`."""
+"""`hookline check`: everything that is wrong with the configuration, with file and line."""
 
 import argparse
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from hookline.errors import ConfigError
+from msgspec import Struct
+from msgspec.structs import replace
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline check"
+from hookline.cli._about import SPECS, described_problem
+from hookline.cli._output import say, say_json
+from hookline.cli._project import add_json, add_project, opened
+from hookline.config.problem import Problem, Severity
+from hookline.core.risks import risks
+from hookline.debug.review import review
+from hookline.errors import StoreError
+from hookline.wiring import shell_dialects
+from hookline.workspace import Opened
+
+HELP: Final = "find everything that is wrong with the configuration, with file and line"
+EXAMPLE: Final = "hookline check --strict"
+
+FOUND: Final = 1
+
+# what a person should know about a hook though it works; the other risks are for whoever approves it
+_MUTABLE: Final = frozenset({"launcher", "pipe-to-shell"})
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """All problems, by file and line, and how much was looked at."""
+
+    problems: tuple[Problem, ...]
+    hooks: int
+    files: int
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--strict", action="store_true", help="let notes count: exit 1 for them, too")
+    add_project(parser)
+    add_json(parser)
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Check everything: 1 when something has to be mended."""
+    checked = checked_project(opened(args))
+    if args.json:
+        say_json(
+            {
+                "problems": [described_problem(problem) for problem in checked.problems],
+                "hooks": checked.hooks,
+                "files": checked.files,
+            }
+        )
+    else:
+        _tell(checked)
+    counted = [problem for problem in checked.problems if args.strict or problem.severity is not Severity.NOTE]
+    return FOUND if counted else 0
+
+
+def checked_project(project: Opened) -> Checked:
+    """Find what is wrong with each file, and with each hook as a whole."""
+    problems = dict.fromkeys([*project.problems, *_reviewed(project)])
+    return Checked(
+        problems=tuple(sorted(problems, key=lambda problem: (problem.path, problem.line))),
+        hooks=len(project.loaded.hooks),
+        files=len(project.loaded.files),
+    )
+
+
+def _reviewed(project: Opened) -> Iterator[Problem]:
+    hooks = project.loaded.hooks
+    try:
+        project.engine.trust.get_approvals()
+    except StoreError as problem:
+        yield Problem(str(project.folders.data), 0, str(problem))
+    for finding in review(hooks, engine=project.engine, specs=SPECS):
+        hook = finding.hook
+        yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
+    for hook in hooks:
+        for risk in risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
+            if risk.kind in _MUTABLE:
+                yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
+
+
+def _tell(checked: Checked) -> None:
+    for problem in _from_here(checked.problems):
+        say(str(problem))
+    counts = Counter(problem.severity for problem in checked.problems)
+    found = ", ".join(_count(counts[severity], severity) for severity in Severity if counts[severity])
+    looked_at = f"{_count(checked.hooks, 'hook')} in {_count(checked.files, 'file')}"
+    say(f"{found or 'nothing to mend'}; {looked_at}")
+
+
+def _from_here(problems: Sequence[Problem]) -> Iterable[Problem]:
+    """Write paths as an editor in this folder opens them."""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a text, with the separator at its end
+    return (replace(problem, path=problem.path.removeprefix(here)) for problem in problems)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

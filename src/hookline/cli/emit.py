@@ -2,11 +2,7 @@
 
 import argparse
 import asyncio
-import json
-import signal
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +10,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import wire
+from hookline.cli._approval import add_no_input, hint, question
+from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, say, say_bytes, say_json
+from hookline.cli._payload import add_payload, payload
+from hookline.cli._watching import add_watching, watched, watching
 from hookline.core.engine import Engine
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
@@ -28,7 +28,6 @@ HELP: Final = "say that a moment has come, and run the hooks that want it"
 EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
 
 BLOCKED: Final = 2
-TERMINATED: Final = 143
 
 _HOST: Final = Hook(id="host", kind="host")
 
@@ -36,9 +35,7 @@ _HOST: Final = Hook(id="host", kind="host")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("event", metavar="EVENT", help="the event; `hookline events` lists them")
-    parser.add_argument("--data", metavar="JSON|@FILE|-", help="the event's fields: JSON, a file, or - for stdin")
-    parser.add_argument("--tool", default="", help="the tool that is called")
-    parser.add_argument("--args", metavar="JSON|@FILE|-", help="the tool's arguments")
+    add_payload(parser)
     parser.add_argument("--session", default="", metavar="ID", help="the session this belongs to")
     parser.add_argument("--project", type=Path, metavar="DIR", help="the project, instead of this folder")
     parser.add_argument(
@@ -47,14 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="speak as a host of this dialect: --data is its document, and the answer on stdout is in its words",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+    add_no_input(parser)
+    add_watching(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Emit the event: 0 when the operation may go on, 2 when it is blocked."""
     if args.project is not None and not args.project.is_dir():
         raise ConfigError(f"--project: there is no folder {args.project}")
-    if args.data == args.args == "-":
-        raise ConfigError("--data and --args cannot both be read from stdin")
     try:
         return asyncio.run(_emit(args))
     except asyncio.CancelledError:
@@ -62,23 +59,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _emit(args: argparse.Namespace) -> int:
-    _end_hooks_with_us()
-    data = _object(args.data, "--data")
-    arguments = _object(args.args, "--args")
-    async with load_engine(args.project) as engine:
+    end_hooks_with_us()
+    data, arguments = payload(args)
+    asker = question(no_input=args.no_input)
+    async with load_engine(args.project, approve=asker) as engine:
         for problem in engine.problems:
             complain(f"hookline: {problem}")
         event = _event(args, engine, data=data, arguments=arguments)
+        if asker is not None:
+            asker.about(engine.trust, cwd=event.cwd)
+        watching(args, engine)
         outcome = await engine.handle(event)
+        await watched(args, engine, outcome)
         return _report(args, event, outcome)
-
-
-def _end_hooks_with_us() -> None:
-    """Let a host that gives up on us end our hooks, too: they run in groups of their own."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    for name in ("SIGTERM", "SIGHUP"):
-        with suppress(NotImplementedError, AttributeError):
-            loop.add_signal_handler(getattr(signal, name), task.cancel if task else loop.stop)
 
 
 def _event(
@@ -106,42 +99,6 @@ def _event(
     )
 
 
-def _object(given: str | None, option: str) -> dict[str, object] | None:
-    if given is None:
-        return None
-    raw = _raw(given, option)
-    try:
-        document = wire.load(raw)
-    except ValueError as problem:
-        document = _loosely(raw)
-        if document is None:
-            raise ConfigError(f"{option} is no JSON: {problem}") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
-    return document
-
-
-def _loosely(raw: bytes) -> object:
-    """Read what other programs take for JSON: NaN, and half a character where a text was cut."""
-    try:
-        return wire.load(wire.dump(json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _raw(given: str, option: str) -> bytes:
-    if given == "-":
-        if sys.stdin is None:
-            raise ConfigError(f"{option} is to be read from stdin, which is closed")
-        return sys.stdin.buffer.read()
-    if not given.startswith("@"):
-        return given.encode("utf-8", "surrogateescape")
-    try:
-        return Path(given[1:]).read_bytes()
-    except OSError as problem:
-        raise ConfigError(f"{option}: cannot read {given[1:]}: {problem.strerror}") from None
-
-
 def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
     if args.json:
         say_json(described(outcome))
@@ -155,7 +112,7 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
             complain(f'hook "{verdict.hook}" failed: {verdict.failure.message if verdict.failure else ""}')
         for skip in outcome.skipped:
             if skip.gate == "trust":
-                complain(f'hook "{skip.hook.id}" did not run: {skip.reason}')
+                complain(f'hook "{skip.hook.id}" did not run: {skip.reason}; {hint(skip.hook)}')
     if outcome.blocked:
         complain(outcome.reason)
         return BLOCKED

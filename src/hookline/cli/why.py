@@ -1,19 +1,199 @@
-"""`hookline why`."""
+"""`hookline why HOOK`: why a hook runs or does not, gate by gate, and what happened lately."""
 
 import argparse
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
-from hookline.errors import ConfigError
+from hookline import wire
+from hookline.cli._about import SPECS, cut, described_problem, history, place, problems_of, runs, short
+from hookline.cli._output import complain, say, say_json
+from hookline.cli._payload import add_payload, payload
+from hookline.cli._project import add_json, add_project, hook_named, opened
+from hookline.cli._samples import Given, given_event
+from hookline.cli._times import ago
+from hookline.config.loader import read_text
+from hookline.config.problem import Problem
+from hookline.debug.explain import Explanation, explain
+from hookline.errors import ConfigError, StoreError
+from hookline.model.hook import Hook
+from hookline.model.record import Record, Step
+from hookline.stores.history import Question
+from hookline.workspace import Opened
 
-HELP: Final = "not there yet"
-EXAMPLE: Final = "hookline why"
+HELP: Final = "say why a hook runs or does not: each gate with yes or no, and what happened lately"
+EXAMPLE: Final = """hookline why guard --event before_tool --tool shell --args '{"command": "ls"}'"""
+
+_LATELY: Final = 5
+_NEAREST: Final = 3
+_SHOWN: Final = 200
+
+# what to do about the first gate that is closed
+_ADVICE: Final[Mapping[str, str]] = {
+    "hooks": "unset HOOKS_ENABLED, or set enabled = true in your settings",
+    "enabled": "switch it on: hookline enable {id}",
+    "event": "try one of its own events, or change them: hookline edit {id}",
+    "matcher": "change the matcher: hookline edit {id}",
+    "files": "change its files: hookline edit {id}",
+    "writes": "change its writes: hookline edit {id}",
+    "trust": "look at it (hookline trust show {id}; what changed: hookline trust diff {id}), then hookline trust approve {id}",
+    "command": "change what it runs: hookline edit {id}",
+    "file": "put the file there, or change what it runs: hookline edit {id}",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
+    parser.add_argument("--event", default="", metavar="E", help="the event, instead of each the hook listens to")
+    add_payload(parser)
+    add_project(parser)
+    add_json(parser)
 
 
-def run(_args: argparse.Namespace) -> int:
-    """Do nothing yet."""
-    raise ConfigError("this command is not there yet")
+def run(args: argparse.Namespace) -> int:
+    """Explain one hook; 1 when there is none of this name."""
+    data, arguments = payload(args)
+    project = opened(args)
+    try:
+        hook = hook_named(project, args.hook)
+    except ConfigError as problem:
+        several = any(args.hook in {hook.id, hook.name} for hook in project.loaded.hooks)
+        mentions = [] if several else list(_mentions(args.hook, project))
+        if not mentions:
+            raise
+        return _not_loaded(args, project, problem, mentions)
+    given = Given(tool=args.tool, data=data, args=arguments)
+    names = [args.event] if args.event else list(hook.on)
+    answers = [
+        explain(hook, given_event(project, hook, name, given), engine=project.engine, specs=SPECS) for name in names
+    ]
+    lately = _lately(project, hook)
+    if args.json:
+        say_json(
+            {
+                "id": hook.id,
+                "path": hook.source_path or None,
+                "line": hook.source_line or None,
+                "events": [_described(answer) for answer in answers],
+                "problems": [described_problem(one) for one in problems_of(hook, project.problems)],
+                "lately": [_described_record(record) for record in lately],
+            }
+        )
+    else:
+        _tell(project, hook, answers, lately=lately, sampled=given.empty)
+    return 0
+
+
+def _described(answer: Explanation) -> Mapping[str, object]:
+    event = answer.event
+    return {
+        "event": event.name,
+        "tool": event.tool or None,
+        "args": event.args if event.tool else None,
+        "data": event.data,
+        "runs": answer.runs,
+        "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
+    }
+
+
+def _described_record(record: Record) -> Mapping[str, object]:
+    return {
+        "at": record.at,
+        "event": record.event,
+        "step": record.step,
+        "said": _said(record),
+        "trace": record.trace,
+    }
+
+
+def _tell(
+    project: Opened, hook: Hook, answers: Sequence[Explanation], *, lately: Sequence[Record], sampled: bool
+) -> None:
+    say(f"{hook.id}: {cut(runs(hook), _SHOWN)}")
+    say(f"  {hook.layer} hook in {place(hook, project)}, dialect {hook.dialect}")
+    for problem in problems_of(hook, project.problems):
+        say(f"  {problem.severity} in line {problem.line}: {problem.message}")
+    for answer in answers:
+        say()
+        _tell_one(project, answer, sampled=sampled)
+    say()
+    say("lately")
+    for record in lately:
+        say(f"  {ago(record.at)}, {record.event}: {_said(record)}")
+    if not lately:
+        say("  no trace of it: no event it listens to came while hooks were traced")
+
+
+def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
+    event = answer.event
+    about = f"tool {event.tool} {wire.dump(event.args).decode()}" if event.tool else wire.dump(event.data).decode()
+    say(f"at {event.name}, {'for example ' if sampled else ''}{cut(about, _SHOWN)}")
+    for one in answer.gates:
+        say(f"  {'yes' if one.passed else 'NO '}  {one.gate:<8}  {one.reason}")
+    closed = answer.closed
+    if closed is not None:
+        say(f"It would not run: {closed.reason}.")
+        say(f"What to do: {_ADVICE[closed.gate].format(id=answer.hook.id)}")
+        return
+    order = [hook.id for hook in project.engine.planner.plan(event).hooks]
+    say(f"It would run, as number {order.index(answer.hook.id) + 1} of {len(order)}.")
+
+
+def _lately(project: Opened, hook: Hook) -> list[Record]:
+    """Give the last runs and skips of a hook, the newest first."""
+    steps = {Step.SKIPPED, Step.COMPLETED, Step.FAILED}
+    try:
+        found = [record for record in history(project).matching(Question(hook=hook.id)) if record.step in steps]
+    except StoreError as problem:
+        complain(f"hookline: {problem}")
+        return []
+    return found[-_LATELY:][::-1]
+
+
+def _said(record: Record) -> str:
+    detail = record.detail
+    if record.step is Step.SKIPPED:
+        return f"not run, {detail.get('gate')}: {detail.get('reason')}"
+    why = detail.get("message") or detail.get("reason")
+    return f"ran, {detail.get('failure') or detail.get('decision')}" + (f": {why}" if why else "")
+
+
+def _mentions(name: str, project: Opened) -> Iterator[tuple[str, int]]:
+    """Find where files spell a name that no loaded hook has."""
+    for path in project.loaded.files:
+        with suppress(ConfigError):
+            for line, text in enumerate(read_text(path).splitlines(), start=1):
+                if f'"{name}"' in text or f"'{name}'" in text:
+                    yield path, line
+                    break
+        # a hook without a name of its own is known by its file's
+        if os.path.splitext(os.path.basename(path))[0] == name:  # noqa: PTH119, PTH122 - texts, compared
+            yield path, 0
+
+
+def _not_loaded(
+    args: argparse.Namespace, project: Opened, problem: ConfigError, mentions: Sequence[tuple[str, int]]
+) -> int:
+    paths = [path for path, _ in mentions]
+    wrong = [one for one in project.problems if one.path in paths]
+    if args.json:
+        places = [{"path": path, "line": line or None} for path, line in mentions]
+        say_json({"id": None, "mentions": places, "problems": [described_problem(one) for one in wrong]})
+        return 1
+    complain(f"hookline: {problem}")
+    for path, line in mentions:
+        where = f"{short(path, project)}:{line}" if line else short(path, project)
+        complain(f"{where} spells it, but no hook of that name was loaded from there")
+    for one in _nearest(wrong, mentions):
+        complain(str(one))
+    return 1
+
+
+def _nearest(problems: Sequence[Problem], mentions: Sequence[tuple[str, int]]) -> Iterator[Problem]:
+    """Put the problems nearest to where the name stands first."""
+    lines = dict(mentions)
+    ordered = sorted(problems, key=lambda problem: abs(problem.line - lines[problem.path]))
+    return itertools.islice(ordered, _NEAREST)

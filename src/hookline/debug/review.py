@@ -1,0 +1,172 @@
+"""What only shows when a hook is seen as a whole: that it cannot start, can never run, or hardly does what was meant."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from hookline.core import paths
+from hookline.core.engine import Engine
+from hookline.debug.explain import Specs, uses_shell
+from hookline.debug.program import find_program
+from hookline.debug.samples import sample
+from hookline.errors import StoreError
+from hookline.model.event import EVENTS, Event, EventName, EventSpec
+from hookline.model.hook import Hook, Layer, OnError
+from hookline.model.plan import Gate
+
+Weight = Literal["error", "warning", "note"]
+
+_ANYTHING: Final = frozenset({"", "*", ".*"})
+_EVERYWHERE: Final = frozenset({Layer.MANAGED, Layer.USER})
+_MCP: Final = "mcp__"
+_BUILTIN: Final = "builtin:"
+_WORD: Final = re.compile(r"[\w-]+")
+_NEARLY_THE_SAME: Final = 0.8
+
+
+class Finding(Struct, frozen=True):
+    """One thing to tell the person who wrote a hook."""
+
+    hook: Hook
+    weight: Weight
+    message: str
+
+
+class Reviewed(Struct, frozen=True, kw_only=True):
+    """What a check looks at: one hook, and what it will meet."""
+
+    hook: Hook
+    engine: Engine
+    specs: Specs
+
+    @property
+    def events(self) -> tuple[EventSpec, ...]:
+        """What may happen at the events of the hook."""
+        return tuple(EVENTS[event_name(event)] for event in self.hook.on)
+
+
+Check = Callable[[Reviewed], Iterator[tuple[Weight, str]]]
+
+
+def review(hooks: Iterable[Hook], *, engine: Engine, specs: Specs) -> Iterator[Finding]:
+    """Look at hooks as a whole; one that is switched off does no harm."""
+    for hook in hooks:
+        if hook.enabled:
+            seen = Reviewed(hook=hook, engine=engine, specs=specs)
+            for check in CHECKS:
+                for weight, message in check(seen):
+                    yield Finding(hook, weight, f'hook "{hook.id}" {message}')
+
+
+def event_name(event: str) -> EventName:
+    """Give the event of a hook's `on`, which may be one custom event."""
+    return EventName(event.partition(":")[0])
+
+
+def _starts(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    cwd = seen.engine.cwd
+    found = find_program(hook, shell=uses_shell(hook, seen.specs), cwd=cwd)
+    if not found.trouble or seen.engine.runner.refusal(hook):
+        return
+    # a person's own hook may be meant for other projects, which have the script it names
+    if hook.layer in _EVERYWHERE and (found.script or found.program).startswith(f"{cwd}/"):
+        yield "note", f"cannot start in this project: {found.trouble}"
+    else:
+        yield "error", f"cannot start: {found.trouble}"
+
+
+def _has_a_subject(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.matcher not in _ANYTHING and not any(spec.subject for spec in seen.events):
+        yield "warning", f"can never run: {_listed(hook.on)} has nothing that a matcher could look at"
+
+
+def _knows_a_tool(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.matcher in _ANYTHING or any(spec.subject != "tool" for spec in seen.events):
+        return
+    names = _tool_names(seen)
+    for word in _unknown_tools(seen, names):
+        near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=_NEARLY_THE_SAME)
+        # an agent may have tools of its own, so a name that is like none we know is no slip
+        if near:
+            yield "warning", f'waits for a tool "{word}", and there is none (did you mean "{names[near[0]]}"?)'
+        else:
+            yield "note", f'waits for a tool "{word}", which none of the systems we know has'
+
+
+def _unknown_tools(seen: Reviewed, names: Mapping[str, str]) -> list[str]:
+    """Give the names in a matcher that no tool has; a pattern counts as one, and one that fits any tool is known."""
+    matcher = seen.hook.matcher
+    words = [word.strip().removeprefix(_BUILTIN) for word in matcher.split("|")]
+    if all(_WORD.fullmatch(word) for word in words):
+        return [word for word in words if word.lower() not in names and not word.startswith(_MCP)]
+    fits = (_matches(seen, native) for native in names.values())
+    return [] if _MCP in matcher.lower() or any(fits) else [matcher]
+
+
+def _matches(seen: Reviewed, name: str) -> bool:
+    results = seen.engine.planner.gates(seen.hook, Event(name=EventName.BEFORE_TOOL, tool=name))
+    return any(result.gate is Gate.MATCHER and result.passed for result in results)
+
+
+def _tool_names(seen: Reviewed) -> dict[str, str]:
+    """Give every name of every tool, by the same in small letters; how the hook's own system spells it comes first."""
+    own = seen.specs.get(seen.hook.dialect)
+    specs = [*([own] if own else []), *seen.specs.values()]
+    natives = [name for spec in specs for spelled in spec.tools.values() for name in spelled]
+    names: dict[str, str] = {}
+    for name in (*natives, *(tool for spec in specs for tool in spec.tools)):
+        names.setdefault(name.lower(), name)
+    return names
+
+
+def _has_paths(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    events = [sample(event, hook=hook, fits=paths.written) for event in hook.on]
+    if hook.files and not any(map(paths.named, events)):
+        yield "warning", f"can never run: it has `files`, and {_listed(hook.on)} names no file"
+    if hook.writes and all(paths.written(event) == () for event in events):
+        yield "warning", f"can never run: it has `writes`, and nothing is written at {_listed(hook.on)}"
+
+
+def _can_block(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.on_error is OnError.BLOCK and not any(spec.can_block for spec in seen.events):
+        yield "warning", f'has on_error "block", and {_listed(hook.on)} cannot be blocked'
+
+
+def _said_in_its_dialect(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    spec = seen.specs.get(seen.hook.dialect)
+    foreign = [event for event in seen.hook.on if spec and event_name(event) not in spec.events]
+    if spec and foreign:
+        yield "note", f"gets {_listed(foreign)} under our name: {spec.title} has no name for it"
+
+
+def _is_approved(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    # approvals that cannot be read are one problem, not one of each hook
+    with suppress(StoreError):
+        objection = seen.engine.trust.objection(seen.hook, cwd=seen.engine.cwd)
+        if objection:
+            yield "note", f"does not run yet: {objection}; look at it with `hookline trust show {seen.hook.id}`"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(names)
+
+
+# A new check is a function and a row here.
+CHECKS: Final[tuple[Check, ...]] = (
+    _starts,
+    _has_a_subject,
+    _knows_a_tool,
+    _has_paths,
+    _can_block,
+    _said_in_its_dialect,
+    _is_approved,
+)

@@ -1,0 +1,183 @@
+"""A sample of each event, made to fit the hook that is tried with it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from hookline.model.event import EVENTS, Event, EventName
+from hookline.model.hook import Hook
+from hookline.model.session import Session
+
+SESSION: Final = Session(id="sample-session", user="sample", model="sample-model", provider="sample")
+CUSTOM_PREFIX: Final = "custom:"
+
+_FILE: Final = "src/example.py"
+_DIFF: Final = "@@ -1 +1 @@\n-print('hello')\n+print('hello, world')\n"
+_MESSAGES: Final = ({"role": "user", "content": "Add a greeting to src/example.py"},)
+
+# The arguments of each tool a sample may call; the first is called where a hook wants any.
+TOOLS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "shell": {"command": "echo hello"},
+        "write_file": {"path": _FILE, "content": "print('hello, world')\n"},
+        "edit_file": {"path": _FILE, "old": "hello", "new": "hello, world"},
+        "read_file": {"path": _FILE},
+        "multi_edit": {"path": _FILE, "edits": [{"old": "hello", "new": "hello, world"}]},
+        "edit_lines": {"path": _FILE, "first": 1, "last": 1, "text": "print('hello, world')"},
+        "read_files": {"paths": [_FILE]},
+        "list_dir": {"path": "src"},
+        "glob": {"pattern": "**/*.py"},
+        "grep": {"pattern": "hello", "path": "src"},
+        "web_fetch": {"url": "https://example.com/"},
+        "web_search": {"query": "greetings"},
+        "subagent": {"description": "look around", "prompt": "List the files in src"},
+        "todo": {"todos": [{"content": "Add a greeting", "status": "pending"}]},
+    }
+)
+
+_ERROR: Final = {
+    "error": "sample error",
+    "error_type": "RuntimeError",
+    "error_code": "E_SAMPLE",
+    "error_stack": "RuntimeError: sample error",
+}
+_CHANGED: Final = {"path": _FILE, "size": 22, "changed": 1_767_225_600_000, "content": "print('hello, world')\n"}
+
+DATA: Final[Mapping[EventName, Mapping[str, object]]] = MappingProxyType(
+    {
+        EventName.SETUP: {"trigger": "init"},
+        EventName.SESSION_START: {"source": "startup"},
+        EventName.SESSION_END: {
+            "reason": "exit",
+            "ended": 1_767_225_600_000,
+            "duration": 61.5,
+            "message_count": 4,
+            "summary": "Added a greeting",
+        },
+        EventName.BEFORE_AGENT: {"prompt": "Add a greeting to src/example.py"},
+        EventName.AFTER_AGENT: {
+            "prompt": "Add a greeting to src/example.py",
+            "response": "Done.",
+            "conversation_length": 2,
+        },
+        EventName.BEFORE_MODEL: {
+            "prompt": "Add a greeting to src/example.py",
+            "messages": _MESSAGES,
+            "model": "sample-model",
+            "temperature": 0.2,
+        },
+        EventName.AFTER_MODEL: {
+            "prompt": "Add a greeting to src/example.py",
+            "response": "Done.",
+            "messages": _MESSAGES,
+            "model": "sample-model",
+            "duration": 1.2,
+            "tokens": 42,
+        },
+        EventName.BEFORE_TOOL_SELECTION: {"messages": _MESSAGES, "tools": list(TOOLS)},
+        EventName.BEFORE_TOOL: {},
+        EventName.AFTER_TOOL: {"result": "hello\n", "duration": 0.1},
+        EventName.TOOL_FAILED: {**_ERROR, "duration": 0.1},
+        EventName.PERMISSION_REQUEST: {"operation": "run a tool", "details": "sample", "requester": "agent"},
+        EventName.SKILL_TRIGGER: {"skill": "greeting", "parameters": {"name": "world"}},
+        EventName.PRE_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 90_000},
+        EventName.POST_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 12_000},
+        EventName.CONTEXT_OVERFLOW: {"size": 130_000, "max_size": 128_000, "utilization": 1.02},
+        EventName.SUBAGENT_START: {"agent_id": "sub-1", "agent_type": "explore", "prompt": "List the files in src"},
+        EventName.SUBAGENT_STOP: {"agent_id": "sub-1", "agent_type": "explore", "response": "1 file", "duration": 2.0},
+        EventName.FILE_CREATED: _CHANGED,
+        EventName.FILE_EDITED: {**_CHANGED, "diff": _DIFF},
+        EventName.FILE_DELETED: {"path": _FILE, "changed": 1_767_225_600_000},
+        EventName.GIT_COMMIT: {"files": [_FILE], "message": "Add a greeting", "branch": "main"},
+        EventName.ERROR: {**_ERROR, "operation": "sample"},
+        EventName.USER_TRIGGERED: {"hook": "sample", "input": "go"},
+        EventName.NOTIFICATION: {"message": "Waiting for you", "type": "status", "title": "Sample"},
+        EventName.CUSTOM: {"event_name": "sample", "payload": {"key": "value"}, "source": "sample-extension"},
+    }
+)
+
+# In a pattern: what stands for any text, for one character, and for one of several.
+_WILD: Final = re.compile(r"\*\*/|\.[*+]|\*+|\?|\[(?P<set>[^\]]+)\]|[\\^$()]")
+_FEW: Final = 20
+Fits = Callable[[Event], object]
+
+
+def sample(name: str, *, cwd: str = "", hook: Hook | None = None, fits: Fits | None = None) -> Event:
+    """Make a sample of an event, the first of several that fits the hook; without one that does, the plainest.
+
+    `name` is a canonical event or `custom:NAME`.
+    """
+    events = list(_candidates(name, hook, cwd))
+    return next((event for event in events if fits is None or fits(event)), events[0])
+
+
+def _candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
+    key, _, custom = name.partition(":")
+    event = EventName(key)
+    data = dict(DATA[event])
+    if custom:
+        data["event_name"] = custom
+    if event is EventName.USER_TRIGGERED and hook is not None:
+        data["hook"] = hook.name or hook.id
+    plain = Event(name=event, data=data, session=SESSION, cwd=cwd)
+    wanted = hook or Hook(id="sample", kind="function")
+    yield from _calls(plain, wanted) if EVENTS[event].subject == "tool" else _others(plain, wanted)
+
+
+def _calls(plain: Event, hook: Hook) -> Iterator[Event]:
+    """Give tool calls: every tool we know, on a file the hook wants, then the tools its matcher spells out."""
+    paths = [*_paths(hook), _FILE]
+    named = {tool: {"input": "sample"} for tool in _words(hook.matcher) if tool not in TOOLS}
+    for path in paths:
+        for tool, args in {**TOOLS, **named}.items():
+            yield _called(plain, tool, _about(args, path))
+
+
+def _called(plain: Event, tool: str, args: Mapping[str, object]) -> Event:
+    return Event(name=plain.name, data=plain.data, tool=tool, args=args, session=plain.session, cwd=plain.cwd)
+
+
+def _about(args: Mapping[str, object], path: str) -> Mapping[str, object]:
+    if path == _FILE:
+        return args
+    changed = {"path": path, "paths": [path]}
+    return {key: changed.get(key, value) if value in (_FILE, [_FILE]) else value for key, value in args.items()}
+
+
+def _others(plain: Event, hook: Hook) -> Iterator[Event]:
+    """Give the sample, then the same about whatever the hook's matcher or patterns spell out."""
+    yield plain
+    field = EVENTS[plain.name].subject
+    values = [*(_paths(hook) if field == "path" else ()), *_words(hook.matcher)] if field else []
+    for value in values:
+        yield Event(name=plain.name, data={**plain.data, field: value}, session=plain.session, cwd=plain.cwd)
+    for path in _paths(hook):
+        if "files" in plain.data:
+            yield Event(name=plain.name, data={**plain.data, "files": [path]}, session=plain.session, cwd=plain.cwd)
+
+
+def _words(matcher: str) -> list[str]:
+    """Spell out a matcher: `mcp__github__.*|deploy` may mean `mcp__github__example` and `deploy`."""
+    parts = re.split(r"[|()]", matcher)
+    return [word for part in parts[:_FEW] if (word := _spelled(part.strip())) and word != "example"]
+
+
+def _paths(hook: Hook) -> list[str]:
+    """Give a file for each pattern of a hook; a pattern that excludes files has none."""
+    patterns = [pattern for pattern in (*hook.files, *hook.writes)[:_FEW] if not pattern.startswith(("!", "#"))]
+    spelled = [_spelled(pattern).lstrip("/") for pattern in patterns]
+    return [f"{path}example" if path.endswith("/") else path for path in spelled if path]
+
+
+def _spelled(pattern: str) -> str:
+    return _WILD.sub(_stand_in, pattern)
+
+
+def _stand_in(found: re.Match[str]) -> str:
+    if found["set"]:
+        return found["set"].lstrip("!^")[:1] or "x"
+    if found[0] == "?":
+        return "x"
+    # "**/" may mean no folder at all, and the rest is syntax that stands for nothing
+    return "" if found[0] == "**/" or found[0] in "\\^$()" else "example"

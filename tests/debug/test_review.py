@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from hookline.core.engine import Engine
+from hookline.debug.review import review
+from hookline.dialects import DIALECTS
+from hookline.model.hook import Hook, Layer, Source
+
+SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
+
+
+def found(tmp_path: Path, **fields: object) -> list[tuple[str, str]]:
+    given: dict[str, object] = {"id": "one", "on": "before_tool", "command": "sh", "source": Source.USER, **fields}
+    hook = Hook(**given)  # type: ignore[arg-type]
+    engine = Engine(cwd=str(tmp_path))
+    engine.add(hook)
+    return [(finding.weight, finding.message) for finding in review([hook], engine=engine, specs=SPECS)]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"matcher": "*"},
+        {"matcher": "Bash|Edit", "dialect": "cli-agent"},
+        {"matcher": "mcp__github__.*", "dialect": "ollama-cli"},
+        {"matcher": "builtin:shell"},
+        {"matcher": "write_.*|Read", "dialect": "ollm"},
+        {"matcher": "shell|error", "on": ("before_tool", "notification")},
+        {"matcher": "error", "on": "notification"},
+        {"files": ("*.py",)},
+        {"files": ("*.py",), "on": ("before_agent", "file_edited")},
+        {"files": ("*.py",), "on": "git_commit"},
+        {"writes": (".env",)},
+        {"writes": (".env",), "on": "file_edited"},
+        {"on_error": "block"},
+        {"on": "custom:deploy", "matcher": "deploy"},
+        {"command": "gone", "enabled": False},
+    ],
+)
+def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -> None:
+    assert found(tmp_path, **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "weight", "says"),
+    [
+        ({"command": "sh gone.sh"}, "error", "cannot start: script"),
+        ({"command": "sh gone.sh", "layer": Layer.USER}, "note", "cannot start in this project: script"),
+        ({"command": "sh /gone.sh", "layer": Layer.USER}, "error", "cannot start: script /gone.sh"),
+        ({"matcher": "x", "on": "before_agent"}, "warning", "nothing that a matcher could look at"),
+        ({"matcher": "shel"}, "warning", 'did you mean "shell"'),
+        (
+            {"matcher": "Edit|Wirte", "dialect": "cli-agent"},
+            "warning",
+            '"Wirte", and there is none (did you mean "Write"?)',
+        ),
+        ({"matcher": "shell_.+z", "dialect": "ollm"}, "note", 'a tool "shell_.+z"'),
+        ({"matcher": "deploy_rocket"}, "note", 'waits for a tool "deploy_rocket"'),
+        ({"files": ("*.py",), "on": "before_agent"}, "warning", "it has `files`, and before_agent names no file"),
+        ({"writes": (".env",), "on": "notification"}, "warning", "nothing is written at notification"),
+        ({"on_error": "block", "on": "session_end"}, "warning", "session_end cannot be blocked"),
+        ({"on": "setup", "dialect": "cli-agent"}, "note", "gets setup under our name"),
+        ({"source": Source.WORKSPACE}, "note", "does not run yet: "),
+    ],
+)
+def test_hook_that_hardly_does_what_was_meant_gets_a_finding(
+    tmp_path: Path, fields: dict[str, object], weight: str, says: str
+) -> None:
+    ((found_weight, message),) = found(tmp_path, **fields)
+
+    assert found_weight == weight
+    assert says in message
+    assert message.startswith('hook "one" ')
+
+
+def test_refused_command_is_not_looked_for(tmp_path: Path) -> None:
+    # the loader reports the refusal, once
+    assert found(tmp_path, command="gone; rm x") == []
