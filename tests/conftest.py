@@ -6,6 +6,7 @@ reports, so that they also reach the process that collects the results of severa
 """
 
 import json
+import os
 import tomllib
 from collections.abc import Generator
 from pathlib import Path
@@ -25,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # nobody is asked in CI: a test must not put its questions to whoever started it from a terminal
+    os.environ["CI"] = "true"
     config.pluginmanager.register(Citations(_promises(config)), "hookline-citations")
     target = config.getoption("--spec-results")
     if target and not hasattr(config, "workerinput"):

@@ -16,10 +16,11 @@ import pytest
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS: Final = (
-    ("model", "errors", "version", "wire"),
+    ("model", "display", "errors", "redact", "version", "wire"),
     ("ports",),
-    ("core", "config", "debug", "dialects", "kinds", "hosts", "stores", "sandbox"),
-    ("wiring",),
+    ("core", "config", "dialects", "kinds", "hosts", "stores", "sandbox"),
+    ("debug",),  # reads what the core did
+    ("wiring", "folders"),
     ("workspace",),
     ("manager", "service", "bridge", "agent", "sources", "testing"),
     ("hookline",),  # the public door itself
