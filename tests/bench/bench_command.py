@@ -49,6 +49,8 @@ async def measure_command_hook(folder: Path) -> None:
     await trust.store_approval(hook, trust.digest(hook))
     engine = Engine(trust=trust, store=SqliteTraces(folder / "traces.db"))
     engine.add(hook)
+    # scripts are older than their first run: a file that has just changed is read anew each time
+    await asyncio.sleep(2.1)
     env = dict(os.environb)
     body = b'{"x":"' + b"x" * 1000 + b'"}\n'
 

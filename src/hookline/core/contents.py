@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -58,6 +59,20 @@ class Content(Struct, frozen=True):
 def fingerprint(info: os.stat_result) -> Fingerprint:
     """Say in numbers which file this is, and in which state."""
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def state_of(path: str) -> Fingerprint | None:
+    """Say which file stands at a path, and in which state; None when there is none."""
+    try:
+        return fingerprint(os.stat(path))  # noqa: PTH116 - asked before each run, where pathlib costs many times more
+    except (OSError, ValueError):
+        return None
+
+
+def is_settled(states: Iterable[Fingerprint | None], after: int) -> bool:
+    """Say whether no file changed in the last nanoseconds, so that the next change of any will show in its numbers."""
+    newest = max((state[-1] for state in states if state is not None), default=0)
+    return time.time_ns() - newest > after
 
 
 def _unreadable(problem: OSError) -> Content:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hookline import wire
 from hookline.core.closure import Reach, base_of, reach
-from hookline.core.contents import Content, Contents
+from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, is_settled, state_of
 from hookline.core.includes import included
 from hookline.core.loads import Loads
 from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters
@@ -56,7 +56,11 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class _Known(Struct, frozen=True):
-    """What about a hook stays the same from run to run, and what it was last."""
+    """What about a hook stays the same from run to run, and what it was last.
+
+    `states` are the numbers of every file and folder that was looked at, where these can tell the next change;
+    `path` is the search path, if a program was looked for along it.
+    """
 
     hook: Hook
     cwd: str
@@ -64,14 +68,29 @@ class _Known(Struct, frozen=True):
     contents: Mapping[str, Content] = {}
     programs: Mapping[str, Program] = {}
     identity: Identity | None = None
+    path: str | None = None
+    states: tuple[tuple[str, Fingerprint | None], ...] = ()
+
+    def holds(self) -> bool:
+        """Say whether nothing has changed, without reading: what is run then are the bytes that were read before."""
+        if not self.states or (self.path is not None and self.path != search_path(self.hook)):
+            return False
+        for place, state in self.states:  # noqa: SIM110 - before each run, where a generator costs as much again
+            if state_of(place) != state:
+                return False
+        return True
 
 
 class Identities:
     """Work out what hooks are, remembering what cannot have changed."""
 
-    def __init__(self, shell_dialects: Collection[str] | None = None) -> None:
-        """Take the names of the dialects whose commands are shell lines; None when any of them could be."""
+    def __init__(self, shell_dialects: Collection[str] | None = None, *, settled: int = SETTLED) -> None:
+        """Take the names of the dialects whose commands are shell lines; None when any of them could be.
+
+        What has not changed for `settled` nanoseconds is only read again when its numbers say so.
+        """
         self._shell_dialects = shell_dialects
+        self._settled = settled
         self._known: dict[str, _Known] = {}
         self.contents = Contents()
         self.loads = Loads()
@@ -80,6 +99,8 @@ class Identities:
     def identity(self, hook: Hook, cwd: str) -> Identity:
         """Read everything the hook is made of in this folder, once."""
         known = self._recall(hook, cwd)
+        if known.identity is not None and known.holds():
+            return known.identity
         names, problem = known.reach.files, ""
         if hook.includes:
             try:
@@ -91,10 +112,13 @@ class Identities:
         if len(trail.contents) > _MOST_FILES:
             problem = f"it is made of more than {_MOST_FILES} files, too many to read before each run"
         # the bytes themselves are compared with those of last time: quicker than to hash them again
-        if known.identity is not None and known.contents == trail.contents and known.programs == trail.found:
-            return known.identity
-        identity = _identity(hook, cwd, trail, problem)
-        self._known[hook.id] = _Known(hook, cwd, known.reach, trail.contents, trail.found, identity)
+        identity = known.identity
+        if identity is None or known.contents != trail.contents or known.programs != trail.found:
+            identity = _identity(hook, cwd, trail, problem)
+        # patterns have to be matched anew each time
+        is_sure = not hook.includes and is_settled(trail.states.values(), self._settled)
+        states = tuple(trail.states.items()) if is_sure else ()
+        self._known[hook.id] = _Known(hook, cwd, known.reach, trail.contents, trail.found, identity, trail.path, states)
         return identity
 
     def borrowed(self, hook: Hook, cwd: str) -> str:
@@ -152,6 +176,8 @@ class _Trail:
         self._foreign = grounds(hook, cwd)
         self._is_line = known.is_line(hook)
         self._waiting: list[tuple[str, str]] = []
+        self.states: dict[str, Fingerprint | None] = {}
+        self.path: str | None = None
         self.contents: dict[str, Content] = {}
         self.found: dict[str, Program] = {}
 
@@ -174,6 +200,7 @@ class _Trail:
     def _take(self, path: str, start: str) -> None:
         if path in self.contents or len(self.contents) > _MOST_FILES:
             return
+        self._look(path)
         content = self._read(path)
         if content is None:
             return
@@ -188,7 +215,7 @@ class _Trail:
             # interpreters look beside what a link leads to, shells beside the link
             for place in dict.fromkeys((path, real_path(path))):
                 folder = start or dirname(place)
-                for beside in self._loads.files(place, content.data, folder):
+                for beside in self._loads.files(place, content.data, folder, self._look):
                     self._file(beside, folder)
 
     def _program(self, name: str) -> None:
@@ -197,15 +224,27 @@ class _Trail:
         if name.startswith("/"):
             self._at(name, name)
             return
-        for path in self._programs.candidates(name, search_path(self._hook)):
+        looked: list[str] = []
+        self.path = search_path(self._hook)
+        for path in self._programs.candidates(name, self.path, looked.append):
             if not lies_in(path, self._foreign):
                 self._at(name, path)
+                # a shell looks anew each time; without one, the kind remembers where it found the program
+                self._look(*(looked if self._is_line else ()))
                 return
             if self._is_line:
                 # a shell would start this one, which is a file of the project
                 self._file(path)
+        self._look(*looked)
+
+    def _look(self, *paths: str) -> None:
+        """Note in which state a place is, before it is read: a change in between then shows the next time."""
+        for path in paths:
+            if path not in self.states:
+                self.states[path] = state_of(path)
 
     def _at(self, name: str, path: str) -> None:
+        self._look(path)
         about = self._programs.look(path)
         if about is None:
             return

@@ -17,6 +17,8 @@ from hookline.core.programs import LONGEST_LINE, interpreters
 
 _LONGEST: Final = 1_048_576
 
+Look = Callable[[str], None]
+
 _IMPORT: Final = re.compile(r"(?:^|[;:])[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM: Final = re.compile(
     r"(?:^|[;:])[ \t]*from[ \t]+(\.*)((?:\w[\w.]*)?)[ \t]+import[ \t]+(?:\(([^)]{0,4000})|([\w., \t]+))", re.MULTILINE
@@ -34,14 +36,17 @@ class Loads:
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, str, tuple[str, ...]]] = {}
 
-    def files(self, path: str, content: bytes, start: str) -> Iterator[str]:
-        """Name the files a script may load, there or not; `start` is the folder of the script that was started."""
+    def files(self, path: str, content: bytes, start: str, looked: Look) -> Iterator[str]:
+        """Name the files a script may load, there or not; `start` is the folder of the script that was started.
+
+        `looked` is told every other place whose state decided about it.
+        """
         known = self._known.get(path)
         if known is None or known[0] != content:
             language = _language(path, content) if len(content) <= _LONGEST else ""
             text = content.decode("utf-8", "replace") if language else ""
             known = self._known[path] = (content, language, tuple(dict.fromkeys(_NAMES[language](text))))
-        return _FILES[known[1]](path, known[2], start)
+        return _FILES[known[1]](path, known[2], start, looked)
 
 
 def _language(path: str, content: bytes) -> str:
@@ -64,11 +69,12 @@ def _first_words(text: str) -> list[str]:
     return [words[0] for part in text.split(",") if (words := part.split())]
 
 
-def _python_files(path: str, names: Iterable[str], start: str) -> Iterator[str]:
+def _python_files(path: str, names: Iterable[str], start: str, looked: Look) -> Iterator[str]:
     listings: dict[str, dict[str, list[str]]] = {}
 
     def listed(folder: str) -> dict[str, list[str]]:
         if folder not in listings:
+            looked(folder)
             listings[folder] = _by_stem(folder)
         return listings[folder]
 
@@ -97,10 +103,13 @@ def _by_stem(folder: str) -> dict[str, list[str]]:
     return found
 
 
-def _node_files(path: str, names: Iterable[str], _start: str) -> Iterator[str]:
+def _node_files(path: str, names: Iterable[str], _start: str, looked: Look) -> Iterator[str]:
     for name in names:
         place = normpath(join(dirname(path), name))
-        yield from (file for ending in _NODE_ENDINGS if isfile(file := f"{place}{ending}"))
+        for file in (f"{place}{ending}" for ending in _NODE_ENDINGS):
+            looked(file)
+            if isfile(file):
+                yield file
 
 
 def _shell_names(text: str) -> Iterator[str]:
@@ -110,7 +119,7 @@ def _shell_names(text: str) -> Iterator[str]:
         yield _AT_RUN.sub("./", name).split(" ")[0]
 
 
-def _shell_files(path: str, names: Iterable[str], _start: str) -> Iterator[str]:
+def _shell_files(path: str, names: Iterable[str], _start: str, _looked: Look) -> Iterator[str]:
     return (normpath(join(dirname(path), name)) for name in names if name)
 
 
@@ -124,7 +133,7 @@ _NAMES: Final[dict[str, Callable[[str], Iterable[str]]]] = {
     "sh": _shell_names,
     "": _nothing,
 }
-_FILES: Final[dict[str, Callable[[str, Iterable[str], str], Iterator[str]]]] = {
+_FILES: Final[dict[str, Callable[[str, Iterable[str], str, Look], Iterator[str]]]] = {
     "python": _python_files,
     "node": _node_files,
     "sh": _shell_files,

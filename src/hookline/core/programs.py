@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os.path import dirname, isfile, realpath
 from typing import Final
 
@@ -55,11 +55,18 @@ class Programs:
         """Find a program on a search path as a shell would; empty when it is not there."""
         return next(self.candidates(name, path), "")
 
-    def candidates(self, name: str, path: str) -> Iterator[str]:
-        """Give each program of this name on a search path; relative folders are passed over."""
+    def candidates(self, name: str, path: str, looked: Callable[[str], None] | None = None) -> Iterator[str]:
+        """Give each program of this name on a search path; relative folders are passed over.
+
+        `looked` is told every place at which it was looked for.
+        """
         for folder in path.split(os.pathsep):
             candidate = f"{folder}/{name}"
-            if folder.startswith("/") and isfile(candidate) and os.access(candidate, os.X_OK):
+            if not folder.startswith("/"):
+                continue
+            if looked is not None:
+                looked(candidate)
+            if isfile(candidate) and os.access(candidate, os.X_OK):
                 yield candidate
 
     def look(self, path: str) -> About | None:

@@ -22,6 +22,8 @@ async def run_rounds(plan: Plan, event: Event, *, planner: HookPlanner, trust: T
     """
     run = await runner.run(plan, event)
     skipped = plan.skipped
+    if not skipped:
+        return run
     while due := _due(run, event, planner=planner, left=[skip.hook for skip in skipped if skip.gate in _BY_FILES]):
         vetted = await trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
         more = await runner.run(vetted, run.event)

@@ -65,6 +65,14 @@ class Clearance(Struct, frozen=True, kw_only=True):
     earlier: Approval | None = None
 
 
+class _Cleared(Struct, frozen=True):
+    """A hook that was found approved, and what that was found from."""
+
+    identity: Identity
+    approvals: Mapping[Key, Approval]
+    clearance: Clearance
+
+
 _CLEAR: Final = Clearance(standing=Standing.TRUSTED)
 
 
@@ -96,6 +104,7 @@ class TrustedHooks:
         self._extra: dict[Path, Mapping[Key, Approval]] = {}
         self._denied: set[Key] = set()
         self._once: dict[Key, tuple[Program, ...]] = {}
+        self._cleared: dict[str, _Cleared] = {}
         self._asking: dict[tuple[asyncio.AbstractEventLoop, Key], asyncio.Future[bool]] = {}
 
     async def is_trusted(self, hook: Hook) -> bool:
@@ -290,12 +299,19 @@ class TrustedHooks:
         if self._is_trusted_workspace(hook, cwd):
             return _CLEAR
         now = self.identity(hook, cwd=cwd)
+        approvals = self._book.approvals()
+        known = self._cleared.get(hook.id)
+        # both are made anew whenever something about them changed
+        if known is not None and known.identity is now and known.approvals is approvals:
+            return known.clearance
         where = self._repository(hook, cwd)
         key = (now.digest, where)
-        approval = self._book.approvals().get(key) or self._extra_approval(key, hook, cwd)
+        approval = approvals.get(key) or self._extra_approval(key, hook, cwd)
         wrong = self._changed_programs(now, approval)
         if approval is not None and not wrong and not now.problem:
-            return Clearance(standing=Standing.APPROVED, identity=now, repository=where, approval=approval)
+            found = Clearance(standing=Standing.APPROVED, identity=now, repository=where, approval=approval)
+            self._cleared[hook.id] = _Cleared(now, approvals, found)
+            return found
         if self._once.get(key) == now.programs:
             return Clearance(standing=Standing.ONCE, identity=now, repository=where)
         earlier = approval or _earlier(self._book.approvals().values(), hook, where)

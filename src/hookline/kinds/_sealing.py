@@ -7,6 +7,7 @@ their place, and are compared right before the start and right after the end.
 # ruff: noqa: PTH110, PTH113, PTH118, PTH202
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from os.path import join, normpath
@@ -64,6 +65,9 @@ LARGEST: Final = 16 * 1024 * 1024
 
 _BLANK: Final = " \t\n"
 
+# the end of a word that can be known, though its beginning is made when it runs
+_LAST_PART: Final = re.compile(r"/[\w.-]+[\"']?$")
+
 
 class Refused(Exception):  # noqa: N818 - a decision, not an error
     """The command may not run, for the reason this says."""
@@ -72,7 +76,7 @@ class Refused(Exception):  # noqa: N818 - a decision, not an error
 class Vetted:
     """The vetted files of one call, where their names are counted from, and which of them were handed over."""
 
-    __slots__ = ("_folders", "_sealed", "handed")
+    __slots__ = ("_folders", "_meant", "_sealed", "handed")
 
     def __init__(self, sealed: Sealed, folder: str, *, entered: Sequence[str | None] = ()) -> None:
         self._sealed = sealed
@@ -80,22 +84,29 @@ class Vetted:
         # after a `cd` nobody can follow, only absolute names mean anything
         self._folders = (folder, *known) if len(known) == len(entered) else ()
         self.handed: set[str] = set()
+        self._meant: set[str] = set()
 
     def find(self, word: str, *, endings: Sequence[str] = _NO_IMPLIED) -> Script | None:
         """Find the vetted file a word names; None when it names none, or one of several."""
         for ending in endings:
-            paths = [path for path in self._paths(word + ending) if path in self._sealed]
+            possible = self._paths(word + ending)
+            paths = [path for path in possible if path in self._sealed]
             contents = {self._sealed[path] for path in paths}
-            if len(contents) == 1:
+            # in the other folder there may be a file of this name that nobody has checked
+            if len(contents) == 1 and (len(paths) == len(possible) or not self._unchecked(possible)):
                 return Script(word, paths[0], self._sealed[paths[0]])
         return None
 
     def newcomer(self, word: str, *, endings: Sequence[str] = _NO_IMPLIED) -> str:
         """Name a file that this word means now, and that was not there when the hook was checked."""
-        paths = [path for ending in endings for path in self._paths(word + ending)]
-        if any(path in self._sealed for path in paths):
-            return ""
-        return next((path for path in paths if os.path.isfile(path)), "")
+        return self._unchecked([path for ending in endings for path in self._paths(word + ending)])
+
+    def await_name(self, written: str) -> bool:
+        """Note that a script's name is made when it runs, and say whether it can mean one of these files at all."""
+        found = _LAST_PART.search(written)
+        meant = [path for path in self._sealed if found is None or path.endswith(found[0].rstrip("\"'"))]
+        self._meant.update(meant)
+        return bool(meant)
 
     def hand(self, script: Script) -> Script:
         """Note that this file needs no comparing: its bytes are handed over."""
@@ -104,18 +115,24 @@ class Vetted:
 
     def rest(self) -> tuple[str, ...]:
         """Name the files that are used from where they lie."""
-        return tuple(path for path in self._sealed if path not in self.handed)
+        return tuple(path for path in self._sealed if path not in self.handed or path in self._meant)
 
     def changed(self) -> str:
         """Name one of them that is not what it was; empty when all are."""
+        if len(self.handed) == len(self._sealed):
+            return ""
         return next((path for path in self.rest() if differs(path, self._sealed[path])), "")
+
+    def _unchecked(self, paths: Sequence[str]) -> str:
+        return next((path for path in paths if path not in self._sealed and os.path.isfile(path)), "")
 
     def _paths(self, word: str) -> list[str]:
         if not word or "\0" in word:
             return []
-        if word.startswith("/"):
-            return [normpath(word)]
-        return list(dict.fromkeys(normpath(join(folder, word)) for folder in self._folders))
+        folders = ("/",) if word.startswith("/") else self._folders
+        paths = [join(folder, word) for folder in folders]
+        # behind a link to a folder, ".." does not mean what the spelling says: then it was checked as it is spelled
+        return list(dict.fromkeys(path if path in self._sealed else normpath(path) for path in paths))
 
 
 class Handover(Struct, frozen=True):

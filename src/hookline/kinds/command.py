@@ -142,7 +142,7 @@ class Command:
         try:
             if request.sealed is not None:
                 return await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
-            return await self._answer(job, request, timeout=timeout)
+            return await self._answer(job, request, argv=job.argv, timeout=timeout)
         finally:
             slots.give()
 
@@ -171,12 +171,13 @@ class Command:
     def _find_shell(self, path: str) -> str:
         return self._shell or self._programs.find("sh", path) or self._programs.find("bash", path)
 
-    async def _answer(self, job: _Job, request: Request, *, timeout: float) -> Reply:
+    async def _answer(self, job: _Job, request: Request, *, argv: tuple[str, ...], timeout: float) -> Reply:
+        """Run it; `argv` are the words a person knows it by."""
         try:
             finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
         except (OSError, ValueError) as problem:
-            return not_started(job.program, job.cwd, job.argv, problem=problem)
-        return reply(finished, timeout, job.argv)
+            return not_started(job.program, job.cwd, argv, problem=problem)
+        return reply(finished, timeout, argv)
 
     async def _answer_sealed(self, draft: _Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
         """Run exactly what was vetted; what has to stay where it lies is compared before and after."""
@@ -192,15 +193,14 @@ class Command:
                 return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
             if changed := vetted.changed():
                 return refused(f'"{changed}" changed since it was checked')
-            answer = await self._answer(
-                replace(job, files=tuple(dict.fromkeys(seals.descriptors))), request, timeout=timeout
-            )
+            # a person knows the words as they were written
+            argv = draft.argv or ("sh", "-c", draft.script)
+            answer = await self._answer(job, request, argv=argv, timeout=timeout)
         if answer.failure is not None:
             self._done.clear()  # a program may not be where it was
         if changed := vetted.changed():
             return refused(f'"{changed}" changed while the hook ran')
-        # a person knows the words as they were written
-        return replace(answer, argv=draft.argv or ("sh", "-c", draft.script))
+        return answer
 
     def _sealed(self, draft: _Job, sealed: Sealed, seals: Seals) -> tuple[_Job, Vetted]:
         """Put vetted bytes where a command names files, or remember how that was done with the same files."""
@@ -208,10 +208,14 @@ class Command:
         key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
         done = self._done.get(key)
         if done is not None and done.sealed is sealed and done.holds(draft, folder, seals):
-            return replace(draft, program=done.program, argv=done.argv, script=done.script), done.vetted
+            job = replace(
+                draft, program=done.program, argv=done.argv, script=done.script, files=tuple(seals.descriptors)
+            )
+            return job, done.vetted
         asked: dict[str, str | None] = {}
         first = len(seals.contents)
         job, vetted = self._sealed_anew(draft, folder, sealed=sealed, seals=seals, asked=asked)
+        job = replace(job, files=tuple(seals.descriptors))
         if seals.lasting:
             if len(self._done) >= _REMEMBERED:
                 self._done.clear()
@@ -252,8 +256,17 @@ class Command:
             return Failure(FailureKind.REFUSED, line.refusal)
         cwd = _folder(hook, request.event)
         env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
-        foreign = self._foreign(hook, request.event.cwd)
-        return _Job(argv=line.words, env=env, cwd=cwd, path=search_path(env), script=line.script, foreign=foreign)
+        name = line.words[0] if line.words else ""
+        return _Job(
+            # what is vetted decides for itself what runs under this name
+            program=name if "/" in name and request.sealed is None else "",
+            argv=line.words,
+            env=env,
+            cwd=cwd,
+            path=search_path(env),
+            script=line.script,
+            foreign=self._foreign(hook, request.event.cwd),
+        )
 
     def _foreign(self, hook: Hook, cwd: str) -> tuple[str, ...]:
         """Say which folders no program is taken from; remembered, because links are followed to find out."""
@@ -270,8 +283,10 @@ class Command:
 
     def _ready(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
         """Find the file to execute: the program's, or a shell's."""
+        if job.program:
+            return job
         name = job.argv[0] if job.argv else ""
-        program = job.program or (name if "/" in name or not name else self._programs.find(name, job.path, job.foreign))
+        program = name if "/" in name or not name else self._programs.find(name, job.path, job.foreign)
         if program:
             return replace(job, program=program)
         inside = self._programs.find(name, job.path) if name else ""
