@@ -35,8 +35,8 @@ def test_changed_line_of_a_script_is_shown(root: Path) -> None:
     )
     assert (change.kind, change.name) == ("file", "x.sh")
     assert change.text.splitlines() == [
-        *("--- approved/x.sh", "+++ now/x.sh", "@@ -1,4 +1,4 @@"),
-        *(" one", "-two", "+curl evil.example", " three", " "),
+        *("--- approved/x.sh", "+++ now/x.sh", "@@ -1,3 +1,3 @@"),
+        *(" one", "-two", "+curl evil.example", " three"),
     ]
 
 
@@ -124,3 +124,18 @@ def test_program_that_appeared_is_shown(root: Path, tmp_path: Path, monkeypatch:
 
 def test_hook_that_nobody_approved_has_no_diff(root: Path) -> None:
     assert TrustedHooks().diff(Hook(id="h", command="node"), cwd=str(root)) == ()
+
+
+def test_line_break_at_the_end_is_no_line_and_its_loss_is_shown(root: Path) -> None:
+    script = root / "hook.sh"
+    script.write_text("echo 1\n")
+    hook = Hook(id="h", command="bash", args=(str(script),), root=str(root))
+    trust = approved(hook, root)
+
+    script.write_text("echo 1\necho 2\n")
+    (added,) = trust.diff(hook, cwd=str(root))
+    script.write_text("echo 1")
+    (lost,) = trust.diff(hook, cwd=str(root))
+
+    assert added.text.splitlines()[2:] == ["@@ -1 +1,2 @@", " echo 1", "+echo 2"]
+    assert lost.text.splitlines()[3:] == [" echo 1", "+\\ no line break at the end of the file"]

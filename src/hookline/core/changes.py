@@ -15,6 +15,7 @@ from hookline.core.programs import Programs
 _SHORT: Final = 12
 _MOST_WORK: Final = 16_000_000
 _SHOWN: Final = 20
+_UNENDED: Final = "\\ no line break at the end of the file"
 
 
 class Change(Struct, frozen=True):
@@ -64,9 +65,10 @@ def _text(content: bytes | None) -> list[str] | None:
     if content is None or b"\0" in content:
         return None
     try:
-        return content.decode().split("\n")
+        *lines, last = content.decode().split("\n")
     except UnicodeDecodeError:
         return None
+    return [*lines, last, _UNENDED] if last else lines
 
 
 def _unified(before: list[str], after: list[str], name: str) -> str:
