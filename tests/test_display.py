@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.display import escape, exact, sanitize, width, wrapped
+from hookline.display import escape, exact, sanitize, typed, width, wrapped
 
 # what terminals obey, or show as nothing
 HOSTILE = st.sampled_from(
@@ -112,3 +112,11 @@ def test_wrapping_loses_nothing_and_fits(text: str, columns: int) -> None:
 
     assert "".join(pieces) == text
     assert all(width(piece) <= columns for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("lint", "lint"), ("x; touch pwned", "'x; touch pwned'"), ("--all", "-- --all"), ("a\nb", r"'a\nb'")],
+)
+def test_name_in_an_advice_is_one_word_for_a_shell(name: str, shown: str) -> None:
+    assert typed(name) == shown

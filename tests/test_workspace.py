@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from hookline import Hook, Record
+from hookline.model.hook import Layer
 from hookline.model.settings import Settings
 from hookline.stores.sqlite import SqliteTraces
 from hookline.wiring import make_parts, native_names
@@ -239,3 +240,27 @@ def test_killed_program_leaves_a_trace_database_with_everything_that_was_stored(
         [record.step for record in records] == ["event", "hook_execution_start", "hook_execution_complete", "outcome"]
         for records in found.values()
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[hook]]\non = 'before_tool'\nrun = 'x'\ntimeout = " + "9" * 5_000,
+        "a = " + "[" * 50_000,
+        "a" + ".a" * 50_000 + " = 1",
+        "hook = 3",
+    ],
+    ids=["digits", "depth", "parts", "number"],
+)
+def test_file_of_a_project_that_cannot_be_read_does_not_bring_down_a_persons_guard(tmp_path: Path, text: str) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / "config").mkdir(parents=True)
+    project.mkdir()
+    (home / "config" / "hookline.toml").write_text('[[hook]]\non = "before_tool"\nrun = "exit 2"\nshell = true\n')
+    (project / "hookline.toml").write_text(text)
+    folders = Folders(home=home, config=home / "config", data=home / "data")
+
+    opened = open_project(project, folders=folders, traced=False)
+
+    assert [hook.layer for hook in opened.loaded.hooks] == [Layer.USER]
+    assert [problem.path for problem in opened.problems] == [str(project / "hookline.toml")]

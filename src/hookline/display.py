@@ -1,6 +1,7 @@
 """Text of others, made safe to show: it says what it says, and cannot steer the screen it is shown on."""
 
 import re
+import shlex
 import unicodedata
 from typing import Final
 
@@ -54,6 +55,12 @@ def exact(text: str, *, blanks: int = BLANKS) -> str:
     """
     shown = text if text.isascii() and text.isprintable() else _spelled(text, kept="", blanks=False)
     return _counted(shown, blanks) if " " * (blanks + 1) in shown else shown
+
+
+def typed(name: str) -> str:
+    """Give a name as it has to be typed after a command: others chose it, and people copy what they are told."""
+    word = exact(shlex.quote(name))
+    return f"-- {word}" if name.startswith("-") else word
 
 
 def width(text: str) -> int:

@@ -38,6 +38,16 @@ def test_a_hook_is_added_to_ones_own_file_and_runs_at_once(home: Path) -> None:
     assert hookline(home, "emit", "before_tool", "--tool", "shell").stderr == "not today\n"
 
 
+def test_a_script_that_lies_in_the_project_only_is_said_not_to_run(home: Path) -> None:
+    (home.parent / "project" / "guard.py").write_text("print('{}')\n")
+
+    done = hookline(home, "add", "guard", "--on", "before_tool", "--run", "python3 guard.py")
+
+    assert done.returncode == 0
+    assert '"guard" will not run: ' in done.stdout
+    assert "runs from now on" not in done.stdout
+
+
 def test_a_project_hook_says_that_it_has_to_be_approved(home: Path) -> None:
     done = hookline(home, "add", "guard", "--on", "before_tool", "--run", "python3 x.py", "--to", "project")
 
@@ -140,6 +150,20 @@ def test_a_definition_of_ollm_gets_a_file_of_its_own(home: Path) -> None:
     text = (home.parent / "project" / ".ollm" / "hooks" / "z.json").read_text()
     assert json.loads(text) == {"id": "z", "name": "z", "event": "before_tool", "command": "python3 z.py"}
     assert (again.returncode, "a file of its own" in again.stderr) == (1, True)
+
+
+def test_among_ollms_automation_a_hook_speaks_its_language_and_is_ones_own(home: Path) -> None:
+    file = home / ".ollm" / "hooks" / "list.json"
+    file.parent.mkdir(parents=True)
+    lint = {"name": "Lint", "when": {"type": "fileEdited"}, "then": {"type": "askAgent", "prompt": "x"}}
+    file.write_text(json.dumps([lint]))
+
+    done = hookline(home, "add", "count", "--on", "promptSubmit", "--run", "python3 -V", "--to", str(file))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    _, added = json.loads(file.read_text())
+    assert (added["eventType"], added["trusted"]) == ("promptSubmit", True)
+    assert added["action"] == {"type": "runCommand", "command": "python3 -V"}
 
 
 @pytest.mark.parametrize("name", ["pre-z.json", "pre-z.yaml", "stop-z.yml"])
@@ -275,3 +299,13 @@ def test_a_broken_pack_installs_nothing(home: Path) -> None:
 
     assert (done.returncode, "nowhere" in done.stderr) == (1, True)
     assert not (home / ".config" / "hookline" / "packs").exists()
+
+
+def test_what_a_pack_says_in_vain_is_told(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "pack.toml"
+    hook = '[[hook]]\nname = "h"\non = "error"\nrun = ["python3", "-V"]\ntrusted = true\n'
+    file.write_text(f'[pack]\nformat = 1\nname = "p"\n{hook}')
+
+    done = hookline(home, "add", "--from", str(file))
+
+    assert (done.returncode, 'unknown key "trusted" in hook "h"' in done.stdout) == (0, True)

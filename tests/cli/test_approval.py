@@ -1,7 +1,9 @@
+import fcntl
 import json
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -335,3 +337,44 @@ def test_program_that_waited_for_its_turn_does_not_ask_what_was_answered(home: P
 
     assert session.screen.count("nobody approved this hook yet") == 1
     assert runs(project) == 2
+
+
+@pytest.mark.parametrize("words", [EMIT, ("trust", "approve", "guard")])
+def test_turn_lasts_until_the_answer_is_written_down(home: Path, project: Path, words: tuple[str, ...]) -> None:
+    data = home / ".local" / "share" / "hookline"
+    data.mkdir(parents=True)
+    with (data / "approvals.json.lock").open("w") as lock:
+        # whoever writes approvals has to wait, and whoever wants to ask must not get its turn meanwhile
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with Session(home, project, *words, times=2) as session:
+            session.answers("a\n")
+            time.sleep(1)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            session.end()
+
+    assert session.screen.count("nobody approved this hook yet") == 1
+
+
+def test_yes_that_cannot_be_written_down_holds_for_this_once(home: Path, project: Path) -> None:
+    (home / ".local" / "share" / "hookline" / "approvals.json.lock").mkdir(parents=True)
+
+    screen, code = asked(home, project, "a\n")
+
+    assert "not remembered: cannot write the approvals" in screen
+    assert (code, runs(project)) == (0, 1)
+
+
+def test_program_that_changes_while_the_person_looks_is_not_approved(home: Path, project: Path) -> None:
+    tools = home / "tools"
+    tools.mkdir()
+    (tools / "sh").symlink_to("/bin/sh")
+    with Session(home, project, *EMIT, env={"PATH": f"{tools}:/usr/bin:/bin"}) as session:
+        session.until(r"\(n\) ")
+        (tools / "sh").unlink()
+        (tools / "sh").write_text("#!/bin/sh\nexit 0\n")
+        (tools / "sh").chmod(0o755)
+        session.type("a\n")
+        session.end()
+
+    assert "changed while it was shown" in session.screen
+    assert not (home / ".local" / "share" / "hookline" / "approvals.json").exists()

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from hookline.cli._change import difference, file_at, file_of, hooks_in, text_of
+from hookline.config.loader import LARGEST
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.workspace import Folders, Opened, open_project
@@ -98,3 +99,12 @@ def test_a_text_that_is_worse_than_before_is_refused_and_one_that_was_bad_alread
     with pytest.raises(ConfigError, match='unknown key "odd"'):
         difference(project, file, CONFIG, odd)
     assert difference(project, file, odd, odd + "timeout = 3\n")[1] != []
+
+
+def test_a_file_does_not_grow_beyond_what_is_read(project: Opened) -> None:
+    """One hook more must not switch off all others."""
+    file = file_at(project, project.folders.config / "hookline.toml")
+    full = CONFIG + "#" * (LARGEST - len(CONFIG) - 1) + "\n"
+
+    with pytest.raises(ConfigError, match="none of its hooks would be read; nothing was changed"):
+        difference(project, file, full, full + CONFIG.replace('"a"', '"b"'))

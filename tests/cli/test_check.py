@@ -102,3 +102,21 @@ def test_approvals_that_cannot_be_read_are_one_problem_and_the_rest_is_still_che
     messages = [problem["message"] for problem in document["problems"]]
     assert sum("no list of approvals" in message for message in messages) == 1
     assert any("timeut" in message for message in messages)
+
+
+def test_python_hook_without_its_module_or_its_function_is_found(home: Path) -> None:
+    folder = home / ".config/hookline"
+    (folder / "mine.py").write_text("def guard(event): ...\n")
+    calls = ("mine:guard", "mine:gard", "nowhere:guard")
+    (folder / "hookline.toml").write_text(
+        "".join(
+            f'[[hook]]\nname = "h{place}"\non = "before_tool"\ncall = "{call}"\n' for place, call in enumerate(calls)
+        )
+    )
+
+    problems = json.loads(hookline(home, "check", "--json").stdout)["problems"]
+
+    assert [(one["line"], one["severity"]) for one in problems] == [(5, "error"), (9, "error")]
+    assert problems[0]["message"] == f'hook "h1" cannot start: {folder}/mine.py has no "gard" (did you mean "guard"?)'
+    assert hookline(home, "why", "h2", "--json").stdout.count('"runs": false') == 1
+    assert hookline(home, "why", "h0", "--json").stdout.count('"runs": true') == 1

@@ -105,3 +105,13 @@ def test_a_link_to_a_file_stays_a_link(home: Path, files: dict[str, Path], tmp_p
     assert f"wrote {files['third']} (a link to {real})" in done.stdout
     assert files["third"].is_symlink()
     assert real.read_bytes() == OWN + b"   enabled = false\r\n"
+
+
+def test_the_same_hook_in_another_file_is_named_because_it_counts_now(home: Path, files: dict[str, Path]) -> None:
+    other = home.parent / "project" / "hookline.toml"
+    other.write_bytes(files["third"].read_bytes())
+
+    done = hookline(home, "disable", "third")
+
+    assert f'"third" stands in {other}:' in done.stdout
+    assert "too, and counts from there now" in done.stdout

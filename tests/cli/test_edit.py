@@ -168,3 +168,54 @@ def test_json_says_what_was_done(home: Path) -> None:
     done = json.loads(hookline(home, "edit", "guard", "timeout=7", "--json").stdout)
 
     assert (done["changed"], done["what"], done["undo"]) == (True, 'changed timeout of "guard"', 1)
+
+
+def test_an_unknown_key_does_not_keep_a_hook_from_getting_another_name(home: Path) -> None:
+    done = hookline(home, "edit", "guard", "name=watchman")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert own(home).read_text() == CONFIG.replace('"guard"', '"watchman"')
+
+
+def test_a_hook_that_is_switched_off_is_not_said_to_run(home: Path) -> None:
+    hookline(home, "disable", "guard")
+
+    done = hookline(home, "edit", "guard", "timeout=7")
+
+    assert '"guard" is switched off: hookline enable guard' in done.stdout
+    assert "runs" not in done.stdout
+
+
+def test_the_same_hook_in_another_file_is_named_when_this_one_changes(home: Path) -> None:
+    other = home.parent / "project" / "hookline.toml"
+    other.write_text(own(home).read_text())
+
+    done = hookline(home, "edit", "guard", "timeout=7")
+
+    assert f'"guard" stands in {other}:' in done.stdout
+
+
+def test_a_name_that_another_hook_has_is_refused(home: Path) -> None:
+    for assignment in ("name=guard", "id=guard"):
+        done = hookline(home, "edit", "other", assignment)
+
+        assert (done.returncode, 'there is a hook "guard" already' in done.stderr) == (1, True)
+    assert own(home).read_text() == CONFIG
+
+
+def test_a_text_that_leaves_hooks_out_is_said_to_remove_them(home: Path) -> None:
+    done = hookline(home, "edit", "guard", "--editor", VISUAL=editor(home, ': > "$1"'), TMPDIR=str(home))
+
+    assert done.stdout.startswith('removed "guard", "other"\n')
+    assert "edited" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [('rm "$1"', "took the text away"), ("printf '\\377' > \"$1\"", "the text is not UTF-8")],
+)
+def test_a_text_that_is_none_changes_nothing(home: Path, script: str, message: str) -> None:
+    done = hookline(home, "edit", "guard", "--editor", VISUAL=editor(home, script), TMPDIR=str(home))
+
+    assert (done.returncode, message in done.stderr) == (1, True)
+    assert own(home).read_text() == CONFIG

@@ -345,4 +345,4 @@ def test_debugging_shows_no_secret(home: Path) -> None:
 def test_debugging_says_when_nobody_wants_an_event(home: Path) -> None:
     assert hookline(home, "emit", "session_end", "--debug").stderr == "no hook wants this event\n"
     off = hookline(home, "emit", "session_end", "--debug", HOOKS_ENABLED="false")
-    assert off.stderr == "hooks are switched off\n"
+    assert off.stderr.endswith("hooks are switched off\n")

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -210,3 +211,29 @@ def test_names_of_strangers_cannot_steer_the_screen(home: Path) -> None:
     assert done.returncode == 0
     assert "evil" in done.stdout
     assert not set(done.stdout + done.stderr) & {"\x1b", "\r", "\x07"}
+
+
+@pytest.mark.spec("P-19")
+@pytest.mark.parametrize("command", [("list",), ("check",), ("why", "$(touch pwned)\nx"), ("doctor",)])
+def test_advice_with_a_hostile_name_can_be_copied(home: Path, command: tuple[str, ...]) -> None:
+    hostile = [{"id": "$(touch pwned)\nx", "event": "before_tool", "command": "python3", "args": ["-V"]}]
+    project = home.parent / "project"
+    shutil.rmtree(project)
+    (project / ".ollm" / "hooks").mkdir(parents=True)
+    (project / ".ollm" / "hooks" / "one.json").write_text(json.dumps(hostile))
+
+    shown = hookline(home, *command).stdout
+
+    assert r"hookline trust" in shown
+    assert r"hookline trust show $(touch" not in shown
+    assert r"hookline trust approve $(touch" not in shown
+    copied = r"$(touch pwned)\nx"
+    assert f"'{copied}'" in shown
+    assert json.loads(hookline(home, "show", copied, "--json").stdout)["id"] == "$(touch pwned)\nx"
+
+
+def test_name_of_a_project_that_is_too_long_is_no_folder(home: Path) -> None:
+    done = hookline(home, "list", "--project", "x" * 5000)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("hookline: --project: there is no folder xxx")

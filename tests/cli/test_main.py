@@ -1,3 +1,7 @@
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from hookline import __version__
@@ -27,3 +31,28 @@ def test_usage_error_does_not_look_like_a_blocked_operation(arguments: list[str]
         main(arguments)
 
     assert left.value.code == 1
+
+
+@pytest.mark.spec("P-19")
+def test_log_lines_obey_nobody() -> None:
+    code = (
+        "import logging; from hookline.cli.main import main; main(['events']);"
+        r"logging.getLogger('hookline').warning('hook %s', '\x1b[2J\u202e password=hunter2')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stderr == "hookline: hook \\x1b[2J\\u202e password=…[secret]\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_interrupt_while_the_command_is_still_imported_ends_quietly() -> None:
+    # the first import a command makes is where the signal comes
+    code = (
+        "import os, signal, sys\n"
+        "from hookline.cli import main\n"
+        "main.command = lambda name: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(main.main(['events']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

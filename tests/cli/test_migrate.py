@@ -158,3 +158,54 @@ def test_a_call_that_makes_no_sense_is_refused(home: Path, words: list[str], mes
 
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
+
+
+def test_migrating_twice_adds_nothing_twice_and_every_hook_runs_once(home: Path) -> None:
+    """With a script beside it, a line is words after it was loaded; written as words it is still the same hook."""
+    project(home, "a.py").write_text("print('{}')\n")
+    before = json.loads(hookline(home, "list", "--json").stdout)
+
+    hookline(home, "migrate", "ollama-cli", "native", "--write")
+    once = project(home, "hookline.toml").read_text()
+    again = hookline(home, "migrate", "all", "native", "--hook", "a", "--write")
+
+    assert again.stdout.startswith("nothing to change\n")
+    assert project(home, "hookline.toml").read_text() == once
+    assert len(json.loads(hookline(home, "list", "--json").stdout)) == len(before)
+
+
+def test_what_is_not_carried_whole_is_said_to_run_twice(home: Path) -> None:
+    done = hookline(home, "migrate", "all", "cli-agent", "--hook", "a", "--write")
+
+    assert "no longer quite the same, so both run: a\n" in done.stdout
+
+
+def test_a_file_that_is_read_nowhere_names_ones_own_scripts_in_full(home: Path, tmp_path: Path) -> None:
+    script = home / ".config" / "hookline" / "mine.py"
+    script.write_text("print('{}')\n")
+
+    hookline(home, "migrate", "native", "ollm", "--output", str(tmp_path / "out.json"))
+
+    assert json.loads((tmp_path / "out.json").read_text())["args"] == [str(script)]
+
+
+def test_a_hook_of_its_own_file_does_not_take_the_file_of_another(home: Path) -> None:
+    other = project(home, ".config/agent/hooks/pre-a.json")
+    other.parent.mkdir(parents=True)
+    other.write_text('{"command": "echo other"}')
+
+    done = hookline(home, "migrate", "ollama-cli", "per_file", "--hook", "a", "--write")
+
+    assert (done.returncode, f"{other}: there is another hook in this file already" in done.stderr) == (1, True)
+    assert other.read_text() == '{"command": "echo other"}'
+
+
+def test_printed_document_is_whole(home: Path) -> None:
+    header = {"Authorization": "Bearer abcdefgh12345678abcdefgh"}
+    entry = {"type": "webhook", "name": "post", "url": "http://127.0.0.1:9/x", "headers": header}
+    document = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [entry]}]}}
+    project(home, ".ollama/settings.json").write_text(json.dumps(document))
+
+    done = hookline(home, "migrate", "all", "native")
+
+    assert "Bearer abcdefgh12345678abcdefgh" in done.stdout

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.cli._output import complain, json_escaped, say, say_json, table, typed
+from hookline.cli._output import complain, json_escaped, say, say_json, table
 
 SOURCE = Path(__file__).resolve().parent.parent.parent / "src" / "hookline"
 
@@ -62,9 +62,20 @@ def test_commands_print_through_one_module() -> None:
     assert writers == ["_output.py"]
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("lint", "lint"), ("x; touch pwned", "'x; touch pwned'"), ("--all", "-- --all"), ("a\nb", r"'a\nb'")],
-)
-def test_name_in_an_advice_is_one_word_for_a_shell(name: str, shown: str) -> None:
-    assert typed(name) == shown
+@pytest.mark.spec("P-19")
+def test_line_of_others_never_begins_where_one_of_ours_does(capsys: pytest.CaptureFixture[str]) -> None:
+    say('hook "a\nnothing to mend" runs')
+    complain('hook "a\napproved" failed')
+    say("what a hook\nsaid", broken=True)
+
+    shown = capsys.readouterr()
+    assert shown.out == 'hook "a\n  | nothing to mend" runs\nwhat a hook\nsaid\n'
+    assert shown.err == 'hook "a\n  | approved" failed\n'
+
+
+def test_one_long_cell_does_not_push_the_others_off_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    table(["name", "x"], [["n" * 10_000, "1"], ["ab", "2"]])
+
+    head, line, long, short = capsys.readouterr().out.splitlines()
+    assert len(line) == len(short) == len(head) == 63
+    assert long == f"{'n' * 200}… (10000 characters)  1"

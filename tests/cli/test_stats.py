@@ -58,7 +58,7 @@ def test_slow_hooks_are_pointed_out_with_what_to_do(home: Path) -> None:
 
     assert 'hook "sleeper" is slow' in told
     assert "shorter `timeout`" in told
-    assert 'hook "gone" failed 1 times (not_found 1)' in told
+    assert 'hook "gone" failed once (not_found 1)' in told
     assert "is slow" not in hookline(home, "stats", "--slow", "60000").stdout
 
 

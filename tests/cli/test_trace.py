@@ -170,3 +170,53 @@ def test_tail_tells_what_another_program_traces_until_it_is_interrupted(home: Pa
         (trace, "hook_execution_complete"),
     ]
     assert (tail.returncode, complaints) == (130, "")
+
+
+def test_tail_ends_when_nobody_reads_any_more(home: Path) -> None:
+    hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}')
+    with subprocess.Popen(
+        [sys.executable, "-m", "hookline", "trace", "tail", "--since", "1h"],
+        cwd=home.parent / "project",
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as tail:
+        assert tail.stdout is not None
+        assert tail.stderr is not None
+        tail.stdout.readline()
+        tail.stdout.close()
+
+        assert (tail.wait(timeout=30), tail.stderr.read()) == (0, "")
+
+
+def test_export_to_stdout_is_whole_and_the_same_as_to_a_file(home: Path, tmp_path: Path) -> None:
+    args = json.dumps({"command": "ls", "text": "password=hunter2 \u202e" + "x" * 150_000})
+    hookline(home, "emit", "before_tool", "--tool", "shell", "--args", "-", stdin=args)
+
+    printed = hookline(home, "trace", "export").stdout
+    hookline(home, "trace", "export", "--output", str(tmp_path / "traces.jsonl"))
+
+    assert printed == (tmp_path / "traces.jsonl").read_text()
+    assert all(json.loads(line) for line in printed.splitlines())
+    assert "hunter2" in printed
+    assert "\u202e" not in printed
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
+def test_export_that_cannot_be_written_is_an_error(home: Path) -> None:
+    hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}')
+    for command in (("trace", "export"), ("trust", "export")):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "hookline", *command],
+                cwd=home.parent / "project",
+                env=environment(home),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+
+        assert (done.returncode, done.stderr) == (1, "hookline: cannot write to stdout: No space left on device\n")

@@ -2,6 +2,7 @@ import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,15 @@ def test_a_change_is_taken_back_byte_for_byte(journal: Journal, file: Path) -> N
     entry = changed(journal, file, b"other")
 
     assert file.read_bytes() == b"other"
-    journal.undo(entry)
+    journal.undo(entry.id)
 
     assert file.read_bytes() == before
 
 
 def test_taking_back_an_undo_does_the_change_again(journal: Journal, file: Path) -> None:
-    undone = journal.undo(changed(journal, file, b"other"))
+    _, undone = journal.undo(changed(journal, file, b"other").id)
 
-    journal.undo(undone)
+    journal.undo(undone.id)
 
     assert file.read_bytes() == b"other"
     assert [entry.what for entry in journal.in_force()] == ["made it b'other'"]
@@ -63,7 +64,7 @@ def test_undoing_again_and_again_goes_back_step_by_step(journal: Journal, file: 
         changed(journal, file, text)
 
     for text in reversed(texts[:-1]):
-        journal.undo(journal.in_force()[0])
+        journal.undo()
         assert file.read_bytes() == text
     assert journal.in_force() == []
 
@@ -74,29 +75,68 @@ def test_a_file_that_was_changed_since_is_left_alone_unless_forced(journal: Jour
     file.write_bytes(b"by hand")
 
     with pytest.raises(ConfigError, match=f"hookline undo {entry.id} --force"):
-        journal.undo(entry)
+        journal.undo(entry.id)
     assert file.read_bytes() == b"by hand"
 
-    journal.undo(entry, force=True)
+    journal.undo(entry.id, force=True)
     assert file.read_bytes() == before
     # what was there by hand is not lost either
-    journal.undo(journal.entries()[0])
+    journal.undo(journal.entries()[0].id)
     assert file.read_bytes() == b"by hand"
+
+
+def test_a_change_that_was_stopped_before_it_was_made_is_no_obstacle_to_undo(
+    journal: Journal, file: Path, tmp_path: Path
+) -> None:
+    """Being killed between the note in the journal and the file, or between two files, must not block every undo."""
+    first = file.read_bytes()
+    changed(journal, file, b"1")
+    other = tmp_path / "other.json"
+    other.write_bytes(b"here")
+    with journal.changing() as apply:
+        apply([Change(str(file), b"1", b"2"), Change(str(other), b"here", b"there")], "both")
+    # as if the second file had never been reached
+    other.write_bytes(b"here")
+
+    journal.undo()
+    assert (file.read_bytes(), other.read_bytes()) == (b"1", b"here")
+    journal.undo()
+    assert file.read_bytes() == first
+
+
+def test_what_is_taken_back_already_is_not_taken_back_twice(journal: Journal, file: Path) -> None:
+    entry = changed(journal, file, b"other")
+    _, undone = journal.undo(entry.id)
+
+    with pytest.raises(ConfigError, match=f"taken back already; `hookline undo {undone.id}`"):
+        journal.undo(entry.id)
+
+
+def test_two_who_take_back_at_once_take_back_one_change_each(journal: Journal, file: Path) -> None:
+    first = file.read_bytes()
+    changed(journal, file, b"1")
+    changed(journal, file, b"2")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: journal.undo(), range(2)))
+
+    assert file.read_bytes() == first
+    assert journal.in_force() == []
 
 
 def test_a_new_file_goes_and_a_removed_one_comes_back_with_its_mode(journal: Journal, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "new.toml"
     made = changed(journal, path, b"x = 1\n")
-    undone = journal.undo(made)
+    _, undone = journal.undo(made.id)
     assert not (tmp_path / "deep").exists()
-    journal.undo(undone)
+    journal.undo(undone.id)
     assert path.read_bytes() == b"x = 1\n"
 
     path.write_bytes(b"y")
     path.chmod(0o750)
     removed = changed(journal, path, None)
     assert not path.exists()
-    journal.undo(removed)
+    journal.undo(removed.id)
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"y", 0o750)
 
 
@@ -198,7 +238,7 @@ def test_a_kept_text_that_was_tampered_with_is_not_used(journal: Journal, file: 
         path.write_bytes(b"evil")
 
     with pytest.raises(ConfigError, match="not used"):
-        journal.undo(entry)
+        journal.undo(entry.id)
 
 
 def test_an_entry_that_cannot_be_read_is_passed_over(journal: Journal, file: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_pack_says_the_same_after_writing_and_reading() -> None:
 
 @given(st.lists(st.tuples(NAMES, st.binary() | st.text().map(str.encode)), unique_by=lambda pair: pair[0].casefold()))
 def test_every_content_survives_byte_for_byte(contents: list[tuple[str, bytes]]) -> None:
-    files = tuple(PackFile(path=f"hooks/{name}", content=content) for name, content in contents)
+    files = tuple(PackFile(path=f"hooks/a{name}", content=content) for name, content in contents)
     packed = Pack(name="any", hooks=(HOOK,), files=files)
 
     assert pack.read(pack.write(packed), path="any.toml").files == files
@@ -63,6 +63,10 @@ def test_what_toml_cannot_say_is_refused() -> None:
         ("hooks\\\\x.py", "is no name for a file"),
         ("x.py\\u001b[2J", "is no name for a file"),
         ("x\\u202ey", "is no name for a file"),
+        ("CON", "is no name for a file"),
+        ("hooks/nul.py", "is no name for a file"),
+        (".git/config", "is git's own"),
+        ("hooks/.GIT/config", "is git's own"),
         ("Hookline.toml", "is where the hooks of the pack are written"),
     ],
 )
@@ -86,6 +90,8 @@ def test_file_that_would_lie_elsewhere_is_refused_with_its_line(path: str, reaso
         ("executable = true", 'encoding = "base64"', "this is no base64"),
         ("executable = true", "exectable = true", 'unknown key "exectable"'),
         ('name = "guard"\nversion', 'name = "../guard"\nversion', "is no name for a pack"),
+        ('name = "guard"\nversion', 'name = "Aux"\nversion', "is no name for a pack"),
+        ('name = "guard"\nversion', 'name = "guard."\nversion', "is no name for a pack"),
         ('name = "guard"\non', "on", "name: wanted a text, got nothing"),
         ("[[hook]]", "[hook]", r"wanted \[\[hook\]\] tables, got an object"),
         ("[[hook]]", "[hook", "Expected"),
@@ -100,6 +106,11 @@ def test_pack_that_does_not_keep_its_promises_is_refused(old: str, new: str, rea
 
     assert caught.value.path == "guard.toml"
     assert caught.value.line
+
+
+def test_more_hooks_than_anybody_reads_are_refused() -> None:
+    with pytest.raises(ConfigError, match="at most 200 hooks, this one has 201"):
+        pack.write(Pack(name="any", hooks=(HOOK,) * (pack.MOST_HOOKS + 1)))
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ VALUES: tuple[object, ...] = (
     *("before_tool", "before_tol", "PreToolUse", "fileEdited", "custom:x", "custom:"),
     *("command", "python", "ollm", "olm", "user"),
     *([], ["x"], [""], [1], ["before_tool"], ["before_tool", "befor"], {}, {"A": "b"}, {"A": 1}, {"A": [1]}),
+    *({"": "b"}, {"A=B": "c"}),
 )
 
 

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from hookline.config.problem import Severity
 from hookline.config.settings import KEYS, foreign, in_force, read
 from hookline.model.settings import Settings
 
@@ -22,7 +23,7 @@ def settings(
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
     found, problems = in_force(managed=managed or {}, own=own or {}, environ=environ or {})
-    assert problems == []
+    assert not [problem for problem in problems if problem.severity is Severity.ERROR]
     return found
 
 
@@ -105,3 +106,14 @@ def test_settings_of_others_are_reported() -> None:
     assert foreign('{"settings": {"theme": "dark"}}', path="settings.json") == []
     assert foreign('{"trustworthy": 1, "hooks": {}}', path="settings.json") == []
     assert foreign("{broken trustWorkspace", path="settings.json") == []
+
+
+def test_environment_does_not_switch_hooks_off_without_a_word() -> None:
+    _, told = in_force(managed={}, own={}, environ={"HOOKS_ENABLED": "false"})
+    _, asked_for = in_force(managed={}, own={"enabled": False}, environ={"HOOKS_ENABLED": "false"})
+    _, overruled = in_force(managed={"enabled": True}, own={}, environ={"HOOKS_ENABLED": "false"})
+
+    assert [str(problem) for problem in told] == [
+        "environment: warning: HOOKS_ENABLED switches every hook off, but the managed ones; unset it to have them back"
+    ]
+    assert asked_for == overruled == []

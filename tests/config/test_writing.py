@@ -32,7 +32,7 @@ NAMES = st.text("abcXYZ- ", min_size=1, max_size=8).filter(lambda name: bool(slu
 REACHED = st.one_of(
     st.builds(lambda line: {"command": line}, TEXTS),
     st.builds(
-        lambda line, words: {"command": line, "args": tuple(words), "shell": False},
+        lambda line, words: {"command": line, "args": tuple(words)},
         st.sampled_from(["python3", "node"]),
         st.lists(TEXTS, min_size=1, max_size=3),
     ),
@@ -196,6 +196,9 @@ LOSSES = [
     ("modern", {"on": ("file_edited",)}, "commands run at agentStop and promptSubmit only"),
     ("grouped", {"trusted": False, "source": Source.USER}, "there is no key for trusted"),
     ("when_then", {"on": ("before_agent",), "trusted": False, "source": Source.USER}, "there is no key for trusted"),
+    ("modern", {"on": ("before_agent",), "command": "make x"}, "not written, runCommand may only run node"),
+    ("modern", {"on": ("before_agent",)}, "text that a command prints is added to the conversation"),
+    ("modern", {"on": ("before_agent",), "dialect": "cli-agent"}, "there is no key for shell"),
     ("native", {"args": ("x",), "shell": True}, "a shell and separate arguments"),
     ("native", {"dialect": "ollm", "on": ("after_tool",)}, "after_tool stands for tool_failed, too"),
 ]
@@ -218,6 +221,27 @@ def test_the_modern_form_neither_gives_nor_takes_trust(source: Source, *, truste
     [entry] = write(hook, "modern", Target(dialect="ollm", vocabulary=WORDS)).entries
 
     assert entry.value["trusted"] is trusted
+
+
+@pytest.mark.parametrize(
+    ("dialect", "goal", "name", "shell"),
+    [
+        ("hookline", "cli-agent", "grouped", False),
+        ("hookline", "cli-agent", "per_file", False),
+        ("cli-agent", "ollama-cli", "grouped", True),
+        ("cli-agent", "cli-agent", "grouped", None),
+    ],
+)
+def test_a_line_stays_a_line_for_the_shell_or_none_whatever_the_new_file_makes_of_lines(
+    dialect: str, goal: str, name: str, *, shell: bool | None
+) -> None:
+    hook = Hook(id="x", name="x", on="before_tool", dialect=dialect, command="python3 x.py '$HOME'")
+
+    [entry] = write(hook, name, Target(dialect=goal, vocabulary=WORDS)).entries
+
+    inside = entry.value.get("hooks", [entry.value])
+    assert isinstance(inside, list)
+    assert inside[0].get("shell") is shell
 
 
 def test_a_function_of_a_program_cannot_be_written() -> None:

@@ -1,4 +1,5 @@
 import builtins
+import warnings
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -123,3 +124,10 @@ def test_missing_reader_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(builtins, "__import__", without_yaml)
     with pytest.raises(ConfigError, match=r"pip install 'hookline\[yaml\]'"):
         yaml.parse("a: 1\n")
+
+
+def test_an_anchor_that_is_set_again_is_nothing_to_warn_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+        assert parse("a: &x 1\nb: &x 2\nc: *x\n").value == {"a": 1, "b": 2, "c": 2}

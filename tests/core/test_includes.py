@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.core.includes import included
+from hookline.core.includes import expanded, included
 from hookline.errors import ConfigError
 
 NAMES = ("a.sh", "b.py", "lib/c.sh", "lib/deep/d.sh", "lib/deep/e.txt", "lib/.hidden.sh", "lib/__pycache__/c.pyc")
@@ -47,3 +47,23 @@ def test_link_to_a_folder_is_given_and_not_followed(root: Path) -> None:
 def test_pattern_that_cannot_be_read_is_an_error(root: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         included(("[z-a]*",), str(root))
+
+
+@pytest.mark.parametrize(("pattern", "name"), [("**/a/" * 12 + "b", "a/" * 100 + "c"), ("*a" * 40 + "b", "a" * 200)])
+def test_pattern_made_to_keep_us_busy_does_not(tmp_path: Path, pattern: str, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("")
+
+    assert included((pattern,), str(tmp_path)) == []
+
+
+def test_pattern_that_leads_through_the_whole_machine_is_an_error() -> None:
+    with pytest.raises(ConfigError, match='includes leads through more than 20000 files in "/"'):
+        included(("/**/not-there",), "/")
+
+
+def test_words_of_a_shell_mean_the_files_of_one_folder_each(root: Path) -> None:
+    wanted = [str(root / "lib" / "c.sh"), str(root / "lib" / "deep" / "d.sh")]
+
+    assert expanded([f"{root}/lib/[a-c].sh", f"{root}/l*/deep/*.sh", f"{root}/not/*"]) == wanted
+    assert expanded([f"{root}/lib/**/d.sh"]) == wanted[1:]

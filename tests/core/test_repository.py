@@ -60,9 +60,10 @@ def test_worktree_and_clones_belong_to_the_same_repository(tmp_path: Path) -> No
     git(tmp_path, "clone", "-q", str(main), str(tmp_path / "clone"))
     git(tmp_path, "clone", "-q", f"file://{tmp_path / 'clone'}", str(tmp_path / "again"))
     git(tmp_path, "clone", "-q", "--bare", str(main), str(tmp_path / "bare.git"))
+    git(tmp_path, "clone", "-q", str(tmp_path / "bare.git"), str(tmp_path / "of-bare"))
 
     name = f"file:{main}/.git"
-    for folder in ("main", "tree", "clone", "again", "bare.git"):
+    for folder in ("main", "tree", "clone", "again", "of-bare"):
         assert repository(tmp_path / folder) == name
 
 
@@ -120,3 +121,29 @@ def test_configuration_without_end_or_with_inclusions_is_not_followed(tmp_path: 
 
     (one / ".git" / "config").write_text('[remote "origin"]\n url = https://h.org/a/b\n' + "#" * 2_000_000)
     assert repository(one) == f"file:{one}/.git"
+
+
+@pytest.mark.parametrize("content", ["gitdir: a\0b\n", "gitdir: /dev/zero\n", "gitdir: " + "../" * 3_000])
+def test_file_of_git_that_leads_nowhere_is_no_trouble(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".git").write_text(content)
+
+    assert repository(tmp_path) == f"file:{tmp_path}"
+
+
+def test_address_that_no_path_can_be_is_no_trouble(tmp_path: Path) -> None:
+    made(tmp_path / "a")
+    (tmp_path / "a" / ".git" / "config").write_text('[remote "origin"]\n\turl = /a\0b\n')
+
+    assert repository(tmp_path / "a") == f"file:{tmp_path}/a/.git"
+
+
+@pytest.mark.parametrize("is_cloned", [True, False])
+def test_files_that_look_like_a_repository_are_none(tmp_path: Path, *, is_cloned: bool) -> None:
+    folder = tmp_path / "a"
+    if is_cloned:
+        made(folder, origin="https://github.com/evil/project")
+    (folder / "objects").mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text('[remote "origin"]\n\turl = https://github.com/good/project\n')
+
+    assert repository(folder) == ("github.com/evil/project" if is_cloned else f"file:{folder}")

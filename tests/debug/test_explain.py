@@ -5,8 +5,10 @@ import pytest
 from hookline.core.engine import Engine
 from hookline.debug.explain import GATES, explain
 from hookline.dialects import DIALECTS
+from hookline.folders import Folders
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.settings import Settings
+from hookline.workspace import open_project
 
 SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
@@ -38,8 +40,25 @@ def test_gates_behind_a_closed_one_are_asked_too(tmp_path: Path) -> None:
 
 
 def test_managed_hook_stays_on_when_all_are_switched_off(tmp_path: Path) -> None:
+    for name in ("managed", "config"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "hookline.toml").write_text(
+            f'[[hook]]\nname = "{name}"\non = "before_tool"\nrun = "sh -c true"\n'
+        )
+    folders = Folders(home=tmp_path, config=tmp_path / "config", data=tmp_path / "data", managed=tmp_path / "managed")
+    (tmp_path / "project").mkdir()
+    opened = open_project(tmp_path / "project", settings=Settings(enabled=False), folders=folders, traced=False)
+    event = opened.engine.event("before_tool", tool="shell")
+
+    found = [explain(hook, event, engine=opened.engine, specs=SPECS) for hook in opened.loaded.hooks]
+
+    assert {one.hook.id: one.runs for one in found} == {"managed": True, "config": False}
+    assert [hook.id for hook in opened.engine.planner.plan(event).hooks] == ["managed"]
+
+
+def test_engine_that_is_switched_off_runs_nothing(tmp_path: Path) -> None:
     assert explained(hook(), tmp_path, enabled=False)["hooks"] is False
-    assert explained(hook(layer=Layer.MANAGED), tmp_path, enabled=False)["hooks"] is True
+    assert explained(hook(layer=Layer.MANAGED), tmp_path, enabled=False)["hooks"] is False
 
 
 def test_hook_of_another_kind_has_no_file_to_look_for(tmp_path: Path) -> None:
@@ -49,6 +68,7 @@ def test_hook_of_another_kind_has_no_file_to_look_for(tmp_path: Path) -> None:
 def test_first_closed_gate_is_the_reason(tmp_path: Path) -> None:
     engine = Engine(cwd=str(tmp_path))
     one = hook(enabled=False, matcher="read_file")
+    engine.add(one)
 
     found = explain(one, engine.event("before_tool", tool="shell"), engine=engine, specs=SPECS)
 

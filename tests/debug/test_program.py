@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debug.program import Program, find_program
+from hookline.debug.program import Program, find_module, find_program
 from hookline.model.hook import Hook
 
 
@@ -94,3 +94,39 @@ def test_whatever_stands_there_nothing_is_raised(tmp_path: Path, command: str) -
 
 def test_other_kinds_start_nothing(tmp_path: Path) -> None:
     assert find_program(Hook(id="one", url="http://127.0.0.1"), shell=False, cwd=str(tmp_path)) == Program()
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "trouble"),
+    [
+        ("def check(event): ...", "check", ""),
+        ("async def check(event): ...", "chek", 'has no "chek" (did you mean "check"?)'),
+        ("from elsewhere import check", "check", ""),
+        ("from elsewhere import *", "check", ""),
+        ("def __getattr__(name): ...", "check", ""),
+        ("class Guard:\n    def check(self): ...", "Guard.check", ""),
+        ("check = print", "check", ""),
+        ("def check(:", "check", ":1: invalid syntax"),
+        ("\0", "check", ":1: source code string cannot contain null bytes"),
+        ("a=" + "-" * 100_000 + "1", "check", "cannot be read as Python"),
+        ("#" * 1_000_001, "check", ""),
+        ("raise SystemExit", "check", 'has no "check"'),
+    ],
+)
+def test_function_of_a_module_is_looked_for_without_running_it(
+    tmp_path: Path, text: str, function: str, trouble: str
+) -> None:
+    path = tmp_path / "guard.py"
+    path.write_text(text)
+
+    found = find_module(Hook(id="one", module="guard", function=function), str(path))
+
+    assert (found.script, found.trouble) == (str(path), found.trouble)
+    assert found.trouble.endswith(trouble)
+    assert bool(found.trouble) == bool(trouble)
+
+
+def test_module_without_a_file_has_to_be_installed() -> None:
+    assert find_module(Hook(id="one", module="json", function="loads"), "") == Program()
+    assert find_module(Hook(id="one", module="msgspec.json", function="decode"), "") == Program()
+    assert 'module "no_such" is neither beside' in find_module(Hook(id="one", module="no_such"), "").trouble

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import venv
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from hookline.kinds._launch import inline_place, interpreter_line, script_place,
 from hookline.kinds.command import Command
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Reply, Request
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Source
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 
@@ -277,6 +278,11 @@ def test_interpreter_nobody_has_is_named(tmp_path: Path) -> None:
         ("python3 -", None),
         ("python3", None),
         ("python3 -- x.py", 2),
+        ("python3 --check-hash-based-pycs always x.py", 3),
+        ("node --title a x.js", 3),
+        ("node --test x.js", None),
+        ("bash - x.sh", 2),
+        ("bash -n x.sh", None),
         ("bash -eu -o pipefail x.sh", 4),
         ("bash +e x.sh", 2),
         ("bash -ec x.sh", None),
@@ -336,3 +342,92 @@ def test_sealed_descriptor_does_not_reach_what_a_python_hook_starts(tmp_path: Pa
     plain = ask(hook, sealed=None, cwd="/")
 
     assert ask(hook, sealed={str(script): script.read_bytes()}, cwd="/").stdout == plain.stdout
+
+
+# What scripts do
+
+
+def same(tmp_path: Path, words: Sequence[str], files: Mapping[str, str]) -> Reply:
+    """Run a script as it is and from its vetted bytes, and see that nothing differs."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    plain, vetted = both(tmp_path, next(iter(files)), words)
+    assert (vetted.failure, vetted.exit_code, vetted.stdout) == (plain.failure, plain.exit_code, plain.stdout)
+    return vetted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("python3", "-u", "--", "x"),
+        ("bash", "-e", "--", "x"),
+        ("sh", "-", "x"),
+        pytest.param(("node", "--", "x"), marks=needs_node),
+    ],
+)
+def test_script_after_two_dashes_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
+    text = {"python3": "print('ran')\n", "node": "console.log('ran')\n"}.get(words[0], "echo ran\n")
+    assert same(tmp_path, words, {"x": text}).stdout == b"ran\n"
+
+
+def test_python_script_is_taken_down_as_usual(tmp_path: Path) -> None:
+    text = "class Late:\n    def __del__(self):\n        print('gone')\n\nlate = Late()\n"
+    assert same(tmp_path, ("python3", "x.py"), {"x.py": text}).stdout == b"gone\n"
+
+
+@needs_node
+def test_es_module_may_fork_another_module(tmp_path: Path) -> None:
+    main = "import {fork} from 'node:child_process';\nfork('./y.mjs').on('message', (text) => console.log(text));\n"
+    reply = same(tmp_path, ("node", "x.mjs"), {"x.mjs": main, "y.mjs": "process.send('another');\n"})
+    assert reply.stdout == b"another\n"
+
+
+@needs_node
+def test_es_module_may_start_a_worker(tmp_path: Path) -> None:
+    main = "import {Worker} from 'node:worker_threads';\nnew Worker('./y.mjs');\n"
+    assert same(tmp_path, ("node", "x.mjs"), {"x.mjs": main, "y.mjs": "console.log('y');\n"}).stdout == b"y\n"
+
+
+@needs_node
+def test_node_script_leaves_no_names_to_what_it_imports(tmp_path: Path) -> None:
+    other = "console.log(typeof require, typeof exports, typeof __filename);\n"
+    same(tmp_path, ("node", "x.cjs"), {"x.cjs": "import('./y.mjs');\n", "y.mjs": other})
+
+
+@pytest.mark.parametrize("options", ["-x", "-eux"])
+def test_trace_of_a_bash_script_shows_the_script_alone(tmp_path: Path, options: str) -> None:
+    reply = same(tmp_path, ("bash", options, "x.sh"), {"x.sh": "a=1\necho $a\n"})
+    assert reply.stderr.decode().replace("++", "+") == "+ a=1\n+ echo 1\n"
+
+
+def test_bash_that_only_checks_the_syntax_does_so(tmp_path: Path) -> None:
+    assert same(tmp_path, ("bash", "-n", "x.sh"), {"x.sh": "if then\n"}).exit_code == 2
+
+
+@pytest.mark.parametrize("line", ["./x.py", "{place}/bin/python3 x.py | cat", "timeout 20 {place}/bin/python3 x.py"])
+def test_interpreter_of_the_project_finds_what_lies_around_it(tmp_path: Path, line: str) -> None:
+    venv.create(tmp_path / "venv", symlinks=True, with_pip=False)
+    place = tmp_path / "venv"
+    (tmp_path / "x.py").write_text(f"#!{place}/bin/python3\nimport sys\nprint(sys.prefix)\n")
+    (tmp_path / "x.py").chmod(0o755)
+    files = (tmp_path / "x.py", place / "bin" / "python3")
+    hook = Hook(id="x", command=line.format(place=place), shell=True)
+
+    reply = ask(hook, sealed={str(file): file.read_bytes() for file in files}, cwd=str(tmp_path))
+
+    assert reply.stdout.decode() == f"{place}\n"
+
+
+def test_interpreter_that_came_after_the_check_does_not_run(tmp_path: Path) -> None:
+    script = tmp_path / "x"
+    script.write_text("#!./interpreter\n")
+    script.chmod(0o755)
+    shutil.copy("/bin/echo", tmp_path / "interpreter")
+    hook = Hook(id="x", command="./x", shell=True, source=Source.WORKSPACE, root=str(tmp_path))
+
+    reply = ask(hook, sealed={str(script): script.read_bytes()}, cwd=str(tmp_path))
+
+    assert reply.stdout == b""
+    assert reply.failure is not None
+    assert "was not there when the hook was checked" in reply.failure.message

@@ -396,6 +396,31 @@ def test_module_in_memory_is_used_only_if_it_is_made_of_the_vetted_bytes(tmp_pat
     assert asyncio.run(calls()) == ["one", "two", "disk", "disk", "one"]
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_package_that_came_after_the_check_does_not_stand_in_for_a_vetted_module(
+    tmp_path: Path, *, isolated: bool
+) -> None:
+    files = {
+        "guard.py": "import beside\ndef check(document):\n    return beside.WORD\n",
+        "beside.py": "WORD = 'good'\n",
+    }
+    sealed = {str(tmp_path / name): text.encode() for name, text in files.items()}
+    (tmp_path / "guard.py").write_text(files["guard.py"])
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "__init__.py").write_text("WORD = 'evil'\n")
+    place = str(tmp_path / "h.toml")
+    hook = Hook(id="x", kind="python", module="guard.check", isolated=isolated, source_path=place)
+
+    async def call() -> object:
+        kinds = Kinds()
+        try:
+            return (await kinds.ask(hook, sealed)).value
+        finally:
+            await kinds.close()
+
+    assert asyncio.run(call()) == "good"
+
+
 def test_file_differs_when_one_byte_does_or_it_is_gone(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes(b"abc")

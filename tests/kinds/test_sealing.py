@@ -321,6 +321,86 @@ def test_script_that_appears_between_two_calls_with_the_same_files_does_not_run(
 
     missing, refused = asyncio.run(calls())
 
-    assert missing.exit_code == 2
+    assert missing.failure is not None
+    assert missing.failure.kind is FailureKind.NOT_FOUND
     assert refused.failure is not None
     assert "was not there when the hook was checked" in refused.failure.message
+
+
+# What cannot be known
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'python3 "${NOWHERE:-.}/x.py"',
+        "python3 ?.py",
+        "for f in *.py; do python3 $f; done",
+        'D=$(pwd); "$D/x.sh"',
+        'D=$PWD; . "$D/lib.sh"',
+        "sh -c 'python3 \"$(pwd)\"/x.py'",
+    ],
+)
+def test_script_nobody_could_check_does_not_run(project: Project, text: str) -> None:
+    reply = ask(project, line(text), {})
+
+    assert reply.failure is not None
+    assert reply.failure.kind is FailureKind.REFUSED
+    assert "is known only when it runs, so it was not checked" in reply.failure.message
+
+
+def test_script_named_at_run_time_is_compared_though_it_is_handed_over_elsewhere(project: Project) -> None:
+    text = 'python3 x.py && python3 "$(pwd)"/x.py'
+    assert ask(project, line(text), project.only("x.py")).stdout == b"good x.py\ngood x.py\n"
+
+    project.write(EVIL)
+    reply = ask(project, line(text), project.only("x.py"))
+
+    assert reply.failure is not None
+    assert "changed since it was checked" in reply.failure.message
+
+
+@pytest.mark.parametrize("text", ["cd -- sub && python3 x.py", "cd -P sub; python3 x.py", "env -C sub python3 x.py"])
+def test_file_of_the_same_name_in_a_folder_nobody_looked_into_does_not_run(project: Project, text: str) -> None:
+    (project.folder / "sub" / "x.py").write_text(EVIL["x.py"])
+
+    reply = ask(project, line(text), project.only("x.py"))
+
+    assert reply.stdout == b""
+    assert reply.failure is not None
+    assert str(project.folder / "sub" / "x.py") in reply.failure.message
+
+
+# Words that name a file and do not want its bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        ("flock rules.txt python3 x.py a", "good x.py a"),
+        ("flock rules.txt -c 'python3 x.py'", "good x.py"),
+        ("command . ./lib.sh", "good lib"),
+        ("find . -maxdepth 1 -name rules.txt", "./rules.txt"),
+        ("xargs -a rules.txt echo", "good rules"),
+        ("sed -i s/good/bad/ missing.txt rules.txt 2>/dev/null; echo done", None),
+    ],
+)
+def test_wrapper_keeps_its_own_words(project: Project, text: str, output: str | None) -> None:
+    reply = ask(project, line(text), project.sealed)
+
+    if output is None:  # it changed one of its own files, which is said
+        assert reply.failure is not None
+        assert "changed while the hook ran" in reply.failure.message
+    else:
+        assert (reply.failure, reply.stdout.decode().strip()) == (None, output)
+
+
+def test_hook_that_writes_to_its_copy_of_a_file_is_told(project: Project, tmp_path: Path) -> None:
+    program = tmp_path / "fixer"
+    program.write_text('#!/bin/sh\nrm -f "$1" && echo fixed > "$1"\n')
+    program.chmod(0o755)
+
+    reply = ask(project, line(f"{program} rules.txt"), project.only("rules.txt"))
+
+    assert reply.failure is not None
+    assert reply.failure.message.startswith('it wrote to "rules.txt", which it was given as a copy')

@@ -57,3 +57,15 @@ def test_path_that_cannot_be_is_left_as_it_is(tmp_path: Path) -> None:
 )
 def test_inside_is_told_by_whole_names(path: str, folder: str, *, wanted: bool) -> None:
     assert inside(path, (folder,)) is wanted
+
+
+def test_who_works_inside_a_repository_works_in_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "project" / "inner" / "deep").mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    # a submodule, whose link to the outer repository is a file
+    (tmp_path / "project" / "inner" / ".git").write_text("gitdir: ../.git/modules/inner\n")
+    own = Hook(id="h", command="x", source=Source.USER)
+
+    found = grounds(own, str(tmp_path / "project" / "inner" / "deep"))
+
+    assert found == (str(tmp_path / "project"), str(tmp_path / "project" / "inner" / "deep"))

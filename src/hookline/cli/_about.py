@@ -13,7 +13,9 @@ from hookline.core.trust import Clearance, Standing
 from hookline.debug.explain import uses_shell
 from hookline.dialects import DIALECTS
 from hookline.errors import StoreError
+from hookline.kinds.python import Python
 from hookline.model.dialect import DialectSpec
+from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.record import Record
 from hookline.stores.history import History
@@ -88,6 +90,11 @@ _SAID: Final[set[str]] = set()
 def standing(found: Clearance | None) -> str:
     """Say in a word whether a hook may run."""
     return STANDINGS[found.standing] if found is not None else UNKNOWN
+
+
+def module_file(hook: Hook, event: Event) -> str:
+    """Name the file of the module a Python hook calls; empty when it is an installed one, or nowhere."""
+    return Python().file(hook, event)
 
 
 def history(project: Opened) -> History:

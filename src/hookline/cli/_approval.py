@@ -4,10 +4,11 @@ import argparse
 import os
 from typing import Final
 
-from hookline.cli._output import typed
 from hookline.cli._terminal import Terminal, open_terminal
-from hookline.core.trust import TrustedHooks
-from hookline.display import exact
+from hookline.core.approvals import Approval
+from hookline.core.trust import ONCE, TrustedHooks
+from hookline.display import exact, typed
+from hookline.errors import EngineError
 from hookline.model.hook import Hook
 
 _EVENT: Final = "Run it? [y] once  [a] always, as it is now  [n] no  [s] show the script  [d] show all changes  (n) "
@@ -25,7 +26,7 @@ class Question:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._trust: TrustedHooks | None = None
+        self._trust = TrustedHooks()
         self._cwd = ""
 
     def about(self, trust: TrustedHooks, *, cwd: str = "") -> None:
@@ -37,35 +38,54 @@ class Question:
         """Ask whether the hook may run: once, always in this form, or not."""
         async with self._terminal.turn():
             answer = await self._asked(hook, digest, prompt=_EVENT)
-        if answer == "a":
-            self._terminal.show([f"  approved; `hookline trust revoke {typed(hook.id)}` takes it back"])
-            return True
-        return "once" if answer == "y" else False
+            if answer == "a":
+                self._remember(hook, digest)
+        return ONCE if answer else False
 
-    async def approves(self, hook: Hook, digest: str) -> bool:
-        """Ask whether the hook may run from now on."""
+    async def approved(self, hook: Hook, digest: str, *, note: str = "") -> Approval | None:
+        """Ask whether the hook may run from now on, and remember a yes; None when it is a no.
+
+        Raises:
+            ConfigError: The hook changed while the person looked at it.
+            StoreError: The approvals cannot be written.
+        """
         async with self._terminal.turn():
-            return await self._asked(hook, digest, prompt=_STORE) != ""
+            if not await self._asked(hook, digest, prompt=_STORE):
+                return None
+            return self._trust.approve(hook, cwd=self._cwd, digest=digest, note=note)
+
+    def _remember(self, hook: Hook, digest: str) -> None:
+        """Remember a yes for good while the turn lasts: a program that waits for it looks there before it asks."""
+        try:
+            self._trust.approve(hook, cwd=self._cwd, digest=digest)
+        except EngineError as problem:
+            # what was said holds for this run, unless the engine sees that it is about something else by now
+            self._terminal.show([f"  not remembered: {exact(str(problem))}"])
+        else:
+            self._terminal.show([f"  approved; `hookline trust revoke {typed(hook.id)}` takes it back"])
 
     async def _asked(self, hook: Hook, digest: str, *, prompt: str) -> str:
         """Show the facts and wait for a word that is known; silence is a no."""
-        if self._trust is None:
-            return ""
         from hookline.cli._facts import Screen  # noqa: PLC0415 - an event that asks nothing does not wait for it
 
         screen = Screen.of(hook, self._trust, cwd=self._cwd)
         if screen.digest != digest:
-            self._terminal.show([f"hookline: {exact(hook.id)} changed while it was to be shown; it does not run"])
-            return ""
+            return self._changed(hook)
         if not screen.clearance.objection:
             # the person approved it elsewhere while this program waited for its turn
             return "y"
         self._terminal.show(screen.question(self._terminal.columns - 1))
         while (answer := await self._terminal.answer(prompt)) is not None and answer not in _NO:
             if answer in _YES:
-                return _YES[answer]
+                # what was shown has to be what is there: the person took their time
+                now = self._trust.identity(hook, cwd=self._cwd)
+                return _YES[answer] if screen.shows(now) else self._changed(hook)
             more = screen.more(answer, self._terminal.columns - 1)
             await self._terminal.page(more or ["  please answer with one of the letters"])
+        return ""
+
+    def _changed(self, hook: Hook) -> str:
+        self._terminal.show([f"hookline: {exact(hook.id)} changed while it was shown; it does not run"])
         return ""
 
 

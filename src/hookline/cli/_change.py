@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,13 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import wire
+from hookline.cli._about import clearance
 from hookline.cli._output import say, say_json
 from hookline.cli._project import add_json, add_project, opened
 from hookline.config import formats
 from hookline.config.journal import Apply, Change, Journal, read_bytes
+from hookline.config.loader import LARGEST
 from hookline.config.locations import PLACES, Place, Root
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import Origin
+from hookline.config.scripts import anchored, folders_of
 from hookline.config.vocabulary import Vocabulary, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
@@ -27,6 +31,7 @@ from hookline.wiring import native_names, shell_dialects
 from hookline.workspace import Opened, person_folders
 
 _MARK: Final = "\ufeff"
+_NAMED: Final = re.compile(r'hook "[^"]*"')
 _OWN: Final = frozenset({Source.USER, Source.BUILTIN})
 
 
@@ -196,7 +201,12 @@ def text_of(file: ConfigFile) -> tuple[bytes | None, str]:
 def hooks_in(file: ConfigFile, text: str | None) -> tuple[list[Hook], list[Problem]]:
     """Read the hooks of a text as if it stood in the file already."""
     plain = (text or "").removeprefix(_MARK)
-    return formats.read(plain, origin=file.origin, formats=file.formats) if plain.strip() else ([], [])
+    if not plain.strip():
+        return [], []
+    hooks, problems = formats.read(plain, origin=file.origin, formats=file.formats)
+    folders = folders_of(file.path, layer=file.origin.layer, root=file.origin.root)
+    shells = file.origin.vocabulary.shell_dialects
+    return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems
 
 
 def readable(file: ConfigFile, text: str) -> list[Hook]:
@@ -212,6 +222,17 @@ def readable(file: ConfigFile, text: str) -> list[Hook]:
     return hooks
 
 
+def fresh_problems(known: Sequence[Problem], problems: Sequence[Problem]) -> list[Problem]:
+    """Give what would be wrong with a text that was not wrong before."""
+    fresh = Counter(map(_matter, problems)) - Counter(map(_matter, known))
+    return [one for one in problems if one.severity is not Severity.NOTE and fresh[_matter(one)]]
+
+
+def _matter(problem: Problem) -> str:
+    """Say what is wrong without the name of the hook, which may be what is changed."""
+    return _NAMED.sub("a hook", problem.message)
+
+
 def difference(project: Opened, file: ConfigFile, before: str, after: str | None) -> tuple[list[Hook], list[Hook]]:
     """Compare the hooks of two texts: which are gone, and which are new or different.
 
@@ -220,10 +241,13 @@ def difference(project: Opened, file: ConfigFile, before: str, after: str | None
     """
     old, known = hooks_in(file, before)
     new, problems = hooks_in(file, after)
-    fresh = Counter(problem.message for problem in problems) - Counter(problem.message for problem in known)
-    for problem in problems:
-        if problem.severity is not Severity.NOTE and fresh[problem.message]:
-            raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line)
+    for problem in fresh_problems(known, problems):
+        raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line)
+    if len((after or "").encode()) > LARGEST:
+        raise ConfigError(
+            f"the file would be larger than {LARGEST // 1024} KB, and none of its hooks would be read; nothing was changed",
+            path=file.path,
+        )
     gone = _without(old, new)
     gained = _without(new, old)
     for hook in gained:
@@ -234,6 +258,23 @@ def difference(project: Opened, file: ConfigFile, before: str, after: str | None
                 f"{objection.message}; nothing was changed", path=file.path, line=hook.source_line
             ) from None
     return gone, gained
+
+
+def is_free(project: Opened, hook: Hook) -> None:
+    """Make sure that nobody else is called like a hook.
+
+    Raises:
+        ConfigError: Another one is; the message says where.
+    """
+    own = (hook.source_path, hook.source_pointer)
+    for other in project.loaded.hooks:
+        if (hook.id == other.id or hook.name == other.name) and (other.source_path, other.source_pointer) != own:
+            raise ConfigError(
+                f"there is a hook {quoted(other.id)} already; choose another name, or change that one with "
+                f"`hookline edit {other.id} KEY=VALUE`",
+                path=other.source_path,
+                line=other.source_line,
+            )
 
 
 def insist(file: ConfigFile, *, as_meant: bool) -> None:
@@ -249,8 +290,25 @@ def insist(file: ConfigFile, *, as_meant: bool) -> None:
         )
 
 
-def trust_note(hook: Hook) -> str:
+def twins(project: Opened, hooks: Sequence[Hook]) -> list[str]:
+    """Say where a hook that is changed stands a second time: that one was passed over, and is in force now."""
+    notes = [problem for problem in project.loaded.problems if problem.message.startswith("the same hook as in ")]
+    places = {f"{hook.source_path}:{hook.source_line};": hook for hook in hooks}
+    return [
+        f"{quoted(hook.id)} stands in {problem.path}:{problem.line}, too, and counts from there now"
+        for problem in notes
+        for place, hook in places.items()
+        if place in problem.message
+    ]
+
+
+def trust_note(project: Opened, hook: Hook) -> str:
     """Say what a change means for whether the hook may run."""
+    if not hook.enabled:
+        return f"{quoted(hook.id)} is switched off: hookline enable {hook.id}"
+    found = clearance(hook, project) if hook.source in _OWN else None
+    if found is not None and found.objection:
+        return f"{quoted(hook.id)} will not run: {found.objection} (hookline trust approve {hook.id})"
     if hook.source in _OWN:
         return f"{quoted(hook.id)} is your own, so it runs from now on"
     return f"{quoted(hook.id)} is a {hook.source} hook: it runs once you approved it (hookline trust approve {hook.id})"

@@ -67,6 +67,11 @@ class Screen(NamedTuple):
         """The identity of what is shown."""
         return self.clearance.identity.digest if self.clearance.identity is not None else ""
 
+    def shows(self, now: Identity) -> bool:
+        """Say whether this is still what would run, down to the programs, which are no part of the digest."""
+        shown = self.clearance.identity
+        return shown is not None and (shown.digest, shown.programs) == (now.digest, now.programs)
+
     def question(self, columns: int) -> list[str]:
         """Lay out what has to be known before an answer."""
         head = _CHANGED if self.clearance.standing is Standing.CHANGED else _NEW

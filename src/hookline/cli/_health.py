@@ -17,10 +17,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.cli._output import typed
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem, Severity
 from hookline.core.engine import Engine
+from hookline.display import typed
 from hookline.errors import StoreError
 from hookline.kinds.command import WHITELIST
 from hookline.model.hook import Hook, Source

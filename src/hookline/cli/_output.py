@@ -1,19 +1,26 @@
 """The only place that prints."""
 
-import shlex
+import select
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, TextIO
 
 from hookline import wire
-from hookline.display import LONGEST, escape, exact, sanitize, width
+from hookline.display import LONGEST, escape, sanitize, width
+from hookline.errors import StoreError
 
 # what one command may say in one go
 _LONGEST_LINE: Final = 100_000
 
+# Stands before what others broke into lines: a line that begins at the margin is ours.
+_FURTHER: Final = "  | "
+
 # A cell is to be found at a glance; the whole text is in `show` and in JSON.
 _LONGEST_CELL: Final = 200
+
+# One cell that is wider sticks out of its line, and does not push those of all others off the screen.
+WIDEST_COLUMN: Final = 60
 
 
 def printable(text: str, *, longest: int = LONGEST) -> str:
@@ -21,20 +28,23 @@ def printable(text: str, *, longest: int = LONGEST) -> str:
     return sanitize(text, longest=longest)
 
 
-def typed(name: str) -> str:
-    """Give a name as it has to be typed after a command: others chose it, and people copy what they are told."""
-    word = exact(shlex.quote(name))
-    return f"-- {word}" if name.startswith("-") else word
+def say(text: str = "", *, masked: bool = True, broken: bool = False) -> None:
+    """Print a line for the person; what has to be judged character by character is not masked.
+
+    A text that is `broken` is one of several lines, all of others: it is printed as it is broken.
+    """
+    shown = printable(text, longest=_LONGEST_LINE) if masked else escape(text)
+    _print(shown if broken else _marked(shown), sys.stdout)
 
 
-def say(text: str = "", *, masked: bool = True) -> None:
-    """Print a line for the person; what has to be judged character by character is not masked."""
-    _print(printable(text, longest=_LONGEST_LINE) if masked else escape(text), sys.stdout)
+def complain(text: str, *, broken: bool = False) -> None:
+    """Print a line about what went wrong; see `say`."""
+    shown = printable(text)
+    _print(shown if broken else _marked(shown), sys.stderr)
 
 
-def complain(text: str) -> None:
-    """Print a line about what went wrong."""
-    _print(printable(text), sys.stderr)
+def _marked(text: str) -> str:
+    return text.replace("\n", f"\n{_FURTHER}")
 
 
 def _print(text: str, stream: TextIO | None) -> None:
@@ -75,12 +85,42 @@ def say_bytes(raw: bytes) -> None:
             sys.stdout.buffer.flush()
 
 
+def hand_over(raw: bytes) -> None:
+    """Print a part of what somebody wants to keep, which is worth nothing with a part missing.
+
+    Raises:
+        BrokenPipeError: Nobody reads it any more.
+        StoreError: It cannot be written.
+    """
+    if sys.stdout is None:
+        raise StoreError("stdout is closed, so there is nowhere to write to")
+    try:
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as problem:
+        raise StoreError(f"cannot write to stdout: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def is_read() -> bool:
+    """Say whether somebody may still read what is printed; whoever follows something ends when nobody does."""
+    poll = getattr(select, "poll", None)
+    if sys.stdout is None or poll is None:
+        return sys.stdout is not None
+    watched = poll()
+    with suppress(OSError, ValueError):
+        watched.register(sys.stdout, 0)
+        return not any(state & (select.POLLERR | select.POLLNVAL) for _, state in watched.poll(0))
+    return True
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table with plain columns, which survive a pipe."""
     lines = [list(head), *[[_cell(cell) for cell in row] for row in rows]]
-    widths = [max(width(line[column]) for line in lines) for column in range(len(head))]
+    widths = [min(max(width(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
     for place, line in enumerate(lines):
-        padded = (cell + " " * (columns - width(cell)) for cell, columns in zip(line, widths, strict=True))
+        padded = (cell + " " * max(columns - width(cell), 0) for cell, columns in zip(line, widths, strict=True))
         say("  ".join(padded).rstrip())
         if place == 0:
             say("  ".join("-" * columns for columns in widths))

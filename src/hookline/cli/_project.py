@@ -1,11 +1,13 @@
 """What most commands start with: the project they are about, and the hook they are about."""
 
 import argparse
+import os
 from pathlib import Path
 
 from hookline.config.vocabulary import hint, quoted
 from hookline.core.asking import Ask
 from hookline.core.trust import Approve
+from hookline.display import exact
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.workspace import Opened, open_project
@@ -29,10 +31,20 @@ def opened(
     Raises:
         ConfigError: There is no such folder.
     """
+    return open_project(project_of(args), ask=ask, approve=approve, traced=traced)
+
+
+def project_of(args: argparse.Namespace) -> Path | None:
+    """Give the folder that was named; None for the one we are in.
+
+    Raises:
+        ConfigError: There is no such folder.
+    """
     project: Path | None = args.project
-    if project is not None and not project.is_dir():
+    # unlike the method of a path, this does not raise, whatever the text is
+    if project is not None and not os.path.isdir(project):  # noqa: PTH112
         raise ConfigError(f"--project: there is no folder {project}")
-    return open_project(project, ask=ask, approve=approve, traced=traced)
+    return project
 
 
 def hook_named(project: Opened, name: str) -> Hook:
@@ -42,7 +54,12 @@ def hook_named(project: Opened, name: str) -> Hook:
         ConfigError: There is none, or there are several.
     """
     hooks = project.loaded.hooks
-    found = [hook for hook in hooks if hook.id == name] or [hook for hook in hooks if hook.name == name]
+    found = (
+        [hook for hook in hooks if hook.id == name]
+        or [hook for hook in hooks if hook.name == name]
+        # whoever copies a name with a control character from the screen copies how it is spelled there
+        or [hook for hook in hooks if exact(hook.id) == name]
+    )
     if len(found) == 1:
         return found[0]
     if found:

@@ -14,6 +14,7 @@ from hookline.cli._change import (
     session,
     text_of,
     trust_note,
+    twins,
 )
 from hookline.cli._project import hook_named
 from hookline.config import edit
@@ -54,7 +55,7 @@ def switch(args: argparse.Namespace, *, on: bool) -> int:
             )
             drafts.append(Draft(file=file, before=raw, text=text))
             done += different
-            notes += [trust_note(hook) for hook in different] if on else []
+            notes += [trust_note(change.project, hook) for hook in gained] if on else twins(change.project, different)
         what = f"switched {_word(on=on)} {listed(done)}"
         return change.finish([draft.change for draft in drafts], what, notes=notes)
 

@@ -13,6 +13,7 @@ from hookline.cli._change import (
     file_at,
     hooks_in,
     insist,
+    is_free,
     listed,
     readable,
     session,
@@ -21,6 +22,7 @@ from hookline.cli._change import (
     vocabulary,
 )
 from hookline.config import edit, pack
+from hookline.config.formats import when_then
 from hookline.config.journal import Change
 from hookline.config.problem import Severity
 from hookline.config.values import slug
@@ -35,6 +37,8 @@ EXAMPLE: Final = "hookline add no-force-push --on before_tool --tools shell --ru
 
 HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
 
+# formats whose hooks speak a language of their own, whatever else the file holds
+_AUTOMATION: Final = frozenset({"modern", "when_then"})
 _PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
 
 
@@ -74,11 +78,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(change: Session, args: argparse.Namespace) -> int:
     file = _target(change, args.to)
-    hook = _hook(args, file)
-    _is_free(change, hook)
     raw, before = text_of(file)
-    present = readable(file, before)
-    name = args.format or _format(file, present)
+    name = args.format or _format(file, readable(file, before))
+    hook = _hook(args, file, name)
+    is_free(change.project, hook)
     text = HEADER if not before.strip() and file.path.endswith(".toml") else before
     document = edit.value_of(before, path=file.path)
     target = Target(dialect=file.origin.dialect, vocabulary=vocabulary(), document=document, alone=True)
@@ -94,7 +97,7 @@ def _add(change: Session, args: argparse.Namespace) -> int:
     refusals = [reason for one in gained if (reason := change.project.engine.runner.refusal(one))]
     if refusals:
         raise ConfigError(f"hook {quoted(hook.id)} would not be run: {refusals[0]}; nothing was changed")
-    notes = [trust_note(one) for one in gained[:1]]
+    notes = [trust_note(change.project, one) for one in gained[:1]]
     draft = Draft(file=file, before=raw, text=text)
     return change.finish([draft.change], f"added {quoted(hook.id)}", notes=notes)
 
@@ -123,18 +126,7 @@ def _format(file: ConfigFile, present: list[Hook]) -> str:
     return "modern" if name == "when_then" else name
 
 
-def _is_free(change: Session, hook: Hook) -> None:
-    for other in change.project.loaded.hooks:
-        if hook.id == other.id or hook.name == other.name:
-            raise ConfigError(
-                f"there is a hook {quoted(other.id)} already; choose another name, or change that one with "
-                f"`hookline edit {other.id} KEY=VALUE`",
-                path=other.source_path,
-                line=other.source_line,
-            )
-
-
-def _hook(args: argparse.Namespace, file: ConfigFile) -> Hook:
+def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     """Make the hook that was described.
 
     Raises:
@@ -146,7 +138,8 @@ def _hook(args: argparse.Namespace, file: ConfigFile) -> Hook:
         raise ConfigError("say what the hook does: --run, --run-args, --call, --post or --ask")
     if args.tools and args.matcher:
         raise ConfigError("--tools and --matcher say the same; keep one")
-    dialect = args.dialect or file.origin.dialect
+    automated = name in _AUTOMATION
+    dialect = args.dialect or (when_then.DIALECT if automated else file.origin.dialect)
     module, colon, function = (args.call or "").partition(":")
     if args.call and not (module and colon and function):
         raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quoted(args.call)}")
@@ -156,10 +149,13 @@ def _hook(args: argparse.Namespace, file: ConfigFile) -> Hook:
         name=args.name,
         on=_events(args.on, dialect),
         dialect=dialect,
+        source=file.origin.source,
         command=command,
         args=tuple(words),
         # words are words, whatever the dialect makes of lines
-        shell=args.shell if not args.run_args else False,
+        shell=args.shell if not args.run_args else None if automated else False,
+        # what is printed there is a message, and cannot be anything else
+        plain=automated and bool(command),
         module=module,
         function=function,
         url=args.post or "",
@@ -212,9 +208,7 @@ def _take_over(change: Session, path: Path) -> int:
     changes = [Change(str(folder / name), None, raw, folders=_within(folder, name)) for name, raw in contents.items()]
     if change.apply is not None:
         pack.install(shared, packs)
-    notes = (
-        [f"they come from somebody else, so each has to be approved: hookline trust approve {hooks[0].id}"]
-        if hooks
-        else []
-    )
+    notes = [problem.message for problem in problems]
+    if hooks:
+        notes.append(f"they come from somebody else, so each has to be approved: hookline trust approve {hooks[0].id}")
     return change.finish(changes, f"added {listed(hooks)}", notes=notes, made=True)

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.cli._about import SPECS, described_problem
+from hookline.cli._about import SPECS, described_problem, module_file
 from hookline.cli._output import say, say_json
 from hookline.cli._project import add_json, add_project, opened
 from hookline.config.problem import Problem, Severity
@@ -76,7 +76,7 @@ def _reviewed(project: Opened) -> Iterator[Problem]:
         project.engine.trust.get_approvals()
     except StoreError as problem:
         yield Problem(str(project.folders.data), 0, str(problem))
-    for finding in review(hooks, engine=project.engine, specs=SPECS):
+    for finding in review(hooks, engine=project.engine, specs=SPECS, module_file=module_file):
         hook = finding.hook
         yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
     for hook in hooks:

@@ -19,19 +19,21 @@ from hookline.cli._change import (
     add_options,
     difference,
     file_of,
+    fresh_problems,
     hooks_in,
     insist,
+    is_free,
     listed,
     session,
     text_of,
     trust_note,
+    twins,
 )
 from hookline.cli._output import complain
 from hookline.cli._project import hook_named, opened
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.formats import grouped, native, ollm, per_file
-from hookline.config.problem import Severity
 from hookline.config.values import Key
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
@@ -89,9 +91,13 @@ def _keys(args: argparse.Namespace) -> int:
         gone, gained = difference(change.project, file, before, text)
         places = {one.source_pointer for one in (*gone, *gained)}
         insist(file, as_meant=places <= {hook.source_pointer} and len(gained) == len(gone))
+        for one in gained:
+            if one.id not in {old.id for old in gone}:
+                is_free(change.project, one)
         changed = [*args.unset, *(one.partition("=")[0] for one in args.assignments)]
         what = f'changed {", ".join(changed)} of "{hook.id}"'
-        notes = [trust_note(one) for one in gained]
+        notes = [trust_note(change.project, one) for one in gained]
+        notes += twins(change.project, [hook]) if gained else []
         return change.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
 
 
@@ -173,7 +179,11 @@ def _in_editor(args: argparse.Namespace) -> int:
         _loads(file, before, text, copy)
         with session(args) as change:
             code = _written(change, file, raw, text)
-    except (ConfigError, OSError, UnicodeDecodeError) as problem:
+    except FileNotFoundError:
+        raise ConfigError("the editor took the text away; nothing was changed") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"the text is not UTF-8; nothing was changed, your text is kept in {copy}") from None
+    except (ConfigError, OSError) as problem:
         message = problem.message if isinstance(problem, ConfigError) else str(problem)
         raise ConfigError(f"{message}; your text is kept in {copy}") from None
     _discard(copy)
@@ -187,8 +197,7 @@ def _discard(copy: Path) -> None:
 
 def _loads(file: ConfigFile, before: str, text: str, copy: Path) -> None:
     """Show everything that would be wrong, at its line of the copy."""
-    known = {problem.message for problem in hooks_in(file, before)[1]}
-    wrong = [one for one in hooks_in(file, text)[1] if one.severity is not Severity.NOTE and one.message not in known]
+    wrong = fresh_problems(hooks_in(file, before)[1], hooks_in(file, text)[1])
     for problem in wrong:
         complain(f"{copy}:{problem.line}: {problem.message}")
     if wrong:
@@ -197,7 +206,10 @@ def _loads(file: ConfigFile, before: str, text: str, copy: Path) -> None:
 
 def _written(change: Session, file: ConfigFile, raw: bytes | None, text: str) -> int:
     gone, gained = difference(change.project, file, (raw or b"").decode(), text)
-    both = {hook.id: hook for hook in (*gone, *gained)}
-    notes = [trust_note(hook) for hook in gained]
+    there = {hook.id for hook in gained}
+    lost = [hook for hook in gone if hook.id not in there]
+    said = (f"{word} {listed(some)}" for word, some in (("edited", gained), ("removed", lost)) if some)
+    what = ", ".join(said) or "edited no hook"
+    notes = [trust_note(change.project, hook) for hook in gained]
     draft = Draft(file=file, before=raw, text=text)
-    return change.finish([draft.change], f"edited {listed(list(both.values())) or 'no hook'}", notes=notes)
+    return change.finish([draft.change], what, notes=notes)

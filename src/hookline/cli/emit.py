@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from msgspec import UNSET
@@ -14,6 +13,7 @@ from hookline.cli._approval import add_no_input, hint, question
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, say, say_bytes, say_json
 from hookline.cli._payload import add_payload, payload
+from hookline.cli._project import add_project, project_of
 from hookline.cli._watching import add_watching, watched, watching
 from hookline.core.engine import Engine
 from hookline.dialects import DIALECTS
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("event", metavar="EVENT", help="the event; `hookline events` lists them")
     add_payload(parser)
     parser.add_argument("--session", default="", metavar="ID", help="the session this belongs to")
-    parser.add_argument("--project", type=Path, metavar="DIR", help="the project, instead of this folder")
+    add_project(parser)
     parser.add_argument(
         "--dialect",
         choices=sorted(DIALECTS),
@@ -50,8 +50,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Emit the event: 0 when the operation may go on, 2 when it is blocked."""
-    if args.project is not None and not args.project.is_dir():
-        raise ConfigError(f"--project: there is no folder {args.project}")
     try:
         return asyncio.run(_emit(args))
     except asyncio.CancelledError:
@@ -62,7 +60,7 @@ async def _emit(args: argparse.Namespace) -> int:
     end_hooks_with_us()
     data, arguments = payload(args)
     asker = question(no_input=args.no_input)
-    async with load_engine(args.project, approve=asker) as engine:
+    async with load_engine(project_of(args), approve=asker) as engine:
         for problem in engine.problems:
             complain(f"hookline: {problem}")
         event = _event(args, engine, data=data, arguments=arguments)
@@ -106,7 +104,7 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
         say_bytes(DIALECTS[args.dialect].encode_outcome(outcome, event).stdout)
     else:
         for text in (*outcome.context, *outcome.messages):
-            say(text)
+            say(text, broken=True)
     if not args.json:
         for verdict in outcome.failures:
             complain(f'hook "{verdict.hook}" failed: {verdict.failure.message if verdict.failure else ""}')
@@ -114,7 +112,7 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
             if skip.gate == "trust":
                 complain(f'hook "{skip.hook.id}" did not run: {skip.reason}; {hint(skip.hook)}')
     if outcome.blocked:
-        complain(outcome.reason)
+        complain(outcome.reason, broken=True)
         return BLOCKED
     return 0
 

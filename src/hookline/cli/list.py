@@ -23,7 +23,7 @@ from hookline.cli._about import (
     standing,
 )
 from hookline.cli._names import event_named
-from hookline.cli._output import say, say_json, table
+from hookline.cli._output import WIDEST_COLUMN, say, say_json, table
 from hookline.cli._project import add_json, add_project, opened
 from hookline.cli._times import ago
 from hookline.config.problem import Problem, Severity
@@ -31,6 +31,7 @@ from hookline.core.trust import Clearance
 from hookline.debug.review import event_name
 from hookline.debug.samples import CUSTOM_PREFIX
 from hookline.dialects import DIALECTS
+from hookline.display import typed
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.record import Record
@@ -43,7 +44,7 @@ _HEAD: Final = ("event", "hook", "matcher", "runs", "state", "last run", "from")
 _ORDER: Final = {name: place for place, name in enumerate(EventName)}
 _RUNS: Final = _HEAD.index("runs")
 # what a column may take up, within reason
-_MATCHER, _NARROWEST, _WIDEST = 24, 20, 60
+_MATCHER, _NARROWEST, _WIDEST, _LONGEST_ID = 24, 20, 60, 200
 
 
 class _Listed(Struct, frozen=True, kw_only=True):
@@ -161,7 +162,11 @@ def _room(rows: Sequence[tuple[str, ...]]) -> int:
     """Say how much of a line is left for what a hook runs; whoever reads from a pipe has no lines to keep to."""
     if sys.stdout is None or not sys.stdout.isatty():
         return _WIDEST
-    widths = (max(len(row[column]) for row in (_HEAD, *rows)) + 2 for column in range(len(_HEAD)) if column != _RUNS)
+    widths = (
+        min(max(len(row[column]) for row in (_HEAD, *rows)), WIDEST_COLUMN) + 2
+        for column in range(len(_HEAD))
+        if column != _RUNS
+    )
     return min(shutil.get_terminal_size().columns - sum(widths), _WIDEST)
 
 
@@ -170,7 +175,7 @@ def _tell_below_each_other(rows: Sequence[tuple[str, ...]]) -> None:
     for event, group in itertools.groupby(rows, key=lambda row: row[0]):
         say(event)
         for _, hook, matcher, what, state, last, source in group:
-            say(f"  {hook} ({state}; last run {last})")
+            say(f"  {cut(hook, _LONGEST_ID)} ({state}; last run {last})")
             say(f"    {matcher}: {cut(what, _WIDEST)}")
             say(f"    {source}")
 
@@ -180,7 +185,9 @@ def _foot(listed: Sequence[_Listed], project: Opened) -> None:
     waiting = [one.hook.id for one in listed if one.clearance is not None and one.clearance.objection]
     if waiting:
         say()
-        say(f"{_count(len(waiting), 'hook')} will not run before you approve: `hookline trust approve {waiting[0]}`")
+        say(
+            f"{_count(len(waiting), 'hook')} will not run before you approve: `hookline trust approve {typed(waiting[0])}`"
+        )
     wrong = sum(problem.severity is not Severity.NOTE for problem in project.problems)
     if wrong:
         say()

@@ -8,17 +8,20 @@ import argparse
 import importlib
 import logging
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Final, NoReturn, Protocol, cast
 
-from hookline.cli._output import complain
+from hookline.cli._output import complain, printable
 from hookline.errors import EngineError
 from hookline.version import __version__
 
 logger = logging.getLogger(__name__)
+
+_LONGEST_LOG: Final = 100_000
 
 
 class Command(Protocol):
@@ -115,18 +118,50 @@ def _left_quietly(code: int) -> int:
     return code
 
 
+@contextmanager
+def _interrupt_ends_us() -> Iterator[None]:
+    """Let an interrupt end the program at once: there is nothing yet to go on with, nor to clean up."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        # somebody else decides what an interrupt means
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Shown(logging.Formatter):
+    """Log lines as they may be shown: names of others are in them, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give one line, or several with what a bug left behind."""
+        return printable(super().format(record), longest=_LONGEST_LOG)
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Shown("hookline: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
-    logging.basicConfig(level=logging.WARNING, format="hookline: %(message)s")
+    _log_to_stderr()
     words = sys.argv[1:] if argv is None else list(argv)
-    args = parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words)
     try:
+        with _interrupt_ends_us():
+            args = parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words)
         return _left_quietly(command(args.command).run(args))
     except EngineError as problem:
         complain(f"hookline: {problem}")
         return 1
+    except BrokenPipeError:
+        # whoever read what we print has had enough
+        return _left_quietly(0)
     except KeyboardInterrupt:
-        return 130
+        return _left_quietly(130)
     except Exception:
         logger.exception("this is a bug in hookline; please report it with the lines below")
         return 1

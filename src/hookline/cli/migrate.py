@@ -30,7 +30,7 @@ from hookline.config import edit
 from hookline.config.formats import FORMATS
 from hookline.config.journal import Change, read_bytes
 from hookline.config.vocabulary import hint, quoted
-from hookline.config.writing import Target, Written, file_name, write
+from hookline.config.writing import Entry, Target, Written, file_name, write
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Source
@@ -149,7 +149,8 @@ def _show(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
     for path, text in texts.items():
         if len(texts) > 1:
             complain(f"{path}:")
-        say(text.rstrip("\n"))
+        # the document itself: a mask would be written to the file it goes to
+        say(text.rstrip("\n"), masked=False, broken=True)
     _list_lost(lost)
     return 0
 
@@ -158,6 +159,7 @@ def _write(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
     """Write them, all files at once or none."""
     drafts: _Drafts = {}
     carried: list[_Carried] = []
+    hooks = [hook for hook in hooks if not _is_there(change, form, hook)]
     if change.args.remove_old:
         _take_out(change, form, hooks, drafts)
     for hook in hooks:
@@ -177,15 +179,39 @@ def _write(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
 
 def _carry(change: Session, form: Form, hooks: Sequence[Hook], hook: Hook, *, path: str, document: object) -> _Carried:
     target = Target(dialect=form.dialect, vocabulary=vocabulary(), document=document, alone=len(hooks) == 1)
-    root = str(change.project.root) if hook.source is not Source.USER else os.path.dirname(path)  # noqa: PTH120
-    return _Carried(hook, write(_relative(hook, root), form.writer, target), path)
+    return _Carried(hook, write(_relative(hook, _root(change, hook, path)), form.writer, target), path)
+
+
+def _root(change: Session, hook: Hook, path: str) -> str:
+    """Say from where scripts are counted; nowhere, when nobody knows where the new file will be read."""
+    if hook.source is not Source.USER:
+        return str(change.project.root)
+    return "" if change.args.output else os.path.dirname(path)  # noqa: PTH120 - a text, as hooks have it
 
 
 def _add(drafts: _Drafts, one: _Carried) -> None:
     for path, written in _files(one):
         raw, text = drafts.get(path) or _present(path)
         start = HEADER if not (text or "").strip() and path.endswith(".toml") else text or ""
-        drafts[path] = raw, added(start, written, path=path)
+        there = edit.value_of(start, path=path)
+        fresh = tuple(entry for entry in written.entries if not _stands(there, entry))
+        if fresh and not fresh[0].pointer and isinstance(there, Mapping) and there:
+            raise ConfigError("there is another hook in this file already; nothing was changed", path=path)
+        drafts[path] = raw, added(start, Written(fresh), path=path)
+
+
+def _stands(document: object, entry: Entry) -> bool:
+    """Say whether a file has what would be added, so that migrating twice adds nothing twice."""
+    found = edit.at(document, entry.pointer)
+    return entry.value in found if isinstance(found, list) else found == entry.value
+
+
+def _is_there(change: Session, form: Form, hook: Hook) -> bool:
+    """Say whether a hook stands where it would be written to, and as it would be."""
+    if change.args.output or hook.source_format != form.writer:
+        return False
+    place = _place(change, form, hook)
+    return hook.source_path == place or os.path.dirname(hook.source_path) + "/" == place  # noqa: PTH120 - as above
 
 
 def _files(one: _Carried) -> list[tuple[str, Written]]:
@@ -206,7 +232,7 @@ def _place(change: Session, form: Form, hook: Hook) -> str:
 
 def _relative(hook: Hook, root: str) -> Hook:
     """Count scripts from the folder the new file is read from, so that the file can move with them."""
-    if not hook.args:
+    if not hook.args or not root:
         return hook
     words = [_below(word, root) for word in (hook.command, *hook.args)]
     return replace(hook, command=words[0] if words[0] == hook.command else f"./{words[0]}", args=tuple(words[1:]))
@@ -256,10 +282,16 @@ def _names(carried: Sequence[_Carried], *, whole: bool | None) -> list[str]:
 def _notes(change: Session, carried: Sequence[_Carried], lost: Sequence[str]) -> list[str]:
     if change.args.json:
         return list(lost)
-    if not change.args.remove_old:
-        return ["the old ones stay where they are; a hook that stands twice runs once"]
-    kept = _names(carried, whole=False)
-    return [f"not carried whole, so the old one stays: {', '.join(kept)}"] if kept else []
+    kept = ", ".join(_names(carried, whole=False))
+    if change.args.remove_old:
+        return [f"not carried whole, so the old one stays: {kept}"] if kept else []
+    # a file of its own gives a hook a name
+    named = [one.hook.id for one in carried if not one.hook.name and any(entry.event for entry in one.written.entries)]
+    other = ", ".join(dict.fromkeys((*_names(carried, whole=False), *named)))
+    notes = ["the old ones stay where they are; a hook that stands twice runs once"] if carried else []
+    if other and not change.args.output:
+        notes.append(f"no longer quite the same, so both run: {other}")
+    return notes
 
 
 def _list_lost(lost: Sequence[str]) -> None:

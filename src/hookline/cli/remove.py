@@ -4,7 +4,7 @@ import argparse
 from typing import Final
 
 from hookline.cli import _switch
-from hookline.cli._change import ConfigFile, Draft, Session, difference, insist, listed, session, text_of
+from hookline.cli._change import ConfigFile, Draft, Session, difference, insist, listed, session, text_of, twins
 from hookline.config import edit
 from hookline.model.hook import Hook
 
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
         drafts = [removed(change, file, hooks) for file, hooks in found]
         hooks = [hook for _, some in found for hook in some]
         return change.finish(
-            [draft.change for draft in drafts], f"removed {listed(hooks)}", notes=_twins(change, hooks)
+            [draft.change for draft in drafts], f"removed {listed(hooks)}", notes=twins(change.project, hooks)
         )
 
 
@@ -47,17 +47,3 @@ def without(file: ConfigFile, before: str, hooks: list[Hook]) -> str | None:
 
 def _order(pointer: tuple[str | int, ...]) -> list[tuple[int, str]]:
     return [(step, "") if isinstance(step, int) else (0, step) for step in pointer]
-
-
-def _twins(change: Session, hooks: list[Hook]) -> list[str]:
-    """Say where a hook stands a second time: that one is in force now."""
-    notes = [
-        problem for problem in change.project.loaded.problems if problem.message.startswith("the same hook as in ")
-    ]
-    places = {f"{hook.source_path}:{hook.source_line};": hook for hook in hooks}
-    return [
-        f'"{hook.id}" stands in {problem.path}:{problem.line}, too, and runs from there now'
-        for problem in notes
-        for place, hook in places.items()
-        if place in problem.message
-    ]

@@ -16,13 +16,14 @@ from hookline.cli._about import (
     described_problem,
     described_run,
     history,
+    module_file,
     place,
     problems_of,
     runs,
     said,
     standing,
 )
-from hookline.cli._output import complain, say, say_json, typed
+from hookline.cli._output import complain, say, say_json
 from hookline.cli._project import add_json, add_project, hook_named, opened
 from hookline.cli._times import clock, span
 from hookline.config.problem import Problem
@@ -31,10 +32,12 @@ from hookline.core.debugger import HookDebugger, HookMetrics
 from hookline.core.identity import Identity
 from hookline.core.risks import Risk, risks
 from hookline.core.trust import Clearance, Standing
-from hookline.debug.explain import uses_shell
-from hookline.debug.program import Program, find_program
+from hookline.debug.explain import Asked, found_program
+from hookline.debug.program import Program
 from hookline.debug.review import event_name
+from hookline.display import typed
 from hookline.errors import StoreError
+from hookline.model.event import Event
 from hookline.model.hook import Hook, Layer
 from hookline.model.record import Record
 from hookline.stores.history import Question
@@ -94,7 +97,15 @@ def _facts(project: Opened, hook: Hook) -> _Facts:
         hook=hook,
         clearance=found,
         identity=project.engine.trust.identity(hook, cwd=cwd) if found is not None else None,
-        program=find_program(hook, shell=uses_shell(hook, SPECS), cwd=cwd),
+        program=found_program(
+            Asked(
+                hook=hook,
+                event=Event(name=event_name(hook.on[0]), cwd=cwd),
+                engine=project.engine,
+                specs=SPECS,
+                module_file=module_file,
+            )
+        ),
         risks=risks(hook, shell_dialects=shell_dialects(), cwd=cwd),
         problems=tuple(problems_of(hook, project.problems)),
         metrics=debugger.metrics(hook.id),

@@ -78,7 +78,8 @@ def _tell(figures: _Figures, *, slow: float) -> None:
     for one in figures.hooks:
         if one.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(one.failures.items()))
-            say(f'hook "{one.hook}" failed {one.failed} times ({kinds}); the last time: {one.last_error}')
+            times = "once" if one.failed == 1 else f"{one.failed} times"
+            say(f'hook "{one.hook}" failed {times} ({kinds}); the last time: {one.last_error}')
     for one in figures.hooks:
         if one.typical > slow:
             say(f'hook "{one.hook}" is slow, it usually takes {span(one.typical)}: {_WHAT_TO_DO}')

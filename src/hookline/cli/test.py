@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline import wire
-from hookline.cli._about import SPECS, cut
+from hookline.cli._about import SPECS, cut, module_file
 from hookline.cli._approval import add_no_input, hint, question
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, say, say_json
@@ -70,7 +70,7 @@ async def _try(args: argparse.Namespace) -> int:
         objection = engine.trust.objection(hook, cwd=event.cwd)
         if objection and not await engine.trust.request_approval(hook, cwd=event.cwd):
             return _not_run(args, hook, objection)
-        explanation = explain(hook, event, engine=engine, specs=SPECS)
+        explanation = explain(hook, event, engine=engine, specs=SPECS, module_file=module_file)
         watching(args, engine)
         execution = await engine.runner.execute_hook_with_metadata(hook, event)
         await engine.drain()

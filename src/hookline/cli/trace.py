@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from hookline import wire
 from hookline.cli._names import event_named
-from hookline.cli._output import say, say_json, table
+from hookline.cli._output import hand_over, is_read, json_escaped, say, say_json, table
 from hookline.cli._times import clock, moment_of, seconds_of, span
 from hookline.errors import ConfigError
 from hookline.model.record import Record, Step
@@ -131,15 +131,15 @@ def _show(args: argparse.Namespace, history: History) -> int:
 
 
 def _tail(args: argparse.Namespace, history: History) -> int:
-    """Follow the file until the person interrupts; a file that is not there yet is waited for."""
+    """Follow the file until the person interrupts or nobody reads; a file that is not there yet is waited for."""
     question = _question(args)
     number = 0 if args.since else history.newest()
     pause = _SOON
-    while True:
+    while is_read():
         new = history.after(number, question)
         for number, record in new:  # noqa: B007 - the last number is where to go on
             if args.json:
-                say(wire.dump(asdict(record)).decode())
+                hand_over(_json_line(record))
             else:
                 say(f"{clock(record.at)}  {_line(record)}")
         # a file that was moved away or pruned starts to count anew
@@ -147,13 +147,14 @@ def _tail(args: argparse.Namespace, history: History) -> int:
             number = 0
         pause = _SOON if new else min(pause * 1.5, _SELDOM)
         time.sleep(pause)
+    return 0
 
 
 def _export(args: argparse.Namespace, history: History) -> int:
-    lines = (wire.dump(asdict(record)) + b"\n" for record in history.matching(_question(args)))
+    lines = map(_json_line, history.matching(_question(args)))
     if args.output is None:
         for line in lines:
-            say(line.decode().rstrip("\n"))
+            hand_over(line)
         return 0
     try:
         with args.output.open("xb") as file:
@@ -164,6 +165,11 @@ def _export(args: argparse.Namespace, history: History) -> int:
     except OSError as problem:
         raise ConfigError(f"cannot write {args.output}: {problem.strerror}") from None
     return 0
+
+
+def _json_line(record: Record) -> bytes:
+    """Give a record for programs: nothing in it is masked or cut, and nothing steers a screen it gets to."""
+    return json_escaped(wire.dump(asdict(record)).decode()).encode() + b"\n"
 
 
 def _prune(args: argparse.Namespace, history: History) -> int:

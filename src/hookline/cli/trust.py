@@ -9,7 +9,7 @@ from typing import Final
 
 from hookline.cli._approval import Question, question
 from hookline.cli._facts import Fact, approval_json, as_json, changed, facts, rendered, said, scripts
-from hookline.cli._output import complain, say, say_bytes, say_json, table
+from hookline.cli._output import complain, hand_over, say, say_json, table
 from hookline.cli._project import add_json, add_project, hook_named, opened
 from hookline.core.approvals import Approval
 from hookline.core.trust import Clearance, Standing
@@ -145,10 +145,15 @@ def _approve(args: argparse.Namespace) -> int:
                 say(f"{hook.id}: may run already")
             continue
         digest = args.digest or clearance.identity.digest
-        if asker is not None and not asyncio.run(asker.approves(hook, digest)):
+        approval = (
+            project.engine.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note)
+            if asker is None
+            else asyncio.run(asker.approved(hook, digest, note=args.note))
+        )
+        if approval is None:
             complain(f"{hook.id}: not approved")
             continue
-        done.append(project.engine.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note))
+        done.append(approval)
     _report_approved(args, done)
     return 0 if done or not hooks or args.all else _nothing_to_approve(project, hooks)
 
@@ -231,7 +236,7 @@ def _export(args: argparse.Namespace) -> int:
     names = [hook_named(project, name).id for name in args.hooks] or None
     raw = project.engine.trust.export(names, exact=args.exact)
     if args.output is None:
-        say_bytes(raw)
+        hand_over(raw)
         return 0
     _write(args.output, raw)
     if args.json:

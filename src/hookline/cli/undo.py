@@ -7,7 +7,6 @@ from typing import Final
 from hookline.cli._output import say, say_json, table
 from hookline.cli._project import add_json, add_project
 from hookline.config.journal import Entry, Journal
-from hookline.errors import ConfigError
 from hookline.workspace import person_folders
 
 HELP: Final = "take back the last change that hookline made to a configuration file"
@@ -29,8 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         _list(journal, as_json=args.json)
         return 0
-    entry = _chosen(journal, args.id)
-    done = journal.undo(entry, force=args.force)
+    entry, done = journal.undo(args.id, force=args.force)
     files = [step.path for step in entry.steps]
     if args.json:
         say_json({"undone": entry.id, "what": entry.what, "files": files, "undo": done.id})
@@ -40,18 +38,6 @@ def run(args: argparse.Namespace) -> int:
         say(f"{'removed' if step.before is None else 'restored'} {step.path}")
     say(f"do it again: hookline undo {done.id}")
     return 0
-
-
-def _chosen(journal: Journal, number: int | None) -> Entry:
-    if number is None:
-        entries = journal.in_force()
-        if not entries:
-            raise ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
-        return entries[0]
-    found = next((entry for entry in journal.entries() if entry.id == number), None)
-    if found is None:
-        raise ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
-    return found
 
 
 def _list(journal: Journal, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from hookline import wire
-from hookline.cli._about import SPECS, cut, described_problem, history, place, problems_of, runs, short
+from hookline.cli._about import SPECS, cut, described_problem, history, module_file, place, problems_of, runs, short
 from hookline.cli._output import complain, say, say_json
 from hookline.cli._payload import add_payload, payload
 from hookline.cli._project import add_json, add_project, hook_named, opened
@@ -17,6 +17,7 @@ from hookline.cli._times import ago
 from hookline.config.loader import read_text
 from hookline.config.problem import Problem
 from hookline.debug.explain import Explanation, explain
+from hookline.display import typed
 from hookline.errors import ConfigError, StoreError
 from hookline.model.hook import Hook
 from hookline.model.record import Record, Step
@@ -68,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
     given = Given(tool=args.tool, data=data, args=arguments)
     names = [args.event] if args.event else list(hook.on)
     answers = [
-        explain(hook, given_event(project, hook, name, given), engine=project.engine, specs=SPECS) for name in names
+        explain(
+            hook, given_event(project, hook, name, given), engine=project.engine, specs=SPECS, module_file=module_file
+        )
+        for name in names
     ]
     lately = _lately(project, hook)
     if args.json:
@@ -136,7 +140,7 @@ def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
     closed = answer.closed
     if closed is not None:
         say(f"It would not run: {closed.reason}.")
-        say(f"What to do: {_ADVICE[closed.gate].format(id=answer.hook.id)}")
+        say(f"What to do: {_ADVICE[closed.gate].format(id=typed(answer.hook.id))}")
         return
     order = [hook.id for hook in project.engine.planner.plan(event).hooks]
     say(f"It would run, as number {order.index(answer.hook.id) + 1} of {len(order)}.")

@@ -94,15 +94,15 @@ class Journal:
 
     def in_force(self) -> list[Entry]:
         """Give the changes that nobody took back, the latest first; taking back is no change of its own here."""
+        return [entry for entry in self._not_taken_back() if not entry.undoes]
+
+    def _not_taken_back(self) -> list[Entry]:
         taken_back: set[int] = set()
         left = []
         for entry in self.entries():
-            if entry.id in taken_back:
-                # what it took back is in force again
-                continue
-            if entry.undoes:
+            # what was taken back by something that was taken back is in force again
+            if entry.id not in taken_back:
                 taken_back.add(entry.undoes)
-            else:
                 left.append(entry)
         return left
 
@@ -122,24 +122,41 @@ class Journal:
             raise ConfigError("the kept text was changed; it is not used", path=str(self._blob(name)))
         return raw
 
-    def undo(self, entry: Entry, *, force: bool = False) -> Entry:
-        """Take one change back; taking that back does the change again.
+    def undo(self, number: int | None = None, *, force: bool = False) -> tuple[Entry, Entry]:
+        """Take one change back, the latest unless it is named; taking that back does the change again.
+
+        Gives the change, and the one that takes it back.
 
         Raises:
-            ConfigError: A file was changed since, and it is not forced; or it cannot be written.
+            ConfigError: There is nothing to take back, a file was changed since, and it is not forced, or it cannot
+                be written.
         """
         with self.changing() as apply:
+            entry = self._chosen(number)
             changes = []
             for step in entry.steps:
                 now = read_bytes(step.path)
-                if now != self.text(step.after) and not force:
+                # a file that is as it was before never got the change: we were stopped in between
+                if now not in {self.text(step.after), self.text(step.before)} and not force:
                     raise ConfigError(
                         "the file was changed since; look at it, or take the change back all the same with "
                         f"`hookline undo {entry.id} --force`",
                         path=step.path,
                     )
                 changes.append(Change(step.path, now, self.text(step.before), step.mode, step.folders))
-            return apply(changes, f"undo: {entry.what}", undoes=entry.id)
+            return entry, apply(changes, f"undo: {entry.what}", undoes=entry.id)
+
+    def _chosen(self, number: int | None) -> Entry:
+        left = self.in_force() if number is None else self._not_taken_back()
+        found = next((entry for entry in left if number in {None, entry.id}), None)
+        if found is not None:
+            return found
+        if number is None:
+            raise ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
+        again = next((entry.id for entry in self._not_taken_back() if entry.undoes == number), 0)
+        if again:
+            raise ConfigError(f"change {number} is taken back already; `hookline undo {again}` does it again")
+        raise ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
 
     def _apply(self, changes: Sequence[Change], what: str, *, undoes: int = 0, made: bool = False) -> Entry:
         """Remember the changes, then make them; those that are `made` already are only remembered.
@@ -160,12 +177,18 @@ class Journal:
                 _write(change, change.after)
                 done.append(change)
         except OSError as problem:
-            for change in done:
-                _write(change, change.before)
-            self._entry(entry.id).unlink(missing_ok=True)
-            raise ConfigError(
-                f"cannot be written: {problem.strerror}; nothing was changed", path=changes[len(done)].path
-            ) from None
+            failed = changes[len(done)].path
+            try:
+                for change in done:
+                    _write(change, change.before)
+                self._entry(entry.id).unlink(missing_ok=True)
+            except OSError:
+                raise ConfigError(
+                    f"cannot be written: {problem.strerror}, and neither could what was changed before it be put back; "
+                    f"when there is room again, `hookline undo {entry.id}` does it",
+                    path=failed,
+                ) from None
+            raise ConfigError(f"cannot be written: {problem.strerror}; nothing was changed", path=failed) from None
         return entry
 
     def _remember(self, changes: Sequence[Change], what: str, *, undoes: int) -> Entry:
@@ -285,7 +308,7 @@ def _replace(path: Path, raw: bytes, *, mode: int | None) -> None:
             _keep_owner(file.fileno(), path)
             os.fsync(file.fileno())
         beside.replace(path)
-    except OSError:
+    except BaseException:
         beside.unlink(missing_ok=True)
         raise
 

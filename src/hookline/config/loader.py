@@ -16,7 +16,7 @@ from hookline.config import formats, settings
 from hookline.config.locations import PLACES, File, Place, Root, Roots, find
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import TRUST, Origin
-from hookline.config.scripts import anchored
+from hookline.config.scripts import anchored, folders_of
 from hookline.config.vocabulary import Vocabulary, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
@@ -132,10 +132,7 @@ def _read(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook],
     hooks, problems = formats.read(text, origin=origin, formats=place.formats)
     if place.layer not in _WITH_SETTINGS:
         problems += settings.foreign(text, path=file.path)
-    beside = file.path.rpartition("/")[0]
-    # an agent's commands run in the project; a person's own scripts lie beside their configuration
-    in_project = place.root is Root.PROJECT and place.layer is not Layer.EXTENSION
-    folders = (file.root, beside) if in_project else (beside, file.root)
+    folders = folders_of(file.path, layer=place.layer, root=file.root)
     shells = vocabulary.shell_dialects
     return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems
 

@@ -30,6 +30,7 @@ FORMAT: Final = 1
 # what a person can still read before saying yes
 LARGEST: Final = 1_048_576
 MOST_FILES: Final = 200
+MOST_HOOKS: Final = 200
 SETTINGS: Final = "hookline.toml"
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -37,8 +38,11 @@ _INTRO: Final = "# Hooks to share. Install them with `hookline add --from FILE`;
 _TABLES: Final = ("pack", "hook", "file")
 _PACK_KEYS: Final = ("format", "name", "version", "made_with")
 _FILE_KEYS: Final = ("path", "sha256", "executable", "encoding", "content")
+_GIT: Final = ".git"
 # names that other systems cannot have as a file's
-_AWKWARD: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]|[. ]$')
+_AWKWARD: Final = re.compile(
+    r'[\x00-\x1f\x7f<>:"|?*\\]|[. ]$|^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)', re.IGNORECASE
+)
 
 
 class PackFile(Struct, frozen=True, kw_only=True):
@@ -185,7 +189,7 @@ def read(text: str, *, path: str) -> Pack:
             ("pack", "format"), f"this is no pack of format {FORMAT}; it says {describe(head.get('format'))}"
         )
     name = reader.text(head, ("pack", "name"))
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or _AWKWARD.search(name):
         raise reader.wrong(("pack", "name"), f"{quoted(name)} is no name for a pack: letters, digits, dots and dashes")
     return Pack(
         name=name,
@@ -229,6 +233,8 @@ class _Reader:
         hooks = self.tables(value, "hook")
         if not hooks:
             raise self.wrong(("hook",), "there is no hook in this pack")
+        if len(hooks) > MOST_HOOKS:
+            raise self.wrong(("hook",), f"a pack has at most {MOST_HOOKS} hooks, this one has {len(hooks)}")
         for place, entry in enumerate(hooks):
             self.text(entry, ("hook", place, "name"))
         return tuple(hooks)
@@ -292,6 +298,8 @@ def _objection(path: str) -> str:
         return "leads out of the pack, or nowhere"
     if any(_AWKWARD.search(step) for step in steps) or not path.isprintable():
         return "is no name for a file on every system"
+    if any(step.casefold() == _GIT for step in steps):
+        return "is git's own, and says which programs git starts"
     if path.casefold() == SETTINGS:
         return "is where the hooks of the pack are written"
     return ""

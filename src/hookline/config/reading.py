@@ -189,6 +189,9 @@ class Reading:
                 fields[keys[name].field] = value
             elif name in _GIVEN:
                 fields[name] = value
+        if fields.get("args") and fields.get("shell") is False:
+            # words of their own are never a line; said or not, it is the same hook
+            del fields["shell"]
         name = str(values.get("name", "") or values.get("id", ""))
         try:
             hook = build(

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Layer
 
 # Programs whose arguments are scripts, with the options after which comes program text or the name of a
 # module instead. `-e` is such an option everywhere but in a shell.
@@ -45,6 +45,15 @@ def anchored(hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[s
     if found == words:
         return hook
     return replace(hook, command=command_of(found[0], found[1:]), args=tuple(found[1:]))
+
+
+def folders_of(path: str, *, layer: Layer, root: str) -> tuple[str, str]:
+    """Say where the scripts of a configuration are looked for, in order.
+
+    An agent's commands run in the project; a person's own scripts lie beside their configuration.
+    """
+    beside = path.rpartition("/")[0]
+    return (root, beside) if layer is Layer.PROJECT or layer is Layer.LOCAL else (beside, root)
 
 
 def command_of(program: str, args: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hookline.config import jsonc, toml
 from hookline.config.document import KeyPath
-from hookline.config.problem import Problem
+from hookline.config.problem import Problem, Severity
 from hookline.config.values import describe, flag, seconds, texts
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
@@ -105,7 +105,12 @@ def in_force(
         except ConfigError as problem:
             problems.append(Problem("environment", 0, f"{problem.message}; it is passed over"))
     build: Callable[..., Settings] = Settings
-    return build(**{**own, **given, **managed}), problems
+    settings = build(**{**own, **given, **managed})
+    if given.get("enabled") is False and not settings.enabled and own.get("enabled", True):
+        # a project may ship the environment it is worked on in: guards must not disappear without a word
+        why = "HOOKS_ENABLED switches every hook off, but the managed ones; unset it to have them back"
+        problems.append(Problem("environment", 0, why, Severity.WARNING))
+    return settings, problems
 
 
 def foreign(text: str, *, path: str) -> list[Problem]:

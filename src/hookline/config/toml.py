@@ -44,8 +44,11 @@ def parse(text: str, *, path: str = "") -> Document:
         raise _error(str(problem), text, path=path) from None
     except RecursionError:
         raise ConfigError("nested too deeply", path=path, line=1) from None
+    except ValueError as problem:
+        # Python itself refuses numbers of thousands of digits
+        raise ConfigError(f"a value cannot be read: {problem}", path=path, line=1) from None
     lines: dict[KeyPath, int] = {}
-    for key, line in keys(text):
+    for key, line, _ in keys(text):
         # `[[hook]]` and `[a.b]` are the first word about what they stand in, too
         for length in range(len(key), 0, -1):
             if lines.setdefault(key[:length], line) != line:
@@ -54,7 +57,7 @@ def parse(text: str, *, path: str = "") -> Document:
 
 
 def _error(message: str, text: str, *, path: str) -> ConfigError:
-    found = _PLACE.match(message)
+    found = _PLACE.match(message.replace("Cannot overwrite a value", "this key stands here a second time"))
     if found is None:
         return ConfigError(message, path=path, line=1)
     if found["line"] is None:
@@ -62,19 +65,19 @@ def _error(message: str, text: str, *, path: str) -> ConfigError:
     return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
 
 
-def keys(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Give the path and the line of every table header and every key of a valid document."""
+def keys(text: str) -> Iterator[tuple[KeyPath, int, int]]:
+    """Give the path, the first and the last line of every table header and every key of a valid document."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
-    for line, header, steps in _statements(text):
+    for first, last, header, steps in _statements(text):
         if not header:
-            yield (*table, *steps), line
+            yield (*table, *steps), first, last
             continue
         table = _resolved(steps, counts)
         if header == len("[["):
             counts[table] = counts.get(table, -1) + 1
             table = (*table, counts[table])
-        yield table, line
+        yield table, first, last
 
 
 def _resolved(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
@@ -87,30 +90,35 @@ def _resolved(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
     return path
 
 
-def _statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Give line, number of opening brackets (0 for a key) and dotted name of every statement."""
-    line, started = 1, 1
+def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
+    """Give first line, last line, number of opening brackets (0 for a key) and dotted name of every statement."""
+    line = first = last = 1
     depth = brackets = 0
     steps: list[str] = []
     in_value = False
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup, token.group()
-        if kind == "newline" and depth <= 0:
-            if brackets and steps:
-                yield started, brackets, steps
-            depth, brackets, steps, in_value = 0, 0, [], False
-        elif kind == "equals" and not in_value and not brackets:
-            yield started, 0, steps
+        if kind == "comment":
+            continue
+        if kind == "newline":
+            line += 1
+            if depth <= 0:
+                if steps:
+                    yield first, last, brackets, steps
+                depth, brackets, steps, in_value = 0, 0, [], False
+            continue
+        if kind == "equals" and not brackets:
             in_value = True
         elif kind in {"word", "text"} and not in_value:
-            started = started if steps else line
+            first = first if steps else line
             steps += _steps(word)
         elif kind in {"open", "close"}:
             brackets += kind == "open" and not in_value
             depth += 0 if not in_value else 1 if kind == "open" else -1
         line += word.count("\n")
-    if brackets and steps:
-        yield started, brackets, steps
+        last = line
+    if steps:
+        yield first, last, brackets, steps
 
 
 def _steps(word: str) -> list[str]:

@@ -92,7 +92,10 @@ def table(value: object) -> Mapping[str, str]:
     """Read names with texts; numbers are taken as they are written."""
     if not isinstance(value, Mapping):
         raise ValueError(f"wanted names with texts, got {describe(value)}")  # noqa: TRY004 - one error for all
-    return {text(name): version(item) for name, item in value.items()}
+    for name in value:
+        if not text(name) or "=" in name:
+            raise ValueError(f'wanted names without "=", got {describe(name)}')
+    return {name: version(item) for name, item in value.items()}
 
 
 def on_error(value: object) -> OnError:
@@ -167,7 +170,7 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     texts: {"type": "array", "items": _TEXT},
     one_or_more_texts: {"anyOf": [NAME, {"type": "array", "items": NAME, "minItems": 1}]},
     any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
-    table: {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
+    table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
     on_error: {"enum": [*OnError]},
     priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
     ignored: {},

@@ -103,7 +103,7 @@ def _native(hook: Hook, target: Target) -> Written:
 
 def _grouped(hook: Hook, target: Target) -> Written:
     names, lost = _names(hook.on, target.dialect, target.vocabulary, own_first=True)
-    carried, left = _carried(hook, _fields(grouped.KEYS), apart={"matcher"})
+    carried, left = _carried(_with_its_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
     entry = {**_title(hook), "type": hook.kind, **carried}
     if not any(carried.get(field) for field in KIND_BY_FIELD):
         return Written((), (f"{hook.kind} hooks have no place in this format",))
@@ -141,11 +141,16 @@ def _legacy(hook: Hook, target: Target) -> Written:
 def _automation(hook: Hook, target: Target, shape: _Shape) -> Written:
     """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
     names, lost = _names(hook.on, when_then.DIALECT, target.vocabulary, own_first=True)
-    _, left = _carried(hook, {}, apart=("command", "args", "prompt", "plain", "files", "enabled", "trusted"))
+    target = structs.replace(target, dialect=when_then.DIALECT)
+    apart = ("command", "args", "prompt", "plain", "files", "enabled", "trusted")
+    _, left = _carried(_with_its_shell(hook, target), {}, apart=apart)
     if hook.kind == "ask_agent":
         action = {"type": "askAgent", "prompt": hook.prompt}
     elif hook.kind == "command":
         action = {"type": "runCommand", "command": _as_line(hook)}
+        if refused := when_then.objection(action["command"]):
+            return Written((), (refused,))
+        left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
     else:
         return Written((), (f"{hook.kind} hooks have no place in this format",))
     wrong = [name for name in names if hook.kind == "command" and name not in COMMAND_EVENTS]
@@ -156,8 +161,7 @@ def _automation(hook: Hook, target: Target, shape: _Shape) -> Written:
         if name not in wrong:
             ident = hook.id if len(names) == 1 else f"{hook.id}-{slug(name)}"
             entries.append(Entry(_list_in(target), shape(hook, ident, name, action)))
-    different = _other_dialect(hook, structs.replace(target, dialect=when_then.DIALECT))
-    return Written(tuple(entries), (*lost, *left, *different))
+    return Written(tuple(entries), (*lost, *left, *_other_dialect(hook, target)))
 
 
 def _modern_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
@@ -182,7 +186,7 @@ def _legacy_value(hook: Hook, ident: str, event: str, action: Mapping[str, str])
 def _per_file(hook: Hook, target: Target) -> Written:
     """Write cli-agent's form with one hook a file; whoever writes it calls the file by `file_name`."""
     names, lost = _names(hook.on, target.dialect, target.vocabulary, own_first=True)
-    carried, left = _carried(hook, _fields(per_file.KEYS), apart=())
+    carried, left = _carried(_with_its_shell(hook, target), _fields(per_file.KEYS), apart=())
     if hook.kind != "command":
         return Written((), (f"{hook.kind} hooks have no place in this format",))
     if target.document:
@@ -264,6 +268,15 @@ def _names(on: Iterable[str], dialect: str, vocabulary: Vocabulary, *, own_first
             lost.append(f"{chosen[0]} stands for {more}, too")
         found |= dict.fromkeys(chosen)
     return list(found), lost
+
+
+def _with_its_shell(hook: Hook, target: Target) -> Hook:
+    """Say whether a shell reads the line, where the dialect of the goal would make something else of it."""
+    by_default = target.vocabulary.shell_dialects
+    same = (hook.dialect in by_default) == (target.dialect in by_default)
+    if hook.kind != "command" or hook.args or hook.shell is not None or same:
+        return hook
+    return structs.replace(hook, shell=hook.dialect in by_default)
 
 
 def _other_dialect(hook: Hook, target: Target) -> list[str]:

@@ -5,6 +5,7 @@ file that grows without bound when its aliases are followed.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +46,7 @@ def parse(text: str, *, path: str = "") -> Document:
         ConfigError: It is not YAML, it holds more than plain data, or the reader is not installed.
     """
     _check_size(text, path=path)
-    root = _compose(text, path=path)
+    root = compose(text, path=path)
     if root is None:
         raise ConfigError("the file is empty, wanted a YAML document", path=path, line=1)
     building = _Building(path)
@@ -64,15 +65,23 @@ def _check_size(text: str, *, path: str) -> None:
             raise _error("nested too deeply", text.count("\n", 0, bracket.start()) + 1, path=path)
 
 
-def _compose(text: str, *, path: str) -> "Node | None":
+def compose(text: str, *, path: str = "") -> "Node | None":
+    """Find the parts of a YAML text, each with its place; None for a text without any.
+
+    Raises:
+        ConfigError: It is not YAML, or the reader is not installed.
+    """
     try:
         from ruamel.yaml import YAML  # noqa: PLC0415 - few have hooks in YAML
-        from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+        from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError  # noqa: PLC0415
     except ImportError:
         message = "reading YAML needs one more package: pip install 'hookline[yaml]'"
         raise ConfigError(message, path=path) from None
     try:
-        found: Node | None = YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            # an anchor may be set again, and what the reader says of it would show the file as it is
+            warnings.simplefilter("ignore", ReusedAnchorWarning)
+            found: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         column = f" (column {mark.column + 1})" if mark is not None else ""

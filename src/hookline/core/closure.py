@@ -5,33 +5,31 @@ A name too many is only looked for; a script too few would run unseen.
 # names are put together before every run, which costs many times more with pathlib
 # ruff: noqa: PTH111, PTH118, PTH120
 
+import itertools
+import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os.path import dirname, expanduser, join, normpath
 from typing import Final
 
 from msgspec import Struct
 
+from hookline.core import lines
 from hookline.model.hook import Hook
-
-_SYNTAX: Final = re.compile(r"[\s;&|()<>`$~='\"{}]")
-_OPERATORS: Final = re.compile(r"[\s;&|()<>`='\"{},]+")
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_TILDE: Final = re.compile(r"(^|[\s=:'\"])~/")
-_ENTERED: Final = re.compile(r"\b(?:cd|pushd)\s+[\"']?([^\s;&|\"']+)")
-
-# what a line only writes to is no part of what it runs, or a hook with a log would change by each run
-_WRITTEN: Final = re.compile(r"(?:\d|&)?>>?[|&]?\s*(?:\"[^\"]*\"|'[^']*'|[^\s;&|()<>`\"'])+")
+from hookline.model.workspace import OF_THE_PERSON, inside
 
 # what interpreters add to a name that has no ending
 _IMPLIED: Final = (".js", ".mjs", ".cjs", "/index.js", "/package.json", "/__main__.py", ".py", ".sh")
 
 # what decides which commands such a program starts, though nobody names it
-_NODE: Final = ("package.json",)
+_NODE: Final = ("package.json", "bunfig.toml")
+_MAKE: Final = ("GNUmakefile", "makefile", "Makefile")
+_PYTHON_PROJECT: Final = ("pyproject.toml", "setup.cfg", "tox.ini")
+_GRADLE: Final = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties")
 _RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "make": _MAKE,
+    "gmake": _MAKE,
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile",),
@@ -39,55 +37,132 @@ _RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "npx": _NODE,
     "pnpm": _NODE,
     "pnpx": _NODE,
-    "yarn": _NODE,
+    "yarn": (*_NODE, ".yarnrc.yml", ".yarnrc"),
     "bun": _NODE,
     "bunx": _NODE,
+    "deno": ("deno.json", "deno.jsonc", "package.json"),
     "composer": ("composer.json",),
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml",),
+    "pytest": ("conftest.py", "tests/conftest.py", "pytest.ini", *_PYTHON_PROJECT),
+    "tox": _PYTHON_PROJECT,
+    "nox": ("noxfile.py",),
+    "invoke": ("tasks.py",),
+    "inv": ("tasks.py",),
+    "poe": _PYTHON_PROJECT,
+    "hatch": ("hatch.toml", *_PYTHON_PROJECT),
+    "cargo": ("Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"),
+    "gradle": _GRADLE,
+    "mvn": ("pom.xml",),
+    "ant": ("build.xml",),
+    "scons": ("SConstruct",),
+    "mise": ("mise.toml", ".mise.toml"),
 }
+_NODES: Final = frozenset({"node", "nodejs"})
 _LOCAL_TOOLS: Final = frozenset({"npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "npm"})
+
+# Variables that make a program load code before its own: files, and folders in which it looks for modules.
+_LOADING: Final = frozenset(
+    {
+        *("BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "LUA_INIT", "BUN_OPTIONS"),
+        *("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "JAVA_TOOL_OPTIONS", "MAKEFILES", "GIT_CONFIG_GLOBAL"),
+    }
+)
+_MODULE_FOLDERS: Final = "PYTHONPATH"
+# children get these from us; those that shells read first they do not
+_LOADING_INHERITED: Final = ("NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "MAKEFILES")
 
 # after these words comes another command; the first are no programs themselves
 _KEYWORDS: Final = frozenset({"if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "!", "{", "}"})
 _PREFIXES: Final = frozenset(
     {
         *("time", "exec", "eval", "command", "builtin"),
-        *("env", "sudo", "doas", "nohup", "nice", "timeout", "xargs", "setsid", "stdbuf", "ionice"),
+        *("env", "sudo", "doas", "nohup", "nice", "timeout", "xargs", "setsid", "stdbuf", "ionice", "flock", "chronic"),
     }
 )
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_INTERPRETERS: Final = frozenset(
+    {
+        *(*_SHELLS, ".", "source", "fish", "python", "pypy", "node", "nodejs", "deno", "bun", "tsx", "ts-node"),
+        *(
+            "ruby",
+            "perl",
+            "php",
+            "lua",
+            "luajit",
+            "tclsh",
+            "expect",
+            "Rscript",
+            "osascript",
+        ),
+    }
+)
+# programs that run a file only if told to
+_WITH_FILE: Final = frozenset({"awk", "gawk", "mawk", "sed", "make", "just", "psql", "sqlite"})
+# after these options comes program text, and then nothing but data
+_CODE: Final = re.compile(r"-[A-Za-z]*[cemp]|--eval|--print")
+_CODE_OF_A_SHELL: Final = re.compile(r"-[A-Za-z]*c")
+_ASKED: Final = frozenset({"-V", "--version", "-v", "-h", "--help"})
+_PYTHONS: Final = frozenset({"python", "pypy"})
+_RUNS_ALL_OF: Final = frozenset({"run-parts"})
 _BARE: Final = re.compile(r"[\w.+-]+")
 _PROGRAM: Final = re.compile(r"[\w.+-]+|/[^\0]+")
-_SEPARATOR: Final = re.compile(r"[;&|()<>]+")
-_REDIRECTION: Final = re.compile(r"[<>]+[&|]?")
 _PASSED_OVER: Final = re.compile(r"-\S*|\w+=.*|[\d.]+[smhd]?")
+_GLOB: Final = re.compile(r"[*?\[]")
 _DEEPEST: Final = 3
 _MOST_PROGRAMS: Final = 64
+_MOST_COMMANDS: Final = 500
+_MOST_NAMES: Final = 20_000
 
 
-class Reach(Struct, frozen=True):
+class Reach(Struct, frozen=True, kw_only=True):
     """The files a hook may name, by absolute path, and the programs it may start, by name or by absolute path.
 
-    `recipes` are those files that say what a program such as make starts.
+    `recipes` are those files that say what a program such as make starts, `scripts` the words behind each
+    interpreter, the first of which that is a file is run. `patterns` have to be matched anew each time. `imports`
+    are folders in which Python looks for modules though no script lies there, `search` those that the hook itself
+    puts on its search path. `problem` says why nobody can know what this runs.
     """
 
-    files: tuple[str, ...]
-    programs: tuple[str, ...]
-    recipes: frozenset[str]
+    files: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    recipes: frozenset[str] = frozenset()
+    scripts: tuple[tuple[str, ...], ...] = ()
+    patterns: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
+    problem: str = ""
 
 
 def reach(hook: Hook, cwd: str) -> Reach:
     """Name everything that may be part of what would run."""
-    programs = _programs(hook, cwd)
-    recipes = frozenset(map(normpath, _recipes(hook, cwd, programs)))
+    if sum(map(len, (hook.command, *hook.args))) > lines.LONGEST:
+        return Reach(problem=f"its command is longer than {lines.LONGEST // 1024} KB: put it into a script")
+    command = _Command(hook, cwd)
+    programs = tuple(dict.fromkeys(name for words in command.parts for name in _started_by(words)))
+    recipes = frozenset(map(normpath, command.recipes(programs)))
     files: dict[str, None] = {}
-    for path in _named(hook, cwd):
+    for path in command.named():
         files[normpath(path)] = None
         if "/../" in path:
             # behind a link to a folder, the system does not mean the folder that the spelling says
             files[path] = None
-    return Reach(tuple(dict.fromkeys((*files, *sorted(recipes)))), programs, recipes)
+        if len(files) > _MOST_NAMES:
+            break
+    limits = ((files, _MOST_NAMES), (programs, _MOST_PROGRAMS), (command.parts, _MOST_COMMANDS))
+    too_much = any(len(found) > most for found, most in (*limits, (command.folders, lines.MOST_FOLDERS)))
+    return Reach(
+        files=tuple(dict.fromkeys((*files, *sorted(recipes)))),
+        programs=programs[:_MOST_PROGRAMS],
+        recipes=recipes,
+        scripts=tuple(command.scripts()),
+        patterns=tuple(command.patterns()),
+        imports=tuple(command.imports()),
+        search=tuple(command.search),
+        problem="its command names too many files, folders or programs to look at: put it into a script"
+        if too_much
+        else "",
+    )
 
 
 def base_of(hook: Hook, cwd: str) -> str:
@@ -95,112 +170,209 @@ def base_of(hook: Hook, cwd: str) -> str:
     return join(cwd, expanduser(hook.working_directory))
 
 
-def _texts(hook: Hook) -> tuple[str, ...]:
-    return (hook.command, *hook.args) if hook.command else ()
+class _Command:
+    """A hook's command, read once: its simple commands, its words, and where its names are counted from."""
+
+    def __init__(self, hook: Hook, cwd: str) -> None:
+        self._hook = hook
+        self._cwd = cwd
+        self.base = base_of(hook, cwd)
+        own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "CLAUDE_PROJECT_DIR": cwd, "HOME": expanduser("~")}
+        self._variables = {**own, **hook.env}
+        texts = (hook.command, *hook.args) if hook.command else ()
+        joined = (" ".join(hook.args),) if hook.args else ()
+        self.folders = self._folders((*texts, *joined))
+        self.search = lines.search_folders(texts, self._variables)
+        loading = [value for name, value in hook.env.items() if name in _LOADING]
+        self._words = [word for text in (*texts, *loading) for word in lines.words(text, self._variables)]
+        inherited = [os.environ[name] for name in _LOADING_INHERITED if name in os.environ and name not in hook.env]
+        self._words += [
+            word for text in inherited for word in lines.words(text, self._variables) if self._is_near(word)
+        ]
+        self.parts = list(itertools.islice(self._parts(), _MOST_COMMANDS + 1))
+
+    def _folders(self, texts: Sequence[str]) -> list[str]:
+        found = lines.folders(texts, self.base, self._variables)
+        root = self._hook.root if self._hook.source not in OF_THE_PERSON else ""
+        # most lines that ask for a folder when they run ask for the top of the project
+        is_asked = root and any("$(" in text or "`" in text for text in texts)
+        return list(dict.fromkeys((*found, root))) if is_asked else found
+
+    def _is_near(self, name: str) -> bool:
+        """Say whether a name of our own environment may lead into the project; others are the person's own."""
+        return bool(name) and (not name.startswith("/") or inside(normpath(name), (self._cwd,)))
+
+    def _parts(self) -> Iterator[list[str]]:
+        """Give the words of each simple command; those of a program that starts others are a command again."""
+        command, args = self._hook.command, self._hook.args
+        if not command:
+            return
+        if not args:
+            yield from lines.simple_commands(lines.filled(command, self._variables), _DEEPEST)
+            return
+        yield [command, *args]
+        name = command.rpartition("/")[2]
+        if name in _PREFIXES or name in _SHELLS:
+            yield from lines.simple_commands(shlex.join(args), _DEEPEST)
+
+    def named(self) -> Iterator[str]:
+        """Name every file that a word could mean."""
+        for place, word in enumerate(self._words):
+            last = word.rpartition("/")[2]
+            for folder in self.folders:
+                path = join(folder, word)
+                yield path
+                # the first word is started as it is
+                if place and ("." not in last or last in {".", ".."}):
+                    yield from (f"{path}{ending}" for ending in _IMPLIED)
+        for words in self.parts:
+            module = _module_of(words)
+            if module:
+                yield from _module_files(module, (*self.folders, *self.imports()))
+        yield from self._own_files()
+
+    def _own_files(self) -> Iterator[str]:
+        hook, cwd = self._hook, self._cwd
+        # A definition read from a file carries the line it stands on; a hook registered by a program names
+        # its script.
+        if hook.source_path and not hook.source_line:
+            yield join(self.base, hook.source_path)
+        if hook.module:
+            beside = dirname(join(cwd, hook.source_path))
+            yield from _module_files(
+                hook.module, (self.base, beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
+            )
+
+    def recipes(self, programs: Sequence[str]) -> Iterator[str]:
+        """Name the files that say what its programs start."""
+        modules = [_module_of(words) for words in self.parts]
+        names = [name for program in (*programs, *modules) for name in _RECIPES.get(program.rpartition("/")[2], ())]
+        if not _LOCAL_TOOLS.isdisjoint(programs):
+            names += [f"node_modules/.bin/{word.partition('@')[0]}" for word in self._words if _BARE.match(word)]
+        if not _NODES.isdisjoint(programs):
+            # code without a file requires what lies in the folder it runs in
+            names += [
+                f"node_modules/{word}/{file}"
+                for word in self._words
+                if _BARE.fullmatch(word)
+                for file in ("package.json", "index.js")
+            ]
+        yield from (join(folder, name) for folder in self.folders for name in names)
+
+    def scripts(self) -> Iterator[tuple[str, ...]]:
+        """Give the words that an interpreter could take for its script; each word, if it runs what it is sent."""
+        for words in self.parts:
+            if any(_stem(word) in _WITH_FILE for word in words):
+                named = [word for option, word in itertools.pairwise(words) if option in {"-f", "--file"}]
+                yield from ((normpath(join(folder, word)),) for word in named for folder in self.folders)
+            tried = _tried(words)
+            if tried:
+                yield tuple(normpath(join(folder, word)) for word in tried for folder in self.folders)
+            elif tried is not None:
+                # it runs what it is sent
+                yield from ((normpath(join(folder, word)),) for word in self._words for folder in self.folders)
+
+    def patterns(self) -> Iterator[str]:
+        """Give the names that a shell would look for and then run, and the folders all of which is run.
+
+        What is only given to a program is data, which may change: `lint src/*.js`.
+        """
+        globs = [word for word in self._words if _GLOB.search(word) and not lines.SYNTAX.search(word)]
+        run: list[str] = []
+        for words in self.parts:
+            tried = _tried(words)
+            first = (tried or [""])[0] if tried is not None else next(_heads(words), "")
+            is_open = tried == [] or first.startswith("$") or "{}" in first
+            run += globs if is_open else [first] if first in globs else []
+            if any(_stem(word) in _RUNS_ALL_OF for word in words):
+                run += [join(word, "*") for word in words]
+        yield from (join(folder, word) for word in dict.fromkeys(run) for folder in self.folders)
+
+    def imports(self) -> list[str]:
+        """Give the folders that Python puts on its path: those it is told to, and its own for code without a file."""
+        told = self._hook.env.get(_MODULE_FOLDERS)
+        if told is None:
+            inherited = os.environ.get(_MODULE_FOLDERS, "").split(os.pathsep)
+            is_used = any(_stem(word) in _PYTHONS for words in self.parts for word in words)
+            told = os.pathsep.join(filter(self._is_near, inherited)) if is_used else ""
+        for words in self.parts:
+            told += "".join(f":{word.partition('=')[2]}" for word in words if word.startswith(f"{_MODULE_FOLDERS}="))
+        found = [normpath(join(self.base, folder)) for folder in told.split(os.pathsep) if folder]
+        if any(_imports_from_here(words) for words in self.parts):
+            found += self.folders
+        return list(dict.fromkeys(found))
 
 
-def _folders(hook: Hook, cwd: str) -> tuple[str, ...]:
-    base = base_of(hook, cwd)
-    return (base, *(join(base, word) for text in _texts(hook) for word in _ENTERED.findall(text)))
+def _stem(word: str) -> str:
+    name = word.rpartition("/")[2]
+    return name.rstrip("0123456789.") or name
 
 
-def _named(hook: Hook, cwd: str) -> Iterator[str]:
-    folders = _folders(hook, cwd)
-    words = [word for text in _texts(hook) for word in _words(text, _variables(hook, cwd))]
-    for place, word in enumerate(words):
-        for folder in folders:
-            path = join(folder, word)
-            yield path
-            # the first word is started as it is
-            if place and "." not in word.rpartition("/")[2]:
-                yield from (f"{path}{ending}" for ending in _IMPLIED)
-        if place and words[place - 1] == "-m":
-            yield from _module_files(word, folders)
-    # A definition read from a file carries the line it stands on; a hook registered by a program names
-    # its script.
-    if hook.source_path and not hook.source_line:
-        yield join(folders[0] if folders else cwd, hook.source_path)
-    if hook.module:
-        beside = dirname(join(cwd, hook.source_path))
-        yield from _module_files(
-            hook.module, (base_of(hook, cwd), beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
-        )
+def _heads(words: Sequence[str]) -> Iterator[str]:
+    """Give the words of a simple command from the program on."""
+    return itertools.dropwhile(lambda word: word in _KEYWORDS or bool(_PASSED_OVER.fullmatch(word)), iter(words))
 
 
-def _recipes(hook: Hook, cwd: str, programs: tuple[str, ...]) -> Iterator[str]:
-    names = [name for program in programs for name in _RECIPES.get(program, ())]
-    if not names:
-        return
-    folders = _folders(hook, cwd)
-    if not _LOCAL_TOOLS.isdisjoint(programs):
-        words = [word for text in _texts(hook) for word in _words(text, _variables(hook, cwd))]
-        names += [f"node_modules/.bin/{word.partition('@')[0]}" for word in words if _BARE.match(word)]
-    yield from (join(folder, name) for folder in folders for name in names)
+def _tried(words: Sequence[str]) -> list[str] | None:
+    """Give the words that an interpreter could take for its script; none if it runs what it is sent.
+
+    None, when there is no interpreter, or it is told on the spot what to do.
+    """
+    place = next((place for place, word in enumerate(words) if _stem(word) in _INTERPRETERS), None)
+    if place is None:
+        return None
+    code = _CODE_OF_A_SHELL if _stem(words[place]) in _SHELLS else _CODE
+    behind = words[place + 1 :]
+    end = next((end for end, word in enumerate(behind) if code.fullmatch(word)), len(behind))
+    found = [word for word in behind[:end] if word[:1] not in {"-", "+"}]
+    is_told = end < len(behind) or not _ASKED.isdisjoint(behind)
+    return None if is_told and not found else found
 
 
-def _programs(hook: Hook, cwd: str) -> tuple[str, ...]:
-    """Name the programs a hook starts, in their order: words to be looked for, and absolute paths."""
-    if not hook.command:
-        return ()
-    if not hook.args:
-        return tuple(dict.fromkeys(_commands(_filled(hook.command, _variables(hook, cwd)), _DEEPEST)))[:_MOST_PROGRAMS]
-    name = hook.command.rpartition("/")[2]
-    # the words of such a program are a command again
-    inner = _commands(shlex.join(hook.args), _DEEPEST) if name in _PREFIXES or name in _SHELLS else ()
-    outer = [hook.command] if _PROGRAM.fullmatch(hook.command) or hook.command.startswith("/") else []
-    return tuple(dict.fromkeys((*outer, *inner)))[:_MOST_PROGRAMS]
+def _started_by(words: Sequence[str]) -> Iterator[str]:
+    """Name the programs that a simple command starts, in their order: words to be looked for, and absolute paths."""
+    for word in words:
+        passed_over = word in _KEYWORDS or _PASSED_OVER.fullmatch(word) is not None
+        if not passed_over and _PROGRAM.fullmatch(word):
+            yield word
+        name = word.rpartition("/")[2]
+        if not (passed_over or name in _PREFIXES or name in _SHELLS):
+            return
 
 
-def _commands(line: str, depth: int) -> Iterator[str]:
-    """Find the words of a line that a shell would take for programs, in nested lines, too."""
-    lexer = shlex.shlex(line.replace("\n", " ; ").replace("`", " ; "), posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        tokens = list(lexer)
-    except ValueError:
-        yield from (word for word in _OPERATORS.split(line) if _PROGRAM.fullmatch(word))
-        return
-    is_command, is_file = True, False
-    for token in tokens:
-        if _REDIRECTION.fullmatch(token):
-            is_file = True
-        elif _SEPARATOR.fullmatch(token):
-            is_command, is_file = True, False
-        elif is_file:
-            is_file = False
-        else:
-            if depth and _SYNTAX.search(token):
-                yield from _commands(token, depth - 1)
-            passed_over = token in _KEYWORDS or _PASSED_OVER.fullmatch(token) is not None
-            if is_command and not passed_over and _PROGRAM.fullmatch(token):
-                yield token
-            name = token.rpartition("/")[2]
-            is_command = is_command and (passed_over or name in _PREFIXES or name in _SHELLS)
+def _python_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give the letters of Python's options, each with the word that follows."""
+    place = next((place for place, word in enumerate(words) if _stem(word) in _PYTHONS), len(words))
+    rest = words[place + 1 :]
+    for word, following in zip(rest, (*rest[1:], ""), strict=False):
+        if not word.startswith("-"):
+            return
+        yield word, following
+        if word.startswith("-m") or (not word.startswith("--") and word.endswith(("m", "c"))):
+            return
 
 
-def _variables(hook: Hook, cwd: str) -> dict[str, str]:
-    own = {"PWD": cwd, "OLLAMA_PROJECT_DIR": cwd, "CLAUDE_PROJECT_DIR": cwd, "HOME": expanduser("~")}
-    return {**own, **hook.env}
+def _module_of(words: Sequence[str]) -> str:
+    """Name the module that Python is told to run."""
+    for word, following in _python_options(words):
+        if word.startswith("-m") and len(word) > len("-m"):
+            return word.removeprefix("-m")
+        if word.endswith("m") and not word.startswith("--"):
+            return following
+    return ""
 
 
-def _words(text: str, variables: Mapping[str, str]) -> list[str]:
-    """Give a text as it is and, where a shell could read it otherwise, everything it could be read as."""
-    if not _SYNTAX.search(text):
-        return [text] if text and "\0" not in text else []
-    filled = _WRITTEN.sub(" ", _filled(text, variables))
-    try:
-        split = shlex.split(filled)
-    except ValueError:
-        split = []
-    pieces = [piece for piece in _OPERATORS.split(filled) if piece]
-    inside = [piece for word in split for piece in _OPERATORS.split(word) if piece]
-    return list(dict.fromkeys([text, *split, *pieces, *inside]))
-
-
-def _filled(text: str, variables: Mapping[str, str]) -> str:
-    filled = _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text.replace("\0", ""))
-    return _TILDE.sub(lambda found: f"{found[1]}{variables['HOME']}/", filled)
+def _imports_from_here(words: Sequence[str]) -> bool:
+    """Say whether Python would look for modules in the folder it is started in: it does, unless it runs a file."""
+    place = next((place for place, word in enumerate(words) if _stem(word) in _PYTHONS), None)
+    if place is None:
+        return False
+    options = [word for word, _ in _python_options(words) if not word.startswith("--")]
+    if any({"I", "P"} & set(word.partition("m")[0].partition("c")[0]) for word in options):
+        return False
+    has_script = any(not word.startswith("-") for word in words[place + 1 :])
+    is_code = any(word.startswith("-m") or word.endswith(("m", "c")) for word in options)
+    return is_code or not has_script or "-" in words[place + 1 :]
 
 
 def _module_files(module: str, folders: Iterable[str]) -> Iterator[str]:

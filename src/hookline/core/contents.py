@@ -16,6 +16,9 @@ ALWAYS_READ: Final = 65_536
 # What is larger is known by its hash and never run from memory.
 LARGEST: Final = 16 * 1024 * 1024
 
+# What is larger than this is not even hashed: no program is, and a file with holes in it costs its owner nothing.
+_LARGEST_HASHED: Final = 512 * 1024 * 1024
+
 # Within one tick of the clock a file can change twice and look the same.
 SETTLED: Final = 2_000_000_000
 
@@ -29,6 +32,7 @@ _OPEN: Final = (
 _FILE: Final = "file"
 _HASH: Final = "sha256"
 _UNREADABLE: Final = "unreadable"
+_TOO_LARGE: Final = "too large"
 
 # devices and descriptors: what is behind such a name is no content
 _NO_FILES: Final = ("/dev/", "/proc/")
@@ -47,6 +51,11 @@ class Content(Struct, frozen=True):
     def readable(self) -> bool:
         """Whether the bytes themselves are here."""
         return self.form == _FILE
+
+    @property
+    def problem(self) -> str:
+        """Why nobody can say yes to it; empty when they can."""
+        return self.sha256 if self.form == _TOO_LARGE else ""
 
     @property
     def sha256(self) -> str:
@@ -109,6 +118,8 @@ class Contents:
             return None
         if not stat.S_ISREG(info.st_mode):
             return Content(_UNREADABLE, b"not a file")
+        if info.st_size > _LARGEST_HASHED:
+            return Content(_TOO_LARGE, f"larger than {_LARGEST_HASHED // 1024 // 1024} MB".encode())
         text = b"" if info.st_size > ALWAYS_READ else os.read(handle, ALWAYS_READ + 1)
         if info.st_size <= ALWAYS_READ and len(text) <= ALWAYS_READ:
             return Content(_FILE, text)

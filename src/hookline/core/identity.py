@@ -1,12 +1,15 @@
 """What a hook is, byte for byte: its definition, the content of every file it names, the programs it is run with."""
 # paths are put together before every run, which costs many times more with pathlib
-# ruff: noqa: PTH113, PTH118, PTH120, PTH122
+# ruff: noqa: PTH116, PTH118, PTH120, PTH122
 
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from os.path import dirname, isfile, join, relpath, splitext
+from contextlib import suppress
+from os.path import dirname, join, relpath, splitext
+from stat import S_ISDIR
 from typing import Final
 
 import msgspec
@@ -15,9 +18,9 @@ from msgspec import Struct
 from hookline import wire
 from hookline.core.closure import Reach, base_of, reach
 from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, is_settled, state_of
-from hookline.core.includes import included
-from hookline.core.loads import Loads
-from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters
+from hookline.core.includes import expanded, included
+from hookline.core.loads import Around, Loads, stand_ins
+from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters, line_words
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
@@ -36,6 +39,7 @@ _DEFAULTS: Final = msgspec.structs.asdict(Hook(id="", kind="none"))
 # the project's own folder, written so that it is the same in each worktree and clone; no path can hold a NUL
 _ROOT: Final = "\0root"
 _MOST_FILES: Final = 4_000
+_LARGEST: Final = 64 * 1024 * 1024
 _SCRIPTS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".bash", ".rb", ".pl", ".php", ".lua"})
 
 
@@ -73,7 +77,7 @@ class _Known(Struct, frozen=True):
 
     def holds(self) -> bool:
         """Say whether nothing has changed, without reading: what is run then are the bytes that were read before."""
-        if not self.states or (self.path is not None and self.path != search_path(self.hook)):
+        if not self.states or (self.path is not None and self.path != _whole_path(self.hook, self.reach)):
             return False
         for place, state in self.states:  # noqa: SIM110 - before each run, where a generator costs as much again
             if state_of(place) != state:
@@ -101,22 +105,21 @@ class Identities:
         known = self._recall(hook, cwd)
         if known.identity is not None and known.holds():
             return known.identity
-        names, problem = known.reach.files, ""
-        if hook.includes:
-            try:
-                names = (*names, *included(hook.includes, hook.root or cwd))
-            except ConfigError as objection:
-                problem = objection.message
-        trail = _Trail(self, hook, cwd)
+        names, problem = known.reach.files, known.reach.problem
+        try:
+            names = (*names, *included(hook.includes, hook.root or cwd), *expanded(known.reach.patterns))
+        except ConfigError as objection:
+            problem = problem or objection.message
+        trail = _Trail(self, hook, cwd, known.reach)
         trail.follow(names, known.reach.programs)
-        if len(trail.contents) > _MOST_FILES:
-            problem = f"it is made of more than {_MOST_FILES} files, too many to read before each run"
+        problem = problem or trail.problem
         # the bytes themselves are compared with those of last time: quicker than to hash them again
         identity = known.identity
-        if identity is None or known.contents != trail.contents or known.programs != trail.found:
+        is_same = known.contents == trail.contents and known.programs == trail.found
+        if identity is None or not is_same or identity.problem != problem:
             identity = _identity(hook, cwd, trail, problem)
         # patterns have to be matched anew each time
-        is_sure = not hook.includes and is_settled(trail.states.values(), self._settled)
+        is_sure = not hook.includes and not known.reach.patterns and is_settled(trail.states.values(), self._settled)
         states = tuple(trail.states.items()) if is_sure else ()
         self._known[hook.id] = _Known(hook, cwd, known.reach, trail.contents, trail.found, identity, trail.path, states)
         return identity
@@ -141,15 +144,29 @@ class Identities:
     def _started(self, hook: Hook, cwd: str) -> Iterator[str]:
         """Give every file that could be started, or that says what is."""
         reached = self._recall(hook, cwd).reach
-        for path in reached.files:
-            if isfile(path) and (path in reached.recipes or splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)):
-                yield path
-                about = self.programs.look(path)
-                for name in about.interpreters if about is not None else ():
-                    yield name if name.startswith("/") else self.programs.find(name, search_path(hook))
+        path = _whole_path(hook, reached)
+        base = base_of(hook, cwd) if self.is_line(hook) else ""
+        for file in dict.fromkeys(self._run_files(reached)):
+            yield file
+            about = self.programs.look(file)
+            for name in about.interpreters if about is not None else ():
+                yield name if name.startswith("/") else self.programs.find(name, path, base=base)
         # without a shell, the kind passes the workspace over when it looks for the program
-        if self.is_line(hook):
-            yield from (self.programs.find(name, search_path(hook)) for name in reached.programs)
+        if base:
+            yield from (self.programs.find(name, path, base=base) for name in reached.programs)
+
+    def _run_files(self, reached: Reach) -> Iterator[str]:
+        for path in reached.files:
+            if _is_there(path) and (
+                path in reached.recipes or splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)
+            ):
+                yield path
+        for words in reached.scripts:
+            yield from itertools.islice(filter(_is_there, words), 1)
+        for folder in reached.imports:
+            yield from filter(_is_there, stand_ins(folder, _nobody_looks))
+        with suppress(ConfigError):
+            yield from expanded(reached.patterns)
 
     def is_line(self, hook: Hook) -> bool:
         """Say whether a shell may read the command, and look along PATH as it is."""
@@ -167,7 +184,7 @@ class Identities:
 class _Trail:
     """Follows names to files and programs, and these to their interpreters."""
 
-    def __init__(self, known: Identities, hook: Hook, cwd: str) -> None:
+    def __init__(self, known: Identities, hook: Hook, cwd: str, reached: Reach) -> None:
         self._read = known.contents.read
         self._loads = known.loads
         self._programs = known.programs
@@ -175,7 +192,11 @@ class _Trail:
         self._cwd = cwd
         self._foreign = grounds(hook, cwd)
         self._is_line = known.is_line(hook)
+        self._reached = reached
+        self._base = base_of(hook, cwd)
         self._waiting: list[tuple[str, str]] = []
+        self._size = 0
+        self.problem = ""
         self.states: dict[str, Fingerprint | None] = {}
         self.path: str | None = None
         self.contents: dict[str, Content] = {}
@@ -188,6 +209,9 @@ class _Trail:
         for path in files:
             if path not in self.found:
                 self._file(path)
+        for folder in self._reached.imports:
+            for path in stand_ins(folder, self._look):
+                self._file(path, folder)
         # a list instead of calls within calls: files of strangers may lead to each other without end
         while self._waiting:
             self._take(*self._waiting.pop())
@@ -198,25 +222,36 @@ class _Trail:
             self._waiting.append((path, start))
 
     def _take(self, path: str, start: str) -> None:
-        if path in self.contents or len(self.contents) > _MOST_FILES:
+        if path in self.contents or self.problem:
             return
         self._look(path)
         content = self._read(path)
         if content is None:
             return
         self.contents[path] = content
+        self._size += len(content.data)
+        if len(self.contents) > _MOST_FILES:
+            self.problem = f"it is made of more than {_MOST_FILES} files, too many to read before each run"
+        elif content.problem:
+            self.problem = f'"{shown(path, self._base)}" is {content.problem}, too much to read before each run'
+        elif self._size > _LARGEST:
+            self.problem = f"its files are larger than {_LARGEST // 1024 // 1024} MB, too much to read before each run"
         if content.data.startswith(b"#!"):
             for name in interpreters(content.data[:LONGEST_LINE]):
                 self._program(name)
-                if not name.startswith("/"):
-                    # to the system, a relative interpreter lies in the folder the hook runs in
-                    self._file(join(base_of(self._hook, self._cwd), name))
+            # to the system, a relative interpreter lies in the folder the hook runs in, and so do its options' files
+            for word in line_words(content.data[:LONGEST_LINE]):
+                self._file(join(self._base, word))
         if content.readable:
-            # interpreters look beside what a link leads to, shells beside the link
-            for place in dict.fromkeys((path, real_path(path))):
-                folder = start or dirname(place)
-                for beside in self._loads.files(place, content.data, folder, self._look):
-                    self._file(beside, folder)
+            self._follow_loads(path, content.data, start)
+
+    def _follow_loads(self, path: str, text: bytes, start: str) -> None:
+        # interpreters look beside what a link leads to, shells beside the link
+        for place in dict.fromkeys((path, real_path(path))):
+            folder = start or dirname(place)
+            around = Around(folder, self._base, self._reached.imports)
+            for beside in self._loads.files(place, text, around, self._look):
+                self._file(beside, folder)
 
     def _program(self, name: str) -> None:
         if name in self.found:
@@ -225,8 +260,9 @@ class _Trail:
             self._at(name, name)
             return
         looked: list[str] = []
-        self.path = search_path(self._hook)
-        for path in self._programs.candidates(name, self.path, looked.append):
+        self.path = _whole_path(self._hook, self._reached)
+        base = self._base if self._is_line else ""
+        for path in self._programs.candidates(name, self.path, looked.append, base=base):
             if not lies_in(path, self._foreign):
                 self._at(name, path)
                 # a shell looks anew each time; without one, the kind remembers where it found the program
@@ -248,7 +284,8 @@ class _Trail:
         about = self._programs.look(path)
         if about is None:
             return
-        is_script = bool(about.interpreters) and not about.is_fixed and name == path
+        # a text is a script, or what one is given, wherever it lies
+        is_script = about.is_text and not about.is_fixed and name == path
         if is_script or inside(path, self._foreign) or inside(about.real, self._foreign):
             self._file(path)
             return
@@ -269,6 +306,23 @@ def search_path(hook: Hook) -> str:
     return hook.env.get("PATH") or os.environ.get("PATH", os.defpath)
 
 
+def _whole_path(hook: Hook, reached: Reach) -> str:
+    """Give the search path with the folders that the command itself puts first."""
+    return os.pathsep.join((*reached.search, search_path(hook)))
+
+
+def _is_there(path: str) -> bool:
+    """Say whether something stands there that a program could read: a pipe, too, into which others write."""
+    try:
+        return not S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _nobody_looks(_path: str) -> None:
+    """Take no notice of a place that was looked at."""
+
+
 def shown(path: str, root: str) -> str:
     """Write a path as it is called in the project, the same in each of its clones; others stay absolute."""
     if not root:
@@ -276,7 +330,8 @@ def shown(path: str, root: str) -> str:
     real = join(real_path(dirname(path)), path.rpartition("/")[2])
     for place, folder in ((path, root), (real, real_path(root))):
         if inside(place, (folder,)):
-            return relpath(place, folder)
+            # as it is spelled: behind a link, what is above a folder is not what the spelling says
+            return relpath(place, folder) if "/../" not in place else place[len(folder) :].lstrip("/")
     return path
 
 

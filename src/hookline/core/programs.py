@@ -1,13 +1,14 @@
 """The programs outside of the workspace that a hook is run with: where they are, and whether they are still the same."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH113, PTH116, PTH120
+# ruff: noqa: PTH113, PTH116, PTH118, PTH120
 
 import hashlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from os.path import dirname, isfile, realpath
+from os.path import dirname, isfile, join, normpath, realpath
+from stat import S_ISREG
 from typing import Final
 
 from msgspec import Struct
@@ -41,6 +42,7 @@ class About(Struct, frozen=True):
     state: Fingerprint
     real: str
     is_fixed: bool
+    is_text: bool
     interpreters: tuple[str, ...]
 
 
@@ -51,19 +53,21 @@ class Programs:
         self._about: dict[str, About] = {}
         self._hashes: dict[str, tuple[str, Fingerprint]] = {}
 
-    def find(self, name: str, path: str) -> str:
+    def find(self, name: str, path: str, *, base: str = "") -> str:
         """Find a program on a search path as a shell would; empty when it is not there."""
-        return next(self.candidates(name, path), "")
+        return next(self.candidates(name, path, base=base), "")
 
-    def candidates(self, name: str, path: str, looked: Callable[[str], None] | None = None) -> Iterator[str]:
-        """Give each program of this name on a search path; relative folders are passed over.
+    def candidates(
+        self, name: str, path: str, looked: Callable[[str], None] | None = None, *, base: str = ""
+    ) -> Iterator[str]:
+        """Give each program of this name on a search path; relative folders are counted from `base`, if at all.
 
         `looked` is told every place at which it was looked for.
         """
         for folder in path.split(os.pathsep):
-            candidate = f"{folder}/{name}"
-            if not folder.startswith("/"):
+            if not folder.startswith("/") and not base:
                 continue
+            candidate = normpath(join(base, folder, name))
             if looked is not None:
                 looked(candidate)
             if isfile(candidate) and os.access(candidate, os.X_OK):
@@ -72,13 +76,19 @@ class Programs:
     def look(self, path: str) -> About | None:
         """Say what stands at a path now, without reading all of it; None when there is no such file."""
         try:
-            state = fingerprint(os.stat(path))
+            info = os.stat(path)
         except (OSError, ValueError):
             return None
+        # to open anything else could wait for ever, or take what was meant for others
+        if not S_ISREG(info.st_mode):
+            return None
+        state = fingerprint(info)
         about = self._about.get(path)
         if about is None or about.state != state:
-            real = realpath(path)
-            about = About(state, real, _is_fixed(path, real), interpreters(_first_line(path)))
+            real, first = realpath(path), _first_line(path)
+            # as shells tell them apart
+            is_text = b"\0" not in first.partition(b"\n")[0]
+            about = About(state, real, _is_fixed(path, real), is_text, interpreters(first))
             self._about[path] = about
         return about
 
@@ -123,6 +133,14 @@ def interpreters(first_line: bytes) -> tuple[str, ...]:
     if not words or words[0].rpartition("/")[2] != "env":
         return tuple(words[:1])
     return (words[0], *[word for word in words[1:] if not _OPTION.fullmatch(word)][:1])
+
+
+def line_words(first_line: bytes) -> tuple[str, ...]:
+    """Give the words of an interpreter line that could be files counted from the folder a hook runs in."""
+    if not first_line.startswith(b"#!"):
+        return ()
+    words = first_line[2:].split(b"\n", 1)[0].decode("utf-8", "replace").replace("=", " ").split()
+    return tuple(word for word in words if not word.startswith(("/", "-")))
 
 
 def _is_fixed(path: str, real: str) -> bool:

@@ -36,7 +36,8 @@ def top(root: str | Path) -> str:
 
 def _identity(root: str, hops: int) -> str:
     folder = Path(root)
-    if _is_bare(folder):
+    # Only as the origin of another one: in a folder that people work in, anybody can have committed such files.
+    if hops < _FOLLOWED and _is_bare(folder):
         return _origin(folder, hops) or f"file:{folder}"
     above = _above(folder)
     common = _common(above) if above is not None else None
@@ -134,8 +135,10 @@ def _text(path: Path) -> str:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
             return ""
-        return os.read(handle, _LARGEST).decode("utf-8", "surrogateescape")
+        text = os.read(handle, _LARGEST).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
     finally:
         os.close(handle)
+    # git writes none, and no path can hold one
+    return "" if "\0" in text else text

@@ -21,7 +21,7 @@ from hookline.core.changes import Change, changes
 from hookline.core.identity import Identities, Identity, lies_in, printable, shown
 from hookline.core.programs import Program, changed
 from hookline.core.repository import repository
-from hookline.errors import ConfigError
+from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook, Source
@@ -273,19 +273,36 @@ class TrustedHooks:
         sealed: dict[str, Sealed] = {}
         for stage in plan.stages:
             for hook in stage:
-                if hook.source is not Source.BUILTIN:
-                    found = self.clearance(hook, cwd=event.cwd)
-                    if found.objection and await self.request_approval(hook, cwd=event.cwd):
-                        found = self.clearance(hook, cwd=event.cwd)
-                    if found.objection:
-                        objections[hook.id] = found.objection
-                    elif found.identity is not None:
-                        sealed[hook.id] = found.identity.files
+                if hook.source is Source.BUILTIN:
+                    continue
+                try:
+                    found = await self._vetted(hook, event.cwd)
+                except StoreError as problem:
+                    # no approval counts then, and a person's guards, which need none, have to run all the same
+                    found = Clearance(standing=Standing.UNAPPROVED, objection=str(problem))
+                except Exception as problem:
+                    if hook.source in OF_THE_PERSON:
+                        raise
+                    # what a workspace wrote must not bring down the guards beside it, even by a bug of ours
+                    logger.exception("hook %s could not be looked at", hook.id)
+                    found = Clearance(standing=Standing.UNAPPROVED, objection=f"error inside Hookline: {problem!r}")
+                if found.objection:
+                    objections[hook.id] = found.objection
+                elif found.identity is not None:
+                    sealed[hook.id] = found.identity.files
         if not objections:
             return Plan(plan.stages, plan.skipped, sealed) if sealed else plan
         stages = (tuple(hook for hook in stage if hook.id not in objections) for stage in plan.stages)
         skips = tuple(Skip(hook, Gate.TRUST, objections[hook.id]) for hook in plan.hooks if hook.id in objections)
         return Plan(tuple(stage for stage in stages if stage), (*plan.skipped, *skips), sealed)
+
+    async def _vetted(self, hook: Hook, cwd: str) -> Clearance:
+        if self._is_unheard_of(hook, cwd):
+            return Clearance(standing=Standing.UNAPPROVED, objection=_objection(hook, "", None))
+        found = self.clearance(hook, cwd=cwd)
+        if found.objection and await self.request_approval(hook, cwd=cwd):
+            return self.clearance(hook, cwd=cwd)
+        return found
 
     def objection(self, hook: Hook, *, cwd: str = "") -> str:
         """Say why the hook may not run; empty when it may."""
@@ -367,6 +384,15 @@ class TrustedHooks:
         if known is None:
             known = self._repositories[root] = printable(repository(root))
         return known
+
+    def _is_unheard_of(self, hook: Hook, cwd: str) -> bool:
+        """Say whether nobody can have approved the hook, whatever it consists of: then none of it need be read."""
+        if self._config.approve is not None or self._config.extra_books or self._once:
+            return False
+        if hook.source in OF_THE_PERSON or self._is_trusted_workspace(hook, cwd):
+            return False
+        # those of the first version do not say where they were given
+        return {self._repository(hook, cwd), ""}.isdisjoint(item.repository for item in self._book.approvals().values())
 
     def _extra_approval(self, key: Key, hook: Hook, cwd: str) -> Approval | None:
         for path in self._config.extra_books:

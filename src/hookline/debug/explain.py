@@ -8,12 +8,18 @@ from msgspec import Struct
 
 from hookline.core.engine import Engine
 from hookline.core.trust import Standing
-from hookline.debug.program import find_program
+from hookline.debug.program import Program, find_module, find_program
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Layer
 
 Specs = Mapping[str, DialectSpec]
+ModuleFile = Callable[[Hook, Event], str]
+
+# kinds that start something which may not be there, and what to say where nobody can look
+_FOUND: Final = MappingProxyType(
+    {"command": "the shell looks for what its line names", "python": "an installed module"}
+)
 
 _MAY: Final = MappingProxyType(
     {
@@ -39,6 +45,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     event: Event
     engine: Engine
     specs: Specs
+    module_file: ModuleFile | None = None
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -59,9 +66,14 @@ class Explanation(Struct, frozen=True, kw_only=True):
         return next((answer for answer in self.gates if not answer.passed), None)
 
 
-def explain(hook: Hook, event: Event, *, engine: Engine, specs: Specs) -> Explanation:
-    """Ask every gate, also those behind a closed one: whoever opens the first wants to know about the next."""
-    asked = Asked(hook=hook, event=event, engine=engine, specs=specs)
+def explain(
+    hook: Hook, event: Event, *, engine: Engine, specs: Specs, module_file: ModuleFile | None = None
+) -> Explanation:
+    """Ask every gate, also those behind a closed one: whoever opens the first wants to know about the next.
+
+    `module_file` says which file a Python hook is; without it such a hook is taken to be there.
+    """
+    asked = Asked(hook=hook, event=event, engine=engine, specs=specs, module_file=module_file)
     answers = tuple(answer for gate in GATES for answer in gate(asked))
     return Explanation(hook=hook, event=event, gates=answers)
 
@@ -73,13 +85,15 @@ def uses_shell(hook: Hook, specs: Specs) -> bool:
 
 
 def _hooks_on(asked: Asked) -> Iterator[Answered]:
-    if asked.engine.settings.enabled:
-        yield Answered("hooks", passed=True, reason="hooks are switched on")
-    elif asked.hook.layer is Layer.MANAGED:
-        yield Answered("hooks", passed=True, reason="all hooks are switched off, but a managed one stays on")
-    else:
+    engine, hook = asked.engine, asked.hook
+    # an engine that has managed hooks is on; those that were switched off are not in it
+    if not engine.settings.enabled or not engine.registry.has_hook(hook.id):
         reason = "all hooks are switched off, by HOOKS_ENABLED or by your settings"
         yield Answered("hooks", passed=False, reason=reason)
+    elif hook.layer is Layer.MANAGED:
+        yield Answered("hooks", passed=True, reason="it is managed, and stays on when all hooks are switched off")
+    else:
+        yield Answered("hooks", passed=True, reason="hooks are switched on")
 
 
 def _planned(asked: Asked) -> Iterator[Answered]:
@@ -101,10 +115,19 @@ def _allowed(asked: Asked) -> Iterator[Answered]:
 def _there(asked: Asked) -> Iterator[Answered]:
     hook = asked.hook
     # what may not run is not looked for: its words are not what its author thinks
-    if hook.kind == "command" and not asked.engine.runner.refusal(hook):
-        found = find_program(hook, shell=uses_shell(hook, asked.specs), cwd=asked.event.cwd)
-        where = " with ".join(filter(None, (found.program, found.script)))
-        yield Answered("file", not found.trouble, found.trouble or where or "the shell looks for what its line names")
+    if hook.kind not in _FOUND or asked.engine.runner.refusal(hook):
+        return
+    found = found_program(asked)
+    where = " with ".join(filter(None, (found.program, found.script)))
+    yield Answered("file", not found.trouble, found.trouble or where or _FOUND[hook.kind])
+
+
+def found_program(asked: Asked) -> Program:
+    """Look for what a hook would start."""
+    hook, event = asked.hook, asked.event
+    if hook.kind == "python" and asked.module_file is not None:
+        return find_module(hook, asked.module_file(hook, event))
+    return find_program(hook, shell=uses_shell(hook, asked.specs), cwd=event.cwd)
 
 
 # In the order an event meets them. A new reason not to run is a function and a row here.

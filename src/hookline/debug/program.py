@@ -1,9 +1,13 @@
-"""What a command hook would start: its program, its script, and whether they are there."""
+"""What a hook would start: its program, its script or its module, and whether they are there."""
 
+import ast
+import difflib
 import os
 import re
 import shlex
 import shutil
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +22,12 @@ _CODE: Final = frozenset({"-c", "-e", "-m", "-p", "--eval", "--print"})
 _SHELL_SYNTAX: Final = re.compile(r"[;&|`$(){}\[\]<>*?~#=\n]")
 _SHEBANG: Final = b"#!"
 _LONGEST_LINE: Final = 512
+
+# A module that has one of these may have any name.
+_IS_OPEN: Final = frozenset({"*", "__getattr__", "globals", "exec", "vars", "setattr"})
+
+# One that is longer was hardly written by hand, and takes long to read.
+_LONGEST_MODULE: Final = 1_000_000
 
 _EXECUTABLE: Final = "chmod +x it, or name its interpreter first"
 _FIRST_LINE: Final = "does not exist, which is named in the first line of"
@@ -47,6 +57,52 @@ def find_program(hook: Hook, *, shell: bool, cwd: str) -> Program:
         return Program() if shell else Program(trouble=f'program "{words[0]}" not found on PATH')
     script = _script(words, folder)
     return Program(program=program, script=script, trouble=_trouble(program, script))
+
+
+def find_module(hook: Hook, path: str) -> Program:
+    """Look at the module a Python hook calls, of which `path` is the file; without one it has to be installed.
+
+    Nothing is imported: the code may be somebody's whom nobody trusts yet.
+    """
+    if path:
+        return Program(script=path, trouble=_module_trouble(hook, path))
+    name = hook.module.partition(".")[0]
+    if name in sys.stdlib_module_names or PathFinder.find_spec(name) is not None:
+        return Program()
+    return Program(
+        trouble=f'module "{hook.module}" is neither beside {hook.source_path or "the program"} nor installed'
+    )
+
+
+def _module_trouble(hook: Hook, path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - as below
+            raw = file.read(_LONGEST_MODULE + 1)
+        if len(raw) > _LONGEST_MODULE:
+            return ""
+        tree = ast.parse(raw)
+    except SyntaxError as problem:
+        return f"{path}:{problem.lineno or 1}: {problem.msg}"
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return f"{path} cannot be read as Python"
+    name = hook.function.partition(".")[0]
+    if not name or name in _names(tree) or _IS_OPEN & _names(tree):
+        return ""
+    near = difflib.get_close_matches(name, sorted(_names(tree)), n=1)
+    return f'{path} has no "{name}"' + (f' (did you mean "{near[0]}"?)' if near else "")
+
+
+def _names(tree: ast.Module) -> set[str]:
+    """Give every name that a module may have, wherever in it something is bound to one."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+    return found
 
 
 def _folder(hook: Hook, cwd: str) -> str:

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from hookline.core import paths
 from hookline.core.engine import Engine
-from hookline.debug.explain import Specs, uses_shell
-from hookline.debug.program import find_program
+from hookline.debug.explain import Asked, ModuleFile, Specs, found_program
 from hookline.debug.samples import sample
+from hookline.display import typed
 from hookline.errors import StoreError
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.hook import Hook, Layer, OnError
@@ -42,6 +42,7 @@ class Reviewed(Struct, frozen=True, kw_only=True):
     hook: Hook
     engine: Engine
     specs: Specs
+    module_file: ModuleFile | None = None
 
     @property
     def events(self) -> tuple[EventSpec, ...]:
@@ -52,11 +53,13 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 Check = Callable[[Reviewed], Iterator[tuple[Weight, str]]]
 
 
-def review(hooks: Iterable[Hook], *, engine: Engine, specs: Specs) -> Iterator[Finding]:
-    """Look at hooks as a whole; one that is switched off does no harm."""
+def review(
+    hooks: Iterable[Hook], *, engine: Engine, specs: Specs, module_file: ModuleFile | None = None
+) -> Iterator[Finding]:
+    """Look at hooks as a whole; one that is switched off does no harm. For `module_file` see `explain`."""
     for hook in hooks:
         if hook.enabled:
-            seen = Reviewed(hook=hook, engine=engine, specs=specs)
+            seen = Reviewed(hook=hook, engine=engine, specs=specs, module_file=module_file)
             for check in CHECKS:
                 for weight, message in check(seen):
                     yield Finding(hook, weight, f'hook "{hook.id}" {message}')
@@ -70,7 +73,10 @@ def event_name(event: str) -> EventName:
 def _starts(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     hook = seen.hook
     cwd = seen.engine.cwd
-    found = find_program(hook, shell=uses_shell(hook, seen.specs), cwd=cwd)
+    event = Event(name=event_name(hook.on[0]), cwd=cwd)
+    found = found_program(
+        Asked(hook=hook, event=event, engine=seen.engine, specs=seen.specs, module_file=seen.module_file)
+    )
     if not found.trouble or seen.engine.runner.refusal(hook):
         return
     # a person's own hook may be meant for other projects, which have the script it names
@@ -153,7 +159,7 @@ def _is_approved(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     with suppress(StoreError):
         objection = seen.engine.trust.objection(seen.hook, cwd=seen.engine.cwd)
         if objection:
-            yield "note", f"does not run yet: {objection}; look at it with `hookline trust show {seen.hook.id}`"
+            yield "note", f"does not run yet: {objection}; look at it with `hookline trust show {typed(seen.hook.id)}`"
 
 
 def _listed(names: Iterable[str]) -> str:

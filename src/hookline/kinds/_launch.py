@@ -18,13 +18,14 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from hookline.kinds._sealed import DESCRIPTOR, Seals
-from hookline.kinds.shell.programs import INTERPRETERS
+from hookline.kinds.shell.programs import INTERPRETERS, WRAPPERS
 
 _VERSION: Final = re.compile(r"[\d.]+(?:\.exe)?$|\.exe$")
 
 # Bound to the name "_" until it has done its work, so that the script finds no name it did not make. Without -I and
 # -P, Python puts "" before all other folders: away with it first, or the working folder would decide what "os" is.
 # Compiled files beside the script are passed over: a project could bring one that is not made of the text beside it.
+# What stays behind is taken apart from the script's own names, which would otherwise outlive their time.
 _PYTHON: Final = f"""\
 def _():
  import sys
@@ -37,10 +38,11 @@ def _():
  if own:sys.path.insert(0,os.path.dirname(os.path.realpath(path)))
  with open(place,"rb") as file:text=file.read()
  if place.startswith("{DESCRIPTOR}"):os.close(int(place[{len(DESCRIPTOR)}:]))
+ def apart(made):return type(made)(made.__code__,{{"__builtins__":__builtins__}},made.__name__,None,made.__closure__)
  def show(kind,problem,trace):
   while trace is not None and trace.tb_frame.f_code.co_filename=="<string>":trace=trace.tb_next
   sys.__excepthook__(kind,problem.with_traceback(trace),trace)
- sys.excepthook=show
+ sys.excepthook=apart(show)
  scope=globals()
  del scope["_"]
  modules=sys.modules["_frozen_importlib_external"]
@@ -48,7 +50,7 @@ def _():
  def fresh(source,*rest,**more):
   if source.startswith(beside) and "site-packages" not in source:raise NotImplementedError
   return cached(source,*rest,**more)
- modules.cache_from_source=fresh
+ modules.cache_from_source=apart(fresh)
  scope.update(__file__=path,__cached__=None,__loader__=modules.SourceFileLoader("__main__",path))
  return compile(text,path,"exec",dont_inherit=True)
 exec(_())"""
@@ -62,22 +64,29 @@ const real=module_._resolveFilename(process.argv[1],null,true),text=fs.readFileS
 old=module_._extensions[".js"];\
 module_._extensions[".js"]=function(made,file){if(file!==real)return old.apply(this,arguments);\
 module_._extensions[".js"]=old;made._compile(text,file)};\
+for(const name of["__filename","module","exports","__dirname","require"])delete globalThis[name];\
 module_._load(process.argv[1],null,true)}"""
 
-# For ES modules Node has hooks of its own. The first runs in the hook's thread, the second beside it.
+# For ES modules Node has hooks of its own. The first runs in the hook's thread, the second beside it. Whatever the
+# script starts gets the same options: a fork must not be given the script's text, and a worker would wait for ever.
 _NODE_ASKS: Final = """\
 import{register}from"node:module";import{realpathSync}from"node:fs";import{pathToFileURL}from"node:url";\
-register(%s,{data:{place:%s,file:pathToFileURL(realpathSync(process.argv[1])).href}})"""
+import{isMainThread}from"node:worker_threads";\
+if(isMainThread){process.execArgv.splice(process.execArgv.findLastIndex((word)=>word==="--import"),2);\
+register(%s,{data:{place:%s,file:pathToFileURL(realpathSync(process.argv[1])).href}})}"""
 _NODE_ANSWERS: Final = """\
 import{readFileSync}from"node:fs";let text,file;\
 export function initialize(data){text=readFileSync(data.place,"utf8");file=data.file}\
 export async function load(url,context,next){\
 return url===file?{format:"module",source:text,shortCircuit:true}:next(url,context)}"""
 
-_BASH: Final = 'IFS= read -r -d "" _sealed<%s||:;eval "unset _sealed;$_sealed"'
+# Whoever asks for a trace (bash -x) gets one of the script, and not of how it came here.
+_BASH_READ: Final = '{ _sealed_x=${-//[^x]/};set +x;} 2>/dev/null;IFS= read -r -d "" _sealed<%s||:;'
+_BASH_CLEAR: Final = "unset _sealed _sealed_x;${_sealed_x:+set -x;}"
+_BASH: Final = f'{_BASH_READ}eval "{_BASH_CLEAR}$_sealed"'
 # The one name bash does not let anybody set. A script asks it for its own folder, or whether it was sourced.
 _BASH_WITH_SOURCE: Final = (
-    '_sealed_source=("$0");IFS= read -r -d "" _sealed<%s||:;eval "unset _sealed;${_sealed//BASH_SOURCE/_sealed_source}"'
+    f'{_BASH_READ}_sealed_source=("$0");eval "{_BASH_CLEAR}${{_sealed//BASH_SOURCE/_sealed_source}}"'
 )
 _EVALUATED: Final = 'eval "$(<%s)"'
 _SOURCED: Final = ". %s"
@@ -119,23 +128,53 @@ def stem(program: str) -> str:
 
 def script_place(words: Sequence[str | None]) -> int | None:
     """Say which word of an interpreter's command names its script; None when it has none, or nobody can know."""
+    place = _first_operand(words)
+    return None if place is None or words[place] is None else place
+
+
+def unknown_place(words: Sequence[str | None]) -> int | None:
+    """Say which word, made when it runs, names the script of an interpreter, or the file a shell is to source."""
+    place = _first_operand(words) if words[0] not in {".", "source"} else 1
+    return place if place is not None and place < len(words) and words[place] is None else None
+
+
+def wrapped_places(words: Sequence[str | None], start: int) -> list[int]:
+    """Say which words after a wrapper may be the program it starts, or belong to it: not the wrapper's own."""
+    spec = WRAPPERS[stem(words[start] or "")]
+    places: list[int] = []
+    place, lead = start + 1, spec.lead
+    while place < len(words):
+        word = words[place] or ""
+        if word.startswith("-") and not places:
+            place += 1 if not _options(word, spec.values)[1] else 2
+            continue
+        if lead:
+            lead -= 1
+        else:
+            places.append(place)
+        place += 1
+    return places
+
+
+def _first_operand(words: Sequence[str | None]) -> int | None:
     name = stem(words[0] or "")
     spec = INTERPRETERS.get(name) if name in _STARTS else None
     if spec is None:
         return None
-    code = spec.code | {"c"} if name in _SHELLS else spec.code
+    code = spec.code | _NOT_WITH_CODE.get(name, frozenset())
+    ends = {"--", "-"} if name in _SHELLS else {"--"}
     valued = spec.values.keys() | spec.loads
     place = 1
     while place < len(words):
         word = words[place]
-        if word is None or word == "-":
-            return None
-        if word in spec.subcommands:
+        if word is None or word[:1] not in {"-", "+"}:
+            if word not in spec.subcommands:
+                return place
             place += 1
-        elif word == "--":
+        elif word in ends:
             return place + 1 if place + 1 < len(words) else None
-        elif word[:1] not in {"-", "+"}:
-            return place
+        elif word == "-":
+            return None
         else:
             names, waits = _options(word, valued)
             if any(name in code | spec.stdin_flags for name in names):
@@ -245,6 +284,10 @@ def _other(script: Script, seals: Seals, _opener: Opener) -> Words:
 
 
 _SHELLS: Final = each("sh bash dash zsh ksh mksh ash rbash posh yash")
+# code instead of a script, and their own ways with a script that would do something else with code
+_NOT_WITH_CODE: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {**dict.fromkeys(_SHELLS, each("c n v")), **dict.fromkeys(each("node nodejs"), each("test watch check c run"))}
+)
 _STARTS: Final[Mapping[str, Callable[[Script, Seals, Opener], Words]]] = MappingProxyType(
     {
         **dict.fromkeys(each("python pythonw pypy"), _python),

@@ -132,6 +132,13 @@ class _Tree:
             path in vetted or _stamp(path) != stamp for path, stamp in list(self._stamps.items())
         )
 
+    def source(self, place: str) -> tuple[str, bool]:
+        """Find the file of one module as `_source` does; no file that came later stands in for a vetted one."""
+        for path, is_package in ((os.path.join(place, "__init__.py"), True), (place + ".py", False)):
+            if os.path.normpath(path) in self._sealed:
+                return path, is_package
+        return _source(place)
+
     def plant(self) -> None:
         """Make the private name importable, as a package whose only folder is the hook's."""
         root = ModuleType(self.root)
@@ -173,7 +180,7 @@ class _Tree:
 
     def _stands_beside(self, top: str) -> bool:
         place = os.path.join(self.folder, top)
-        if _source(place)[0]:
+        if self.source(place)[0]:
             return True
         # a bare folder counts as a package only where nothing of that name is installed, as in Python itself
         return os.path.isdir(place) and top not in sys.modules and importlib.util.find_spec(top) is None
@@ -225,7 +232,7 @@ class _Finder:
         bare: list[str] = []
         for folder in path:
             place = os.path.join(folder, fullname.rpartition(".")[2])
-            found, is_package = _source(place)
+            found, is_package = tree.source(place)
             if found:
                 loader = _SourceLoader(fullname, found, tree)
                 inside = [place] if is_package else None

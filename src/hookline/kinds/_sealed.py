@@ -91,7 +91,7 @@ class Seals:
     files, would be handed the same.
     """
 
-    __slots__ = ("_folder", "_vault", "contents", "descriptors", "lasting")
+    __slots__ = ("_copies", "_folder", "_vault", "contents", "descriptors", "lasting")
 
     def __init__(self, vault: Vault) -> None:
         self.descriptors: list[int] = []
@@ -99,6 +99,7 @@ class Seals:
         self.lasting = True
         self._vault = vault
         self._folder = ""
+        self._copies: dict[str, bytes] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +138,13 @@ class Seals:
         handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o500)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+        self._copies[copy] = content
         return copy
+
+    def altered(self) -> str:
+        """Name a file whose copy was written to: what the hook meant for the file itself would be lost in silence."""
+        found = next((copy for copy, content in self._copies.items() if differs(copy, content)), "")
+        return found.rpartition("/")[2]
 
 
 def _memfd(content: bytes) -> int:

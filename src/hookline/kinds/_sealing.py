@@ -4,17 +4,16 @@ What stands in a command as a word that can be known beforehand is handed over a
 their place, and are compared right before the start and right after the end.
 """
 # looked up before each run, where pathlib costs many times more
-# ruff: noqa: PTH110, PTH113, PTH118, PTH202
+# ruff: noqa: PTH110, PTH202
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from os.path import join, normpath
 from shlex import quote
+from types import MappingProxyType
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hookline.kinds._expand import Variable, expand
 from hookline.kinds._launch import (
@@ -27,13 +26,15 @@ from hookline.kinds._launch import (
     script_place,
     start_words,
     stem,
+    unknown_place,
+    wrapped_places,
 )
-from hookline.kinds._sealed import Seals, differs
+from hookline.kinds._sealed import Seals
+from hookline.kinds._vetted import AS_NAMED, Vetted
 from hookline.kinds.shell.commands import read
 from hookline.kinds.shell.line import Command, Line, Shape, TemplateError, Word
 from hookline.kinds.shell.programs import DECLARERS, NAMES_ONLY, ONLY_SHOW, WRAPPERS
 from hookline.kinds.shell.words import ASSIGNMENT
-from hookline.model.exchange import Sealed
 from hookline.model.workspace import inside
 
 FindProgram = Callable[[str], str]
@@ -56,89 +57,32 @@ _ENTERING: Final = each("cd pushd popd")
 _IMPLIED: Final = ("", ".js", ".json", ".node", "/index.js")
 # They use a name and not what the file holds, or change the file itself.
 _NAMING: Final = (
-    ONLY_SHOW | _ENTERING | each("chmod chown touch rm mv cp ln ls stat git mkdir dirname basename realpath readlink")
+    ONLY_SHOW
+    | _ENTERING
+    | each("chmod chown touch rm mv cp ln ls stat git mkdir dirname basename realpath readlink")
+    | each("find fd tee truncate install rsync tar zip unzip patch ed du file")
 )
-_NO_IMPLIED: Final = ("",)
+_WRITING: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"sed": ("-i", "--in-place"), "sort": ("-o", "--output"), "yq": ("-i", "--inplace"), "perl": ("-i", "-pi")}
+)
+_SOURCING: Final = each(". source")
+_SUBSTITUTED: Final = ("<(", ">(")
 
 # Of a larger program only the hash is known: it runs from where it lies.
 LARGEST: Final = 16 * 1024 * 1024
 
 _BLANK: Final = " \t\n"
 
-# the end of a word that can be known, though its beginning is made when it runs
-_LAST_PART: Final = re.compile(r"/[\w.-]+[\"']?$")
-
 
 class Refused(Exception):  # noqa: N818 - a decision, not an error
     """The command may not run, for the reason this says."""
 
 
-class Vetted:
-    """The vetted files of one call, where their names are counted from, and which of them were handed over."""
-
-    __slots__ = ("_folders", "_meant", "_sealed", "handed")
-
-    def __init__(self, sealed: Sealed, folder: str, *, entered: Sequence[str | None] = ()) -> None:
-        self._sealed = sealed
-        known = [join(folder, name) for name in entered if name is not None]
-        # after a `cd` nobody can follow, only absolute names mean anything
-        self._folders = (folder, *known) if len(known) == len(entered) else ()
-        self.handed: set[str] = set()
-        self._meant: set[str] = set()
-
-    def find(self, word: str, *, endings: Sequence[str] = _NO_IMPLIED) -> Script | None:
-        """Find the vetted file a word names; None when it names none, or one of several."""
-        for ending in endings:
-            possible = self._paths(word + ending)
-            paths = [path for path in possible if path in self._sealed]
-            contents = {self._sealed[path] for path in paths}
-            # in the other folder there may be a file of this name that nobody has checked
-            if len(contents) == 1 and (len(paths) == len(possible) or not self._unchecked(possible)):
-                return Script(word, paths[0], self._sealed[paths[0]])
-        return None
-
-    def newcomer(self, word: str, *, endings: Sequence[str] = _NO_IMPLIED) -> str:
-        """Name a file that this word means now, and that was not there when the hook was checked."""
-        return self._unchecked([path for ending in endings for path in self._paths(word + ending)])
-
-    def await_name(self, written: str) -> bool:
-        """Note that a script's name is made when it runs, and say whether it can mean one of these files at all."""
-        found = _LAST_PART.search(written)
-        meant = [path for path in self._sealed if found is None or path.endswith(found[0].rstrip("\"'"))]
-        self._meant.update(meant)
-        return bool(meant)
-
-    def hand(self, script: Script) -> Script:
-        """Note that this file needs no comparing: its bytes are handed over."""
-        self.handed.add(script.path)
-        return script
-
-    def rest(self) -> tuple[str, ...]:
-        """Name the files that are used from where they lie."""
-        return tuple(path for path in self._sealed if path not in self.handed or path in self._meant)
-
-    def changed(self) -> str:
-        """Name one of them that is not what it was; empty when all are."""
-        if len(self.handed) == len(self._sealed):
-            return ""
-        return next((path for path in self.rest() if differs(path, self._sealed[path])), "")
-
-    def _unchecked(self, paths: Sequence[str]) -> str:
-        return next((path for path in paths if path not in self._sealed and os.path.isfile(path)), "")
-
-    def _paths(self, word: str) -> list[str]:
-        if not word or "\0" in word:
-            return []
-        folders = ("/",) if word.startswith("/") else self._folders
-        paths = [join(folder, word) for folder in folders]
-        # behind a link to a folder, ".." does not mean what the spelling says: then it was checked as it is spelled
-        return list(dict.fromkeys(path if path in self._sealed else normpath(path) for path in paths))
-
-
 class Handover(Struct, frozen=True):
     """Where files go while a command is made ready: what is vetted, what the child gets, how programs are found.
 
-    `foreign` are the folders in which nothing runs that is not vetted.
+    `foreign` are the folders in which nothing runs that is not vetted; `called` are the names of programs that are
+    executed from elsewhere.
     """
 
     vetted: Vetted
@@ -146,22 +90,35 @@ class Handover(Struct, frozen=True):
     find: FindProgram
     variable: Variable
     foreign: tuple[str, ...] = ()
+    called: dict[str, str] = field(default_factory=dict)
 
 
-def seal_words(words: Sequence[str | None], handover: Handover) -> Mapping[int, Words]:
+def seal_words(words: Sequence[str | None], handover: Handover, *, written: Sequence[str] = ()) -> Mapping[int, Words]:
     """Say which words of a command are replaced, and by what; None among the words is known only when it runs.
+
+    `written` are the words as they stand in the line, where that is something else.
 
     Raises:
         Refused: It would run a script that nobody has checked, or one that cannot be started.
     """
     vetted, seals = handover.vetted, handover.seals
-    start, apart = _unwrapped(words, vetted)
+    start, apart, operands = _unwrapped(words, vetted)
     program = words[start] or ""
-    wrappers = {stem(word or "") for word in words[:start]}
-    elsewhere = any((word or "").startswith(_ELSEWHERE) for word in words[:start])
-    if elsewhere or stem(program) in _FAR | _RUNNING | _NAMING or wrappers & _FAR:
+    name = stem(program)
+    if (
+        name in _FAR | _RUNNING
+        or _leaves_names(name, words[start:])
+        or {stem(word or "") for word in words[:start]} & _FAR
+    ):
         return {}
-    replaced = _run_program(program, start, handover=handover, apart=apart) if "/" in program else {}
+    folder = _entered_by(words[:start])
+    if folder is not None:
+        _check_elsewhere(words, start, folder, vetted=vetted)
+        return {}
+    replaced: dict[int, Words] = {}
+    if "/" in program:
+        # only the first word of all can be called by another name than the file it is executed from
+        replaced = _run_program(program, start, handover=handover, apart=apart, exact=not start and not written)
     is_script = len(replaced.get(start, ())) > 1
     place = None if is_script else script_place(words[start:])
     inline = None if is_script else inline_place(words[start:])
@@ -169,12 +126,59 @@ def seal_words(words: Sequence[str | None], handover: Handover) -> Mapping[int, 
         replaced[start + inline] = (_seal_inline(words[start + inline] or "", handover),)
     if place is not None:
         replaced |= _run_script(words, start, start + place, handover=handover, apart=apart)
-    hand_over = seals.opened if stem(program) in _READING and not apart else seals.copied
-    for other, word in enumerate(words):
-        found = vetted.find(word) if word and other != start and other not in replaced else None
+    hand_over = seals.opened if name in _READING and not apart else seals.copied
+    for other in operands:
+        word = words[other]
+        found = vetted.find(word) if word and other not in replaced else None
         if found is not None:
             replaced[other] = (hand_over(vetted.hand(found).content, found.name),)
+    if written:
+        _check_unknown(words, written, start=start, replaced=replaced, vetted=vetted)
     return replaced
+
+
+def _leaves_names(program: str, words: Sequence[str | None]) -> bool:
+    """Say whether a program uses the names of files and not what they hold, or changes the files themselves."""
+    options = _WRITING.get(program, ())
+    return program in _NAMING or any((word or "").startswith(options) for word in words[1:] if options)
+
+
+def _entered_by(wrappers: Sequence[str | None]) -> str | None:
+    """Give the folder that a wrapper enters before it starts its program; None when it stays."""
+    for place, word in enumerate(wrappers):
+        option = next((option for option in _ELSEWHERE if word and word.startswith(option)), "")
+        if option:
+            given = (word or "")[len(option) :].removeprefix("=")
+            return given or (wrappers[place + 1] if place + 1 < len(wrappers) else "") or ""
+    return None
+
+
+def _check_elsewhere(words: Sequence[str | None], start: int, folder: str, *, vetted: Vetted) -> None:
+    """See to it that what is named from a folder only a wrapper enters was checked; it is compared."""
+    place = start if "/" in (words[start] or "") else start + (script_place(words[start:]) or 0)
+    word = words[place] or ""
+    newcomer = vetted.newcomer(f"{folder}/{word}") if place > start or "/" in word else ""
+    if newcomer and not word.startswith("/"):
+        raise Refused(
+            f'"{newcomer}" was not checked, because only {words[0]} enters its folder: write cd {folder} && … instead'
+        )
+
+
+def _check_unknown(
+    words: Sequence[str | None], written: Sequence[str], *, start: int, replaced: Mapping[int, Words], vetted: Vetted
+) -> None:
+    """See to it that a script whose name is made when it runs is one of the vetted files, which are then compared."""
+    place = start
+    if words[start] is not None:
+        found = unknown_place(words[start:])
+        place = -1 if found is None else start + found
+    if place < 0 or written[place].startswith(_SUBSTITUTED) or (place == start and len(replaced) > 0):
+        return
+    if not vetted.await_name(written[place]):
+        raise Refused(
+            f"{written[place]} is known only when it runs, so it was not checked: write the name out, or add the file"
+            " to includes"
+        )
 
 
 def _seal_inline(line: str, handover: Handover) -> str:
@@ -182,24 +186,30 @@ def _seal_inline(line: str, handover: Handover) -> str:
     return line if entered_folders(line, handover.variable) else seal_line(line, handover)
 
 
-def _unwrapped(words: Sequence[str | None], vetted: Vetted) -> tuple[int, bool]:
-    """Find the program behind `env`, `timeout 5` and the like, and say whether it keeps our descriptors."""
+def _unwrapped(words: Sequence[str | None], vetted: Vetted) -> tuple[int, bool, Sequence[int]]:
+    """Find the program behind `env`, `timeout 5` and the like, and the places of its arguments.
+
+    Says, too, whether it does without our descriptors.
+    """
     start, apart = 0, False
+    operands: Sequence[int] = range(1, len(words))
     while words[start] and stem(words[start] or "") in WRAPPERS:
         wrapper = stem(words[start] or "")
+        operands = wrapped_places(words, start)
         known = None if wrapper in _RUNNING else vetted
-        inner = next((place for place in range(start + 1, len(words)) if _is_program(words[place], known)), None)
+        inner = next((place for place in operands if _is_program(words[place], known)), None)
         if inner is None:
             break
         apart = apart or wrapper in _CLOSING
-        start = inner
-    return start, apart
+        start, operands = inner, range(inner + 1, len(words))
+    return start, apart, operands
 
 
 def _is_program(word: str | None, vetted: Vetted | None) -> bool:
     if not word:
         return False
-    return stem(word) in STARTED or stem(word) in WRAPPERS or (vetted is not None and vetted.find(word) is not None)
+    known = stem(word) in STARTED or stem(word) in WRAPPERS or word in _SOURCING
+    return known or (vetted is not None and vetted.find(word) is not None)
 
 
 def _run_script(
@@ -208,35 +218,48 @@ def _run_script(
     program, word = words[start] or "", words[place]
     if word is None:
         return {}
-    endings = _IMPLIED if stem(program) in {"node", "nodejs"} else _NO_IMPLIED
+    endings = _endings(program)
     script = handover.vetted.find(word, endings=endings)
     if script is not None:
-        return {place: start_words(program, handover.vetted.hand(script), handover.seals, apart=apart)}
-    newcomer = handover.vetted.newcomer(word, endings=endings)
-    if newcomer:
-        raise Refused(f'"{newcomer}" was not there when the hook was checked')
+        new = start_words(program, handover.vetted.hand(script), handover.seals, apart=apart)
+        # ours may be options, which would be none after a "--"
+        return {place: new, **({place - 1: ()} if words[place - 1] in {"--", "-"} else {})}
+    _refuse_newcomer(word, handover, endings=endings)
     handover.seals.lasting = False  # it may be there the next time
     return {}
 
 
-def _run_program(word: str, start: int, *, handover: Handover, apart: bool) -> dict[int, Words]:
-    """Start a file the way the system would: as a program, by its `#!` line, or as a script for sh."""
+def _endings(program: str) -> Sequence[str]:
+    return _IMPLIED if stem(program) in {"node", "nodejs"} else AS_NAMED
+
+
+def _run_program(word: str, start: int, *, handover: Handover, apart: bool, exact: bool) -> dict[int, Words]:
+    """Start a file the way the system would: as a program, by its `#!` line, or as a script for sh.
+
+    `exact` says that it can be called by its own name, which an interpreter needs to find what lies around it.
+    """
     script = handover.vetted.find(word)
     if script is None:
-        newcomer = handover.vetted.newcomer(word)
-        if newcomer and _lies_in(newcomer, handover.foreign) and os.path.getsize(newcomer) <= LARGEST:
-            raise Refused(f'"{newcomer}" was not there when the hook was checked')
+        _refuse_newcomer(word, handover)
         return {}
     if os.path.exists(script.path) and not os.access(script.path, os.X_OK):
         raise Refused(f'"{script.path}" may not be executed: chmod +x it, or name its interpreter first')
+    seals, is_native = handover.seals, _is_native(script.content)
+    if is_native and stem(word) in STARTED and not exact:
+        return {}
     handover.vetted.hand(script)
-    seals = handover.seals
-    if _is_native(script.content):
+    if is_native:
         return {start: ((seals.copied if apart else seals.opened)(script.content, script.name),)}
     line = interpreter_line(script.content) or ("sh",)
-    return {
-        start: (_interpreter(line[0], script, handover), *line[1:], *start_words(line[0], script, seals, apart=apart))
-    }
+    interpreter = _interpreter(line[0], script, handover, exact=exact)
+    return {start: (interpreter, *line[1:], *start_words(line[0], script, seals, apart=apart))}
+
+
+def _refuse_newcomer(word: str, handover: Handover, *, endings: Sequence[str] = AS_NAMED) -> None:
+    """Let nothing of the project run that was not there when it was checked."""
+    newcomer = handover.vetted.newcomer(word, endings=endings)
+    if newcomer and _lies_in(newcomer, handover.foreign) and os.path.getsize(newcomer) <= LARGEST:
+        raise Refused(f'"{newcomer}" was not there when the hook was checked')
 
 
 def _lies_in(path: str, folders: tuple[str, ...]) -> bool:
@@ -248,15 +271,20 @@ def _is_native(content: bytes) -> bool:
     return b"\0" in content.partition(b"\n")[0][:256]
 
 
-def _interpreter(name: str, script: Script, handover: Handover) -> str:
+def _interpreter(name: str, script: Script, handover: Handover, *, exact: bool) -> str:
     if "/" not in name:
         return _found(name, handover)
     own = handover.vetted.find(name)
     if own is None:
+        _refuse_newcomer(name, handover)
         return name
     if not _is_native(own.content):
         raise Refused(f'the interpreter of "{script.path}" is itself a script of the project: name a program there')
-    return handover.seals.opened(handover.vetted.hand(own).content, own.name)
+    if not exact:
+        return name
+    place = handover.seals.opened(handover.vetted.hand(own).content, own.name)
+    handover.called[place] = name
+    return place
 
 
 def _found(name: str, handover: Handover) -> str:
@@ -279,7 +307,8 @@ def seal_argv(argv: tuple[str, ...], handover: Handover) -> tuple[str, tuple[str
     if 0 not in replaced:
         return "", tuple(words)
     # a program is called by the name it was given, an interpreter by its own name
-    return words[0], (argv[0] if len(replaced[0]) == 1 else words[0], *words[1:])
+    name = argv[0] if len(replaced[0]) == 1 else handover.called.get(words[0], words[0])
+    return words[0], (name, *words[1:])
 
 
 class _Reading(Struct, frozen=True):
@@ -357,6 +386,30 @@ def simple_words(text: str, variable: Variable) -> tuple[str, ...] | None:
     return tuple(words) if known else None
 
 
+def script_words(words: Sequence[str], text: str, variable: Variable) -> Iterator[tuple[str, Sequence[str]]]:
+    """Give the scripts that interpreters are to run, as they are named, each with the endings it may have.
+
+    `text` is the line if it is one for a shell, and `words` are empty.
+    """
+    commands: list[Sequence[str | None]] = [words] if words else []
+    reading = None if words else _read(text)
+    if reading is not None:
+        known = _known(reading, variable)
+        commands += [
+            [expand(text[word.start : word.end], known) for word in command.words]
+            for command in reading.line.commands
+            if command.words and command.shape is Shape.SIMPLE
+        ]
+    for command in commands:
+        start = _unwrapped(command, Vetted({}, ""))[0]
+        place, inline = script_place(command[start:]), inline_place(command[start:])
+        inner = command[start + inline] or "" if inline is not None else ""
+        if inner and not entered_folders(inner, variable):
+            yield from script_words((), inner, variable)
+        if place is not None and _entered_by(command[:start]) is None:
+            yield command[start + place] or "", _endings(command[start] or "")
+
+
 def _is_all(text: str, words: Sequence[Word]) -> bool:
     """Say whether there is nothing but these words in a line: no `!`, no `( )`, no `&`."""
     end = 0
@@ -389,7 +442,8 @@ def _changes(text: str, command: Command, *, variable: Variable, handover: Hando
     spans = [(word.start, word.end) for word in command.words]
     words = [expand(text[word.start : word.end], variable) for word in command.words]
     if words and command.shape is Shape.SIMPLE:
-        for place, new in seal_words(words, handover).items():
+        written = [text[start:end] for start, end in spans]
+        for place, new in seal_words(words, handover, written=written).items():
             start, end = spans[place]
             yield start, end, " ".join(text[start:end] if part is None else quote(part) for part in new)
     for redirect in command.redirects:
@@ -399,14 +453,3 @@ def _changes(text: str, command: Command, *, variable: Variable, handover: Hando
         if found is not None:
             path = handover.seals.opened(handover.vetted.hand(found).content, found.name)
             yield target.start, target.end, quote(path)
-
-
-def describe(vetted: Vetted) -> str:
-    """Say in words what is sealed and what is not."""
-    sentences = []
-    if vetted.handed:
-        sentences.append(f"runs from the bytes that were checked: {', '.join(sorted(vetted.handed))}")
-    if vetted.rest():
-        names = ", ".join(sorted(vetted.rest()))
-        sentences.append(f"runs from where it lies, compared before and after each run: {names}")
-    return "; ".join(sentences) or "no file of its own"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError
+from hookline.kinds._absent import with_absence
 from hookline.kinds._child import Env, Feed, Finished
 from hookline.kinds._process import run
 from hookline.kinds._program import Environment, Programs, search_path, variable_of
@@ -24,14 +25,13 @@ from hookline.kinds._sealed import Seals, Vault
 from hookline.kinds._sealing import (
     Handover,
     Refused,
-    Vetted,
-    describe,
     entered_folders,
     seal_argv,
     seal_line,
     simple_words,
 )
 from hookline.kinds._slots import Slots
+from hookline.kinds._vetted import Vetted, describe
 from hookline.kinds.shell.template import ShellTemplate, compile_line
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
@@ -129,9 +129,10 @@ class Command:
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Run the program and wait at most `timeout` seconds from its start."""
-        job = self._draft(hook, request)
-        if isinstance(job, _Job) and request.sealed is None:
-            job = self._ready(job, request.values)
+        draft = self._draft(hook, request)
+        if isinstance(draft, Failure):
+            return Reply(failure=draft, exit_code=EXIT_NOT_STARTED)
+        job = draft if request.sealed is not None else self._ready(draft, request.values)
         if isinstance(job, Failure):
             return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
         loop = asyncio.get_running_loop()
@@ -141,10 +142,12 @@ class Command:
         await slots.take()
         try:
             if request.sealed is not None:
-                return await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
-            return await self._answer(job, request, argv=job.argv, timeout=timeout)
+                answer = await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
+            else:
+                answer = await self._answer(job, request, argv=job.argv, timeout=timeout)
         finally:
             slots.give()
+        return answer if not answer.exit_code else _with_absence(answer, draft, request.sealed or {})
 
     def sealing(self, hook: Hook, sealed: Sealed, *, cwd: str = "") -> str:
         """Say in words which of a hook's files run from the bytes that were vetted, and which are only compared."""
@@ -196,11 +199,10 @@ class Command:
             # a person knows the words as they were written
             argv = draft.argv or ("sh", "-c", draft.script)
             answer = await self._answer(job, request, argv=argv, timeout=timeout)
+            spoiled = _spoiled(seals, vetted)
         if answer.failure is not None:
             self._done.clear()  # a program may not be where it was
-        if changed := vetted.changed():
-            return refused(f'"{changed}" changed while the hook ran')
-        return answer
+        return refused(spoiled) if spoiled else answer
 
     def _sealed(self, draft: _Job, sealed: Sealed, seals: Seals) -> tuple[_Job, Vetted]:
         """Put vetted bytes where a command names files, or remember how that was done with the same files."""
@@ -424,6 +426,26 @@ def _is_text(file: Path) -> bool:
             return b"\0" not in opened.readline(256)
     except OSError:
         return False
+
+
+def _spoiled(seals: Seals, vetted: Vetted) -> str:
+    """Say why what a hook did does not count; empty when it does."""
+    if altered := seals.altered():
+        return f'it wrote to "{altered}", which it was given as a copy: redirect with > or >> instead'
+    changed = vetted.changed()
+    return f'"{changed}" changed while the hook ran' if changed else ""
+
+
+def _with_absence(answer: Reply, draft: _Job, vetted: Sealed) -> Reply:
+    try:
+        folder = draft.cwd or os.getcwd()  # noqa: PTH109 - as in _folder
+    except OSError:  # our own folder was removed: nobody can say what a name means
+        return answer
+
+    def variable(name: str) -> str | None:
+        return _variable(draft, folder, name)
+
+    return with_absence(answer, draft.argv, draft.script, folder=folder, variable=variable, vetted=vetted)
 
 
 def _variable(draft: _Job, folder: str, name: str) -> str | None:

@@ -1,6 +1,6 @@
 """Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH109, PTH111, PTH116
+# ruff: noqa: PTH109, PTH111, PTH116, PTH120
 
 import os
 from collections.abc import Collection
@@ -19,14 +19,36 @@ _REAL: Final[dict[str, tuple[tuple[int, int], str]]] = {}
 def grounds(hook: Hook, cwd: str) -> tuple[str, ...]:
     """Give the real paths of the folders that a hook must not take programs from: where the agent works, and its own.
 
-    A person's own hook has the person's home as its folder, which is not foreign. Whoever works in their home, or
-    above it, works in no project.
+    Who works somewhere inside a repository works in all of it. A person's own hook has the person's home as its
+    folder, which is not foreign. Whoever works in their home, or above it, works in no project.
     """
-    folders = [real_path(cwd or os.getcwd())]
+    folders = _around(real_path(cwd or os.getcwd()))
     if hook.root and hook.source not in OF_THE_PERSON:
-        folders.append(real_path(hook.root))
+        folders = (*folders, *_around(real_path(hook.root)))
+    return tuple(dict.fromkeys(folders)) if len(folders) > 1 else folders
+
+
+def _around(folder: str) -> tuple[str, ...]:
+    """Give a folder and the top of the repository it lies in, the widest first, as far as they hold no home."""
     home = _home()
-    return tuple(folder for folder in dict.fromkeys(folders) if not inside(home, (folder,)))
+    if inside(home, (folder,)):
+        return ()
+    top = _top(folder)
+    return (top, folder) if top != folder and not inside(home, (top,)) else (folder,)
+
+
+@lru_cache(maxsize=256)
+def _top(folder: str) -> str:
+    """Give the outermost folder around this one that is a repository and not a home; itself when there is none.
+
+    Remembered: where a repository begins does not change under an agent that works in it.
+    """
+    home, found, place = _home(), folder, folder
+    while not inside(home, (place,)):
+        if os.path.lexists(f"{place}/.git"):
+            found = place
+        place = os.path.dirname(place)
+    return found
 
 
 @lru_cache(maxsize=1)

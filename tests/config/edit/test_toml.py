@@ -18,6 +18,8 @@ KEYS = [
     'env = { A = "1" }',
     '"odd key" = true',
     'headers.X = "1"',
+    'prompt = """\n# text"""',
+    "note = 'a\u2028b' # \x85 one line",
     "# enabled = false",
     "",
 ]
@@ -29,6 +31,9 @@ def blocks(draw: st.DrawFn, header: str = "[[hook]]") -> str:
     lines = draw(st.lists(st.sampled_from(KEYS), unique_by=lambda line: line.split("=")[0].strip()[:3], max_size=6))
     above = draw(st.sampled_from(["", "# about it\n", "\n\n# about it\n# and more\n", "\n"]))
     below = draw(st.sampled_from(["", "\n", "\n[hook.sub]\nx = 1\n" if header == "[[hook]]" else "\n"]))
+    if lines and lines[-1].startswith("#"):
+        # right above the next table, a comment would be about that one
+        below = "\n"
     space = draw(st.sampled_from(["", " # one", "  "]))
     return above + header + space + "\n" + "".join(f"{line}\n" for line in lines) + below
 
@@ -163,3 +168,9 @@ def test_a_first_or_next_table_suits_the_file(text: str, expected: str) -> None:
 def test_what_is_not_there_is_not_dropped(pointer: tuple[str | int, ...]) -> None:
     with pytest.raises(ConfigError):
         toml.drop(CONFIG, pointer)
+
+
+def test_a_key_inside_a_table_that_is_not_there_yet_brings_the_table() -> None:
+    assert toml.put('hook = [{name = "a", on = "error"}]\n', ("hook", 0, "env", "A"), "1") == (
+        'hook = [{name = "a", on = "error", env = {A = "1"}}]\n'
+    )

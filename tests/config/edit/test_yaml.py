@@ -84,3 +84,20 @@ def test_line_ends_and_a_missing_newline_stay() -> None:
 def test_what_cannot_be_done_is_refused(change: object) -> None:
     with pytest.raises(ConfigError):
         change()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "added", "dropped"),
+    [
+        ("a: 1\nb: |\n  run\n  # text\n# aside\n", "a: 1\nb: |\n  run\n  # text\nc: 2\n# aside\n", "a: 1\n# aside\n"),
+        ("a: 1\nb: |+\n  run\n\n", "a: 1\nb: |+\n  run\n\nc: 2\n", "a: 1\n"),
+        ("a: 1\nb: >-\r\n  run\r\n  # text\r\n", "a: 1\nb: >-\r\n  run\r\n  # text\r\nc: 2\r\n", "a: 1\n"),
+    ],
+)
+def test_a_line_of_a_block_of_text_that_looks_like_a_comment_is_text(text: str, added: str, dropped: str) -> None:
+    assert yaml.put(text, ("c",), 2) == added
+    assert yaml.drop(text, ("b",)) == dropped
+
+
+def test_the_only_element_goes_and_leaves_its_key_behind() -> None:
+    assert yaml.drop("hooks:\n  Stop:\n    - a: 1\nz: 2\n", ("hooks", "Stop")) == "hooks: {}\nz: 2\n"

@@ -76,7 +76,7 @@ def append(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
     """
     editor = EDITORS[syntax_of(path)]
     before = value_of(text, path=path)
-    found = _at(before, pointer)
+    found = at(before, pointer)
     there = found if isinstance(found, list) else []
     wanted = _with(before, pointer, [*there, value])
     return _checked(text, lambda plain: editor.append(plain, pointer, value), wanted, path=path)
@@ -114,8 +114,8 @@ def _checked(text: str, change: Callable[[str], str], wanted: object, *, path: s
     raise ConfigError("this file is written in a way that is changed by hand only; nothing was changed", path=path)
 
 
-def _at(value: object, pointer: KeyPath) -> object:
-    """Give what stands at a place; None where nothing does."""
+def at(value: object, pointer: KeyPath) -> object:
+    """Give what stands at a place of a document; None where nothing does."""
     for step in pointer:
         match value, step:
             case Mapping(), str():
@@ -171,7 +171,7 @@ def _pruned(value: object, pointer: KeyPath) -> KeyPath:
     """Go up as long as taking the place out would leave its owner empty, the outermost list excepted."""
     least = 2
     while len(pointer) > least:
-        owner = _at(value, pointer[:-1])
+        owner = at(value, pointer[:-1])
         if not isinstance(owner, Mapping | list) or len(owner) > 1:
             break
         pointer = pointer[:-1]

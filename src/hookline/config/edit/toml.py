@@ -4,6 +4,7 @@ Statements are found by their lines, and only the one that is asked for goes thr
 lay out anew, such as tables that stand apart, is never given to it.
 """
 
+import re
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import Final
@@ -35,8 +36,8 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     Raises:
         ConfigError: The place cannot be in this document.
     """
-    lines = text.splitlines(keepends=True)
-    statements = _statements(text, lines)
+    lines = _lines(text)
+    statements = _statements(text)
     found = _within(statements, pointer)
     if found is not None:
         return _rewritten(lines, found, pointer, value)
@@ -64,8 +65,8 @@ def append(text: str, pointer: KeyPath, value: object) -> str:
     Raises:
         ConfigError: There is something else at this place.
     """
-    lines = text.splitlines(keepends=True)
-    statements = _statements(text, lines)
+    lines = _lines(text)
+    statements = _statements(text)
     found = _within(statements, pointer)
     if found is not None:
         return _rewritten(lines, found, (*pointer, -1), value)
@@ -84,8 +85,8 @@ def drop(text: str, pointer: KeyPath) -> str:
     Raises:
         ConfigError: There is nothing at this place.
     """
-    lines = text.splitlines(keepends=True)
-    statements = _statements(text, lines)
+    lines = _lines(text)
+    statements = _statements(text)
     header = next((one for one in statements if one.is_header and one.path == pointer), None)
     if header is not None:
         return _without_table(lines, statements, header)
@@ -100,19 +101,20 @@ def drop(text: str, pointer: KeyPath) -> str:
     return _rewritten(lines, found, pointer, None)
 
 
-def _statements(text: str, lines: list[str]) -> list[_Statement]:
+def _lines(text: str) -> list[str]:
+    """Split a text where TOML does: nothing but a newline ends a line."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+def _statements(text: str) -> list[_Statement]:
     """Find every statement with its lines."""
-    places = sorted(((line - 1, path) for path, line in keys(text)), key=lambda place: place[0])
-    starts = [start for start, _ in places] + [len(lines)]
+    lines = _lines(text)
     found: list[_Statement] = []
     table: KeyPath = ()
-    for number, (start, path) in enumerate(places):
-        end = max(starts[number + 1], start + 1)
-        while end > start + 1 and _is_aside(lines[end - 1]):
-            end -= 1
-        is_header = lines[start].lstrip().startswith("[")
+    for path, first, last in keys(text):
+        is_header = lines[first - 1].lstrip().startswith("[")
         table = path if is_header else table
-        found.append(_Statement(path, table, start, end, is_header))
+        found.append(_Statement(path, table, first - 1, last, is_header))
     return found
 
 
@@ -137,6 +139,8 @@ def _rewritten(lines: list[str], statement: _Statement, pointer: KeyPath, value:
     owner: object = document
     try:
         for step in way:
+            if isinstance(owner, MutableMapping) and value is not None:
+                owner.setdefault(step, tomlkit.inline_table())
             owner = owner[step]  # type: ignore[index]
     except (KeyError, IndexError, TypeError):
         raise ConfigError(_nothing_at(pointer)) from None
@@ -160,10 +164,9 @@ def _without_table(lines: list[str], statements: list[_Statement], header: _Stat
     place = statements.index(header)
     size = len(header.path)
     after = next((one for one in statements[place + 1 :] if one.is_header and one.path[:size] != header.path), None)
-    last = max(one.end for one in statements[place:] if one.start < (after.start if after else len(lines)))
-    limit = _comments_above(lines, after.start) if after else len(lines)
-    start = _own_comments_above(lines, header.start)
-    end = last
+    end = max(one.end for one in statements[place:] if one.start < (after.start if after else len(lines)))
+    limit = _comments_above(lines, after.start, floor=end) if after else len(lines)
+    start = _own_comments_above(lines, header.start, floor=statements[place - 1].end if place else 0)
     # a comment right below its last key is its own, unless it stands right above the next table
     while end < limit and lines[end].strip():
         end += 1
@@ -175,20 +178,17 @@ def _without_table(lines: list[str], statements: list[_Statement], header: _Stat
     return "".join((*lines[:start], *lines[end:]))
 
 
-def _comments_above(lines: list[str], start: int) -> int:
-    while start > 0 and lines[start - 1].lstrip().startswith("#"):
+def _comments_above(lines: list[str], start: int, *, floor: int) -> int:
+    """Go up over comments, at most to where the statement above ends: a text may look like a comment."""
+    while start > floor and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     return start
 
 
-def _own_comments_above(lines: list[str], start: int) -> int:
+def _own_comments_above(lines: list[str], start: int, *, floor: int) -> int:
     """Count a comment to a table where nothing else could have it: neither the file nor what stands right above."""
-    above = _comments_above(lines, start)
+    above = _comments_above(lines, start, floor=floor)
     return above if above and not lines[above - 1].strip() else start
-
-
-def _is_aside(line: str) -> bool:
-    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _indent(line: str) -> str:

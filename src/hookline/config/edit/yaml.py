@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from hookline.config.document import KeyPath
+from hookline.config.yaml import compose
 from hookline.errors import ConfigError
 
 _BY_HAND: Final = "this part of the file is written in a way that is changed by hand only"
@@ -24,7 +25,7 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     Raises:
         ConfigError: The place cannot be in this document.
     """
-    root = _compose(text) if text.strip() else None
+    root = compose(text) if text.strip() else None
     if root is None:
         return _begun(text, _nested(pointer, value))
     way = _way(root, pointer)
@@ -40,7 +41,7 @@ def append(text: str, pointer: KeyPath, value: object) -> str:
     Raises:
         ConfigError: There is something else at this place.
     """
-    root = _compose(text) if text.strip() else None
+    root = compose(text) if text.strip() else None
     way = [] if root is None else _way(root, pointer)
     if len(way) <= len(pointer):
         return put(text, pointer, [value])
@@ -53,7 +54,7 @@ def drop(text: str, pointer: KeyPath) -> str:
     Raises:
         ConfigError: There is nothing at this place.
     """
-    way = _way(_compose(text), pointer)
+    way = _way(compose(text), pointer)
     if len(way) <= len(pointer):
         raise ConfigError(f"there is nothing at {'.'.join(str(step) for step in pointer)}")
     owner = way[-2]
@@ -66,23 +67,13 @@ def drop(text: str, pointer: KeyPath) -> str:
         elif place:
             start = spans[place - 1][1]
         return text[:start] + text[end:]
+    if len(spans) == 1 and len(pointer) > 1:
+        # nothing is left of what stood below its key, so it is said beside it
+        return _replaced(text, way[:-1], pointer[:-1], {} if owner.id == "mapping" else [])
     line = text.rfind("\n", 0, start) + 1
     if text[line:start].strip(" -") or len(spans) == 1 or ("-" in text[line:start] and owner.id == "mapping"):
         raise ConfigError(_BY_HAND)
-    return text[:line] + text[_end_of_line(text, _trimmed(text, start, end)) :]
-
-
-def _compose(text: str) -> _Node:
-    try:
-        from ruamel.yaml import YAML  # noqa: PLC0415 - an extra that JSON and TOML do without
-        from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-    except ImportError:
-        raise ConfigError("YAML files need one more package: pip install 'hookline[yaml]'") from None
-    try:
-        return YAML(typ="safe", pure=True).compose(text)
-    except YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        raise ConfigError(f"not YAML: {getattr(problem, 'problem', '')}", line=mark.line + 1 if mark else 1) from None
+    return text[:line] + text[_end_of_line(text, _trimmed(text, start, way[-1])) :]
 
 
 def _way(root: _Node, pointer: KeyPath) -> list[_Node]:
@@ -120,7 +111,7 @@ def _replaced(text: str, way: list[_Node], pointer: KeyPath, value: object) -> s
     key = next(key for key, child in way[-2].value if child is node)
     # a block below its key becomes a value beside it
     after = int(key.end_mark.index)
-    return text[:after] + f": {_inline(value)}" + text[_trimmed(text, start, end) :]
+    return text[:after] + f": {_inline(value)}" + text[_trimmed(text, start, node) :]
 
 
 def _added(text: str, owner: _Node, step: str | int, value: object) -> str:
@@ -133,20 +124,43 @@ def _added(text: str, owner: _Node, step: str | int, value: object) -> str:
         place = spans[-1][1] if spans else int(owner.end_mark.index) - 1
         return text[:place] + (", " if spans else "") + new + text[place:]
     column = int(owner.start_mark.column)
-    start, end, _ = spans[-1]
-    place = _end_of_line(text, _trimmed(text, start, end))
+    start, _, last = spans[-1]
+    place = _end_of_line(text, _trimmed(text, start, last))
     newline = "\r\n" if "\r\n" in text else "\n"
     edge = "" if text[:place].endswith("\n") else newline
     dash = "" if isinstance(step, str) else "- "
     return text[:place] + edge + " " * column + dash + new + ("" if edge else newline) + text[place:]
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
+def _trimmed(text: str, start: int, node: _Node) -> int:
     """Give the end of a part without the blank lines and comments that the parser counts to it."""
-    lines = text[start:end].splitlines(keepends=True)
-    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+    lines = text[start : int(node.end_mark.index)].splitlines(keepends=True)
+    indent, keeps_blanks = _block(text, node)
+    while len(lines) > 1 and _is_aside(lines[-1], indent=indent) and not (keeps_blanks and not lines[-1].strip()):
         lines.pop()
-    return start + len("".join(lines).rstrip())
+    part = "".join(lines)
+    return start + len(part.removesuffix("\n") if keeps_blanks else part.rstrip())
+
+
+def _block(text: str, node: _Node) -> tuple[int | None, bool]:
+    """Say how far the block of text that a part ends with is indented, and whether blank lines below it are its own."""
+    while node.id != "scalar" and node.value and not node.flow_style:
+        node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
+    if node.id != "scalar" or node.style not in {"|", ">"}:
+        return None, False
+    head, *lines = text[int(node.start_mark.index) : int(node.end_mark.index)].splitlines()
+    return next((_indent(line) for line in lines if line.strip()), None), "+" in head.partition("#")[0]
+
+
+def _is_aside(line: str, *, indent: int | None) -> bool:
+    """Say whether a line is blank or a comment; in a block of text, what looks like a comment is text."""
+    if not line.strip():
+        return True
+    return line.lstrip().startswith("#") and (indent is None or _indent(line) < indent)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _end_of_line(text: str, position: int) -> int:

@@ -204,14 +204,14 @@ def _may_run(reading: Reading, definition: Definition, where: KeyPath) -> bool:
         allowed = " and ".join(sorted(COMMAND_EVENTS))
         what = f"runCommand is for {allowed} only, not for {quoted(definition.event_type)}; use askAgent"
     else:
-        what = _objection(definition.action.command)
+        what = objection(definition.action.command)
     if what:
         reading.error(where, f"{owner}: {what}; the hook is not loaded")
     return not what
 
 
-def _objection(command: str) -> str:
-    """Say why a command may not run; empty when it may."""
+def objection(command: str) -> str:
+    """Say why `runCommand` may not run a command; empty when it may."""
     try:
         words = shlex.split(command)
     except ValueError:

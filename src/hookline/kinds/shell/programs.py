@@ -72,7 +72,7 @@ _SHELL: Final = Interpreter(
 )
 _PYTHON: Final = Interpreter(
     code=_each("c m"),
-    values=_one("W X"),
+    values=_one("W X check-hash-based-pycs"),
     ends=True,
     instead="pass it as an argument: python3 -c '… sys.argv[1] …' {{…}}",
 )
@@ -84,7 +84,15 @@ _RUBY: Final = Interpreter(
 )
 _NODE: Final = Interpreter(
     code=_each("e p eval print"),
-    loads=_each("r require import loader experimental-loader env-file"),
+    loads=_each("r require import loader experimental-loader env-file env-file-if-exists openssl-config"),
+    values=_one(
+        "C conditions title input-type experimental-default-type disable-proto disable-warning dns-result-order"
+        " icu-data-dir inspect-port max-http-header-size redirect-warnings unhandled-rejections diagnostic-dir"
+        " report-dir report-directory report-filename report-signal secure-heap secure-heap-min tls-cipher-list"
+        " tls-keylog trace-event-categories trace-event-file-pattern use-largepages cpu-prof-dir cpu-prof-name"
+        " cpu-prof-interval heap-prof-dir heap-prof-name heap-prof-interval heapsnapshot-signal"
+        " heapsnapshot-near-heap-limit network-family-autoselection-attempt-timeout allow-fs-read allow-fs-write"
+    ),
     instead="pass it as an argument: node -e '… process.argv[1] …' -- {{…}}",
 )
 _PHP: Final = Interpreter(
