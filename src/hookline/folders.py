@@ -81,13 +81,21 @@ def person_folders(
             data=Path(platformdirs.user_data_dir(_APP, appauthor=False)),
             managed=system,
         )
-    judge = _Judge(project or Path.cwd())
+    judge = _Judge(project or here())
     home = judge.choose("HOME", given, default=judge.own, problems=problems)
     config, data = (
         judge.choose(place.variable, given, default=f"{home}/{place.default}", below=place.below, problems=problems)
         for place in _PLACES.get(sys.platform, _PLACES[""])
     )
     return Folders(home=Path(home), config=Path(config), data=Path(data), managed=system, problems=tuple(problems))
+
+
+def here() -> Path:
+    """Say where this program works; a folder that was removed under it is no reason to ask no guard."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path("/")
 
 
 def repositories(folder: str, *, home: str) -> list[str]:
@@ -124,7 +132,7 @@ class _Judge:
         root = os.path.realpath(project)
         # a person may work on their home folder: what lies in it is theirs all the same
         is_around_home = self._is_known and _inside(self._home, root)
-        around = [*repositories(root, home=self._home), *repositories(os.path.realpath("."), home=self._home)]
+        around = [*repositories(root, home=self._home), *repositories(os.path.realpath(here()), home=self._home)]
         self._foreign = around if is_around_home else [root, *around]
 
     def choose(

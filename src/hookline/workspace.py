@@ -15,7 +15,7 @@ from hookline.core.asking import Ask
 from hookline.core.engine import Engine
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError
-from hookline.folders import Folders, between, person_folders
+from hookline.folders import Folders, between, here, person_folders
 from hookline.model.hook import Hook, Layer
 from hookline.model.settings import Settings
 from hookline.ports import TraceStore
@@ -77,7 +77,7 @@ def open_project(
     `settings` given by a program stand for those of files and environment. Managed hooks run whatever the
     settings say.
     """
-    root = (project or Path.cwd()).absolute()
+    root = (project or here()).absolute()
     where = folders or person_folders(root)
     chosen, problems = (settings, []) if settings is not None else _settings(where)
     engine = Engine(

@@ -128,3 +128,19 @@ def test_folder_that_is_not_there_is_refused(home: Path) -> None:
     done = hookline(home, "doctor", "--project", "nowhere")
 
     assert (done.returncode, "there is no folder nowhere" in done.stderr) == (1, True)
+
+
+def test_problem_of_the_environment_is_not_counted_among_those_of_files(home: Path) -> None:
+    found = findings(home, HOOKS_TIMEOUT="soon")
+
+    assert "HOOKS_TIMEOUT" in texts(found, "error")
+    assert "in configuration files" not in texts(found, "error")
+
+
+def test_folder_the_environment_moved_into_the_project_is_an_error(home: Path) -> None:
+    inside = home.parent / "project" / "data"
+    inside.mkdir()
+
+    told = texts(findings(home, XDG_DATA_HOME=str(inside)), "error")
+
+    assert "folders: XDG_DATA_HOME points into this workspace" in told

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.program import environment
+
 GUARD = """
 import json
 event = json.loads(input())
@@ -346,3 +348,53 @@ def test_debugging_says_when_nobody_wants_an_event(home: Path) -> None:
     assert hookline(home, "emit", "session_end", "--debug").stderr == "no hook wants this event\n"
     off = hookline(home, "emit", "session_end", "--debug", HOOKS_ENABLED="false")
     assert off.stderr.endswith("hooks are switched off\n")
+
+
+def _in_folder_that_is_gone(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = 'mkdir "$1/gone" && cd "$1/gone" && rmdir "$1/gone" && shift && exec "$@"'
+    return subprocess.run(
+        ["bash", "-c", script, "bash", str(home.parent), sys.executable, "-m", "hookline", *arguments],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_guard_is_asked_though_the_folder_an_agent_works_in_was_removed(home: Path) -> None:
+    call = ("emit", "before_tool", "--tool", "shell", "--args")
+
+    blocked = _in_folder_that_is_gone(home, *call, '{"command": "rm x"}')
+    allowed = _in_folder_that_is_gone(home, *call, '{"command": "ls"}')
+
+    assert (blocked.returncode, blocked.stderr) == (2, "no removing\n")
+    assert (allowed.returncode, allowed.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["list", "check", "doctor"])
+def test_commands_work_where_the_folder_was_removed(home: Path, command: str) -> None:
+    done = _in_folder_that_is_gone(home, command)
+
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_failure_of_our_own_is_no_yes(home: Path) -> None:
+    """With so few descriptors an interpreter starts, and no event loop can be made: no hook can be asked."""
+    endings = [_with_descriptors(home, limit) for limit in ("5", "6", "7", "8")]
+
+    assert {done.returncode for done in endings} == {2}
+    assert any("could not be asked, so this is blocked" in done.stderr for done in endings)
+
+
+def _with_descriptors(home: Path, limit: str) -> subprocess.CompletedProcess[str]:
+    call = ("-m", "hookline", "emit", "before_tool", "--tool", "shell", "--args", '{"command": "rm x"}')
+    return subprocess.run(
+        ["bash", "-c", 'ulimit -n "$1" && shift && exec "$@"', "bash", limit, sys.executable, *call],
+        cwd=home.parent / "project",
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

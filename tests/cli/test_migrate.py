@@ -209,3 +209,15 @@ def test_printed_document_is_whole(home: Path) -> None:
     done = hookline(home, "migrate", "all", "native")
 
     assert "Bearer abcdefgh12345678abcdefgh" in done.stdout
+
+
+def test_all_leaves_out_what_others_packed_and_its_name_takes_it_along(home: Path) -> None:
+    pack = home / ".config/hookline/packs/theirs"
+    pack.mkdir(parents=True)
+    (pack / "hookline.toml").write_text('[[hook]]\nname = "packed"\non = "before_tool"\nrun = "python3 p.py"\n')
+
+    everything = hookline(home, "migrate", "all", "native").stdout
+    named = hookline(home, "migrate", str(pack / "hookline.toml"), "native").stdout
+
+    assert "packed" not in [hook.get("name") for hook in tomllib.loads(everything)["hook"]]
+    assert [hook["name"] for hook in tomllib.loads(named)["hook"]] == ["packed"]

@@ -6,6 +6,7 @@ from typing import Protocol
 import pytest
 
 from hookline.config.loader import LARGEST, Loaded, Search, load, read_text
+from hookline.config.locations import PLACES, Place, Root
 from hookline.config.problem import Severity
 from hookline.config.vocabulary import Vocabulary
 from hookline.errors import ConfigError
@@ -445,3 +446,30 @@ def test_each_planted_mistake_is_reported_with_file_and_line(desk: Desk) -> None
         "node z.js",
         "node",
     }
+
+
+def test_file_that_makes_a_reader_fall_over_takes_no_other_hook_with_it(desk: Desk) -> None:
+    desk.put(desk.project / "odd.json", {})
+    desk.put(desk.config / "hookline.toml", '[[hook]]\nname = "guard"\non = "before_tool"\nrun = "python3 g.py"\n')
+    odd = Place(
+        root=Root.PROJECT,
+        path="odd.json",
+        formats=("a format nobody has",),
+        dialect="ollm",
+        source=Source.WORKSPACE,
+        layer=Layer.PROJECT,
+    )
+    search = Search(
+        project=desk.project,
+        home=desk.home,
+        config=desk.config,
+        vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
+        places=(odd, *PLACES),
+    )
+
+    loaded = load(search)
+
+    assert [hook.id for hook in loaded.hooks] == ["guard"]
+    (problem,) = loaded.problems
+    assert problem.path == str(desk.project / "odd.json")
+    assert "shows a bug in hookline" in problem.message

@@ -352,3 +352,25 @@ def test_no_command_is_too_odd_to_be_judged(command: str, head: str, *, is_perso
     )
 
     assert TrustedHooks().clearance(hook, cwd="/nowhere").standing
+
+
+@pytest.mark.spec("O-15")
+@pytest.mark.parametrize("words", [("bash", "say.sh"), ("sh", "-eu", "say.sh"), ("env", "bash", "say.sh"), ("say.sh",)])
+def test_script_outside_the_project_runs_when_approved_and_not_when_changed(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    root, script = tmp_path / "project", tmp_path / "elsewhere" / "say.sh"
+    write(root, {"hookline.toml": ""})
+    write(script.parent, {"say.sh": '#!/bin/sh\necho \'{"message": "hi"}\'\n'})
+    program, *args = [str(script) if word == "say.sh" else word for word in words]
+    hook = line(root, program, args=tuple(args), shell=False)
+    if program == "env":
+        hook = replace(hook, command="/usr/bin/env")
+    trust = TrustedHooks(TrustedHooksConfig(storage_path=tmp_path / "data" / "approvals.json"))
+    trust.approve(hook, cwd=str(root))
+
+    assert emit(hook, trust, root).messages == ("hi",)
+
+    script.write_text(f"#!/bin/sh\ntouch {root}/evidence\n")
+    assert emit(hook, trust, root).verdicts == ()
+    assert not (root / "evidence").exists()

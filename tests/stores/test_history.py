@@ -171,3 +171,14 @@ def test_file_of_a_common_size_loses_nothing(path: Path) -> None:
         store.close()
 
     assert History(path).count() == 3
+
+
+def test_time_that_is_no_number_is_shown_as_none(path: Path, store: SqliteTraces) -> None:
+    store.write(Record("odd", Step.EVENT, START, "before_tool"))
+    store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE records SET at = 'yesterday'")
+
+    (record,) = History(path).records("odd")
+
+    assert record.at == 0.0

@@ -25,6 +25,7 @@ from hookline.config.problem import Problem, Severity
 from hookline.config.reading import Origin
 from hookline.config.scripts import anchored, folders_of
 from hookline.config.vocabulary import Vocabulary, quoted
+from hookline.display import typed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, shell_dialects
@@ -308,10 +309,10 @@ def trust_note(project: Opened, hook: Hook) -> str:
         return f"{quoted(hook.id)} is switched off: hookline enable {hook.id}"
     found = clearance(hook, project) if hook.source in _OWN else None
     if found is not None and found.objection:
-        return f"{quoted(hook.id)} will not run: {found.objection} (hookline trust approve {hook.id})"
+        return f"{quoted(hook.id)} will not run: {found.objection} (hookline trust approve {typed(hook.id)})"
     if hook.source in _OWN:
         return f"{quoted(hook.id)} is your own, so it runs from now on"
-    return f"{quoted(hook.id)} is a {hook.source} hook: it runs once you approved it (hookline trust approve {hook.id})"
+    return f"{quoted(hook.id)} is a {hook.source} hook: it runs once you approved it (hookline trust approve {typed(hook.id)})"
 
 
 def listed(hooks: Sequence[Hook]) -> str:

@@ -53,6 +53,9 @@ class Finding(Struct, frozen=True):
     advice: str = ""
 
 
+# where a problem lies that no file has
+_ENVIRONMENT: Final = "environment"
+
 Check = Callable[[Opened], Iterator[Finding]]
 
 _HEALTH: Final = {Severity.ERROR: Health.ERROR, Severity.WARNING: Health.WARNING, Severity.NOTE: Health.NOTE}
@@ -65,9 +68,8 @@ def _program(_project: Opened) -> Iterator[Finding]:
 
 def _folders(project: Opened) -> Iterator[Finding]:
     for problem in project.folders.problems:
-        yield Finding(
-            _HEALTH[problem.severity], problem.message, "unset the variable, or point it to a folder of yours"
-        )
+        advice = "unset the variable, or point it to a folder of yours" if problem.path == _ENVIRONMENT else ""
+        yield Finding(_HEALTH[problem.severity], problem.message, advice)
     yield Finding(Health.OK, f"configuration in {project.folders.config}")
     data = project.folders.data
     place = next(folder for folder in (data, *data.parents) if folder.exists())
@@ -87,6 +89,9 @@ def _managed(project: Opened) -> Iterator[Finding]:
 
 def _switches(project: Opened) -> Iterator[Finding]:
     settings = project.settings
+    for problem in project.problems:
+        if problem.path == _ENVIRONMENT and problem not in project.folders.problems:
+            yield Finding(_HEALTH[problem.severity], problem.message)
     if not settings.enabled:
         advice = "unset HOOKS_ENABLED, or set `enabled` in your [settings]"
         yield Finding(Health.WARNING, "hooks are switched off; only managed ones run", advice)
@@ -111,8 +116,7 @@ def _configurations(project: Opened) -> Iterator[Finding]:
 
 
 def _of_files(project: Opened) -> list[Problem]:
-    elsewhere = set(project.folders.problems)
-    return [problem for problem in project.problems if problem not in elsewhere]
+    return [problem for problem in project.problems if problem.path != _ENVIRONMENT]
 
 
 def _approvals(project: Opened) -> Iterator[Finding]:

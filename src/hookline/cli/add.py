@@ -29,6 +29,7 @@ from hookline.config.values import slug
 from hookline.config.vocabulary import quoted
 from hookline.config.writing import WRITERS, Target, Written, write
 from hookline.dialects import DIALECTS
+from hookline.display import typed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, OnError, Priority
 
@@ -210,5 +211,7 @@ def _take_over(change: Session, path: Path) -> int:
         pack.install(shared, packs)
     notes = [problem.message for problem in problems]
     if hooks:
-        notes.append(f"they come from somebody else, so each has to be approved: hookline trust approve {hooks[0].id}")
+        notes.append(
+            f"they come from somebody else, so each has to be approved: hookline trust approve {typed(hooks[0].id)}"
+        )
     return change.finish(changes, f"added {listed(hooks)}", notes=notes, made=True)

@@ -16,6 +16,7 @@ from hookline.config.problem import Problem, Severity
 from hookline.core.risks import risks
 from hookline.debug.review import review
 from hookline.errors import StoreError
+from hookline.folders import here
 from hookline.wiring import shell_dialects
 from hookline.workspace import Opened
 
@@ -96,8 +97,8 @@ def _tell(checked: Checked) -> None:
 
 def _from_here(problems: Sequence[Problem]) -> Iterable[Problem]:
     """Write paths as an editor in this folder opens them."""
-    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a text, with the separator at its end
-    return (replace(problem, path=problem.path.removeprefix(here)) for problem in problems)
+    folder = os.path.join(here(), "")  # noqa: PTH118 - a text, with the separator at its end
+    return (replace(problem, path=problem.path.removeprefix(folder)) for problem in problems)
 
 
 def _count(number: int, what: str) -> str:

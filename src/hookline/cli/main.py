@@ -1,7 +1,7 @@
 """`hookline`: find the command, run it, turn what went wrong into an exit code.
 
-0 is done, 1 an error of ours or in the call, 2 only ever means that hooks blocked the operation, 130 that
-the person interrupted.
+0 is done, 1 an error of ours or in the call, 2 only ever means that hooks blocked the operation, or that `emit` could
+not ask them because of a bug of ours, 130 that the person interrupted.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from hookline.errors import EngineError
 from hookline.version import __version__
 
 logger = logging.getLogger(__name__)
+
+_BLOCKED: Final = 2
 
 _LONGEST_LOG: Final = 100_000
 
@@ -157,11 +159,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EngineError as problem:
         complain(f"hookline: {problem}")
         return 1
-    except BrokenPipeError:
-        # whoever read what we print has had enough
-        return _left_quietly(0)
     except KeyboardInterrupt:
         return _left_quietly(130)
-    except Exception:
+    except Exception as problem:
+        is_emit = words[:1] == ["emit"]
+        if isinstance(problem, BrokenPipeError) and not is_emit:
+            # whoever read what we print has had enough
+            return _left_quietly(0)
         logger.exception("this is a bug in hookline; please report it with the lines below")
-        return 1
+        if is_emit:
+            # nobody can say whether a guard would have objected: a bug of ours must not be its yes
+            complain("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
+        return _BLOCKED if is_emit else 1

@@ -33,10 +33,12 @@ from hookline.config.vocabulary import hint, quoted
 from hookline.config.writing import Entry, Target, Written, file_name, write
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, Source
+from hookline.model.hook import Hook, Layer, Source
 
 HELP: Final = "write hooks of one system in the format of another; what cannot be carried over is listed"
 EXAMPLE: Final = "hookline migrate ollama-cli native --write"
+
+_WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
 
 class Form(Struct, frozen=True):
@@ -120,7 +122,10 @@ def _chosen(change: Session, args: argparse.Namespace) -> list[Hook]:
         hooks = [hook for hook in hooks if hook.source_path == full]
     elif args.source in FORMATS or args.source in DIALECTS:
         hooks = [hook for hook in hooks if args.source in {hook.source_format, hook.dialect}]
-    elif args.source != "all":
+    elif args.source == "all":
+        # what is managed, and what others packed, is only taken along by its name
+        hooks = [hook for hook in hooks if hook.layer is not Layer.MANAGED and hook.source in _WRITTEN_HERE]
+    else:
         known = [*FORMATS, *DIALECTS, "all"]
         raise ConfigError(f"there is no file or format {quoted(args.source)}{hint(args.source, known)}")
     if args.hook:

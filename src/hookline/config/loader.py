@@ -1,5 +1,6 @@
 """Everything a project and a person configured, in one list, with everything that is wrong about it."""
 
+import logging
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from hookline.config.scripts import anchored, folders_of
 from hookline.config.vocabulary import Vocabulary, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
+
+logger = logging.getLogger(__name__)
 
 LARGEST: Final = 1_048_576
 _AT_ONCE: Final = 64
@@ -86,7 +89,7 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     hooks: list[Hook] = []
     found: list[Found] = []
     for file, text in _texts(files, problems):
-        defined, wrong = _read(text, file, vocabulary=search.vocabulary)
+        defined, wrong = _read_guarded(text, file, vocabulary=search.vocabulary)
         hooks += defined
         problems += wrong
         place = file.place
@@ -117,6 +120,16 @@ def _texts(files: list[File], problems: list[Problem]) -> Iterator[tuple[File, s
             except ConfigError as problem:
                 problems.append(Problem(file.path, problem.line, problem.message))
         yield from some
+
+
+def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:
+    try:
+        return _read(text, file, vocabulary=vocabulary)
+    except Exception as problem:
+        # A file of a stranger that makes us fall over must not take a person's guards with it.
+        logger.exception("%s could not be read", file.path)
+        why = f"reading this file shows a bug in hookline ({problem!r}); nothing in it is in force, please report it"
+        return [], [Problem(file.path, 0, why)]
 
 
 def _read(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:

@@ -36,7 +36,7 @@ PLACES: Final[Mapping[str, str]] = MappingProxyType(
 def lay_out(project: Path, *, port: int) -> None:
     """Write a project with hooks in the files of every system."""
     for source in resources.files("hookline.demo").joinpath("project").iterdir():
-        if source.name == "ollm-node.json" and not shutil.which("node"):
+        if not source.is_file() or (source.name == "ollm-node.json" and not shutil.which("node")):
             continue
         target = project / PLACES.get(source.name, source.name)
         target.parent.mkdir(parents=True, exist_ok=True)

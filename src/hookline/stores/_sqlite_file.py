@@ -207,7 +207,7 @@ def record_of(row: Row) -> Record:
     if step is None:
         # Hookline of another version writes the same file; its new steps are shown, not lost
         step, detail = Step.WARNING, {**detail, "step": name}
-    return Record(trace, step, at, event, session, hook, detail)
+    return Record(trace, step, _number(at), event, session, hook, detail)
 
 
 def _detail(raw: str) -> Mapping[str, object]:
