@@ -381,6 +381,8 @@ def test_commands_work_where_the_folder_was_removed(home: Path, command: str) ->
 
 def test_failure_of_our_own_is_no_yes(home: Path) -> None:
     """With so few descriptors an interpreter starts, and no event loop can be made: no hook can be asked."""
+    (home / ".config/hookline/hookline.toml").write_text(f'{CONFIG}on_error = "block"\n')
+
     endings = [_with_descriptors(home, limit) for limit in ("5", "6", "7", "8")]
 
     assert {done.returncode for done in endings} == {2}

@@ -64,6 +64,8 @@ class Book:
         self._approvals: dict[Key, Approval] | None = None
         self._seen: tuple[int, ...] = ()
         self._kept: dict[str, bytes] = {}
+        self._counted: Mapping[Key, Approval] | None = None
+        self._repositories: frozenset[str] = frozenset()
 
     def approvals(self) -> Mapping[Key, Approval]:
         """Give the approvals as they are now: another process may have taken one back.
@@ -76,6 +78,14 @@ class Book:
             self._approvals = self._read()
             self._seen = seen
         return self._approvals
+
+    def repositories(self) -> frozenset[str]:
+        """Name the repositories in which something was approved."""
+        approvals = self.approvals()
+        if self._counted is not approvals:
+            self._counted = approvals
+            self._repositories = frozenset(item.repository for item in approvals.values())
+        return self._repositories
 
     def reload(self) -> None:
         """Read the approvals again, whatever the file looks like from outside."""

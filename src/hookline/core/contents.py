@@ -70,6 +70,21 @@ def fingerprint(info: os.stat_result) -> Fingerprint:
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
+def are_as_they_were(states: Iterable[tuple[str, Fingerprint | None]]) -> bool:
+    """Say whether each path still leads to the same file, in the same state, or still to none."""
+    for path, state in states:
+        try:
+            info = os.stat(path)  # noqa: PTH116 - asked before each run, where pathlib costs many times more
+        except (OSError, ValueError):
+            if state is not None:
+                return False
+        else:
+            # the time of a change cannot be set back, and says as much as the other numbers together
+            if state is None or info.st_ctime_ns != state[-1] or info.st_ino != state[1]:
+                return False
+    return True
+
+
 def state_of(path: str) -> Fingerprint | None:
     """Say which file stands at a path, and in which state; None when there is none."""
     try:

@@ -22,7 +22,7 @@ from hookline.core.loops import LoopThread
 from hookline.core.parts import Parts, default_parts
 from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry, event_key, nothing_ready
-from hookline.core.rounds import run_rounds
+from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Hear, Tool, run_tool
@@ -155,7 +155,9 @@ class Engine:
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
             self._publish_event(event)
-        run = await run_rounds(plan, event, planner=self.planner, trust=self.trust, runner=self.runner)
+        run = await self.runner.run(plan, event)
+        if plan.skipped:
+            run = await ask_again(run, plan, event, planner=self.planner, trust=self.trust, runner=self.runner)
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it

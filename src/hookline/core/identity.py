@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from hookline import wire
 from hookline.core.closure import Reach, base_of, reach
-from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, is_settled, state_of
+from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, are_as_they_were, is_settled, state_of
 from hookline.core.includes import expanded, included
 from hookline.core.loads import Around, Loads, stand_ins
 from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters, line_words
@@ -73,16 +73,13 @@ class _Known(Struct, frozen=True):
     programs: Mapping[str, Program] = {}
     identity: Identity | None = None
     path: str | None = None
-    states: tuple[tuple[str, Fingerprint | None], ...] = ()
+    states: tuple[tuple[str, Fingerprint | None], ...] | None = None
 
     def holds(self) -> bool:
         """Say whether nothing has changed, without reading: what is run then are the bytes that were read before."""
-        if not self.states or (self.path is not None and self.path != _whole_path(self.hook, self.reach)):
+        if self.states is None or (self.path is not None and self.path != _whole_path(self.hook, self.reach)):
             return False
-        for place, state in self.states:  # noqa: SIM110 - before each run, where a generator costs as much again
-            if state_of(place) != state:
-                return False
-        return True
+        return are_as_they_were(self.states)
 
 
 class Identities:
@@ -120,7 +117,7 @@ class Identities:
             identity = _identity(hook, cwd, trail, problem)
         # patterns have to be matched anew each time
         is_sure = not hook.includes and not known.reach.patterns and is_settled(trail.states.values(), self._settled)
-        states = tuple(trail.states.items()) if is_sure else ()
+        states = tuple(trail.states.items()) if is_sure else None
         self._known[hook.id] = _Known(hook, cwd, known.reach, trail.contents, trail.found, identity, trail.path, states)
         return identity
 
@@ -280,10 +277,13 @@ class _Trail:
                 self.states[path] = state_of(path)
 
     def _at(self, name: str, path: str) -> None:
-        self._look(path)
         about = self._programs.look(path)
         if about is None:
+            self._look(path)
             return
+        # one that the person could not change is known by its path alone
+        if not about.is_fixed:
+            self.states.setdefault(path, about.state)
         # a text is a script, or what one is given, wherever it lies
         is_script = about.is_text and not about.is_fixed and name == path
         if is_script or inside(path, self._foreign) or inside(about.real, self._foreign):

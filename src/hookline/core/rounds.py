@@ -1,4 +1,4 @@
-"""Run a plan, and once more what became due meanwhile: a changed path may be one that a guard is there for."""
+"""Run what became due while a plan was run: a changed path may be one that a guard is there for."""
 
 from typing import Final
 
@@ -14,16 +14,15 @@ from hookline.model.plan import Gate, Plan
 _BY_FILES: Final = frozenset({Gate.FILES, Gate.WRITES})
 
 
-async def run_rounds(plan: Plan, event: Event, *, planner: HookPlanner, trust: TrustedHooks, runner: HookRunner) -> Run:
-    """Run a vetted plan; `skipped` of the result has every hook that did not run, whatever the reason.
+async def ask_again(
+    run: Run, plan: Plan, event: Event, *, planner: HookPlanner, trust: TrustedHooks, runner: HookRunner
+) -> Run:
+    """Ask, after a plan was run, who was left out of it; `skipped` of the result has every hook that did not run.
 
     A hook may change a tool's arguments, and so the file that is written. Hooks that were left out because they are
     about other files are asked again then: a guard must not be slipped past by somebody else's change.
     """
-    run = await runner.run(plan, event)
     skipped = plan.skipped
-    if not skipped:
-        return run
     while due := _due(run, event, planner=planner, left=[skip.hook for skip in skipped if skip.gate in _BY_FILES]):
         vetted = await trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
         more = await runner.run(vetted, run.event)

@@ -66,7 +66,7 @@ class Clearance(Struct, frozen=True, kw_only=True):
 
 
 class _Cleared(Struct, frozen=True):
-    """A hook that was found approved, and what that was found from."""
+    """A hook that was found approved, and what that was found from: both are made anew whenever they change."""
 
     identity: Identity
     approvals: Mapping[Key, Approval]
@@ -271,21 +271,12 @@ class TrustedHooks:
         """
         objections: dict[str, str] = {}
         sealed: dict[str, Sealed] = {}
+        cwd = event.cwd
         for stage in plan.stages:
             for hook in stage:
                 if hook.source is Source.BUILTIN:
                     continue
-                try:
-                    found = await self._vetted(hook, event.cwd)
-                except StoreError as problem:
-                    # no approval counts then, and a person's guards, which need none, have to run all the same
-                    found = Clearance(standing=Standing.UNAPPROVED, objection=str(problem))
-                except Exception as problem:
-                    if hook.source in OF_THE_PERSON:
-                        raise
-                    # what a workspace wrote must not bring down the guards beside it, even by a bug of ours
-                    logger.exception("hook %s could not be looked at", hook.id)
-                    found = Clearance(standing=Standing.UNAPPROVED, objection=f"error inside Hookline: {problem!r}")
+                found = self._still_cleared(hook, cwd) or await self._vetted(hook, cwd)
                 if found.objection:
                     objections[hook.id] = found.objection
                 elif found.identity is not None:
@@ -296,12 +287,32 @@ class TrustedHooks:
         skips = tuple(Skip(hook, Gate.TRUST, objections[hook.id]) for hook in plan.hooks if hook.id in objections)
         return Plan(tuple(stage for stage in stages if stage), (*plan.skipped, *skips), sealed)
 
+    def _still_cleared(self, hook: Hook, cwd: str) -> Clearance | None:
+        """Give the approval that was found for the last event, if neither it nor the hook has changed: most often."""
+        known = self._cleared.get(hook.id)
+        try:
+            if known is not None and known.identity is self.identity(hook, cwd=cwd):
+                return known.clearance if known.approvals is self._book.approvals() else None
+        except Exception:  # noqa: BLE001 - whoever looks at all of it says what is wrong
+            return None
+        return None
+
     async def _vetted(self, hook: Hook, cwd: str) -> Clearance:
-        if self._is_unheard_of(hook, cwd):
-            return Clearance(standing=Standing.UNAPPROVED, objection=_objection(hook, "", None))
-        found = self.clearance(hook, cwd=cwd)
-        if found.objection and await self.request_approval(hook, cwd=cwd):
-            return self.clearance(hook, cwd=cwd)
+        try:
+            if self._is_unheard_of(hook, cwd):
+                return Clearance(standing=Standing.UNAPPROVED, objection=_objection(hook, "", None))
+            found = self.clearance(hook, cwd=cwd)
+            if found.objection and await self.request_approval(hook, cwd=cwd):
+                return self.clearance(hook, cwd=cwd)
+        except StoreError as problem:
+            # no approval counts then, and a person's guards, which need none, have to run all the same
+            return Clearance(standing=Standing.UNAPPROVED, objection=str(problem))
+        except Exception as problem:
+            if hook.source in OF_THE_PERSON:
+                raise
+            # what a workspace wrote must not bring down the guards beside it, even by a bug of ours
+            logger.exception("hook %s could not be looked at", hook.id)
+            return Clearance(standing=Standing.UNAPPROVED, objection=f"error inside Hookline: {problem!r}")
         return found
 
     def objection(self, hook: Hook, *, cwd: str = "") -> str:
@@ -317,10 +328,6 @@ class TrustedHooks:
             return _CLEAR
         now = self.identity(hook, cwd=cwd)
         approvals = self._book.approvals()
-        known = self._cleared.get(hook.id)
-        # both are made anew whenever something about them changed
-        if known is not None and known.identity is now and known.approvals is approvals:
-            return known.clearance
         where = self._repository(hook, cwd)
         key = (now.digest, where)
         approval = approvals.get(key) or self._extra_approval(key, hook, cwd)
@@ -392,7 +399,7 @@ class TrustedHooks:
         if hook.source in OF_THE_PERSON or self._is_trusted_workspace(hook, cwd):
             return False
         # those of the first version do not say where they were given
-        return {self._repository(hook, cwd), ""}.isdisjoint(item.repository for item in self._book.approvals().values())
+        return {self._repository(hook, cwd), ""}.isdisjoint(self._book.repositories())
 
     def _extra_approval(self, key: Key, hook: Hook, cwd: str) -> Approval | None:
         for path in self._config.extra_books:

@@ -11,6 +11,8 @@ from hookline.model.workspace import inside
 _LEFT_OUT: Final = frozenset({"BASH_ENV", "ENV"})
 _LEFT_OUT_ENCODED: Final = frozenset(name.encode() for name in _LEFT_OUT)
 
+_PATH: Final = b"PATH" if os.supports_bytes_environ else "PATH"
+
 _REMEMBERED: Final = 256
 
 
@@ -57,8 +59,8 @@ class Environment:
 
 def search_path(env: Env) -> str:
     """Say where a child with this environment would look for programs."""
-    path = variable_of(env, "PATH")
-    return os.defpath if path is None else path
+    path = cast("Mapping[bytes | str, bytes | str]", env).get(_PATH)
+    return os.defpath if path is None else os.fsdecode(path)
 
 
 def variable_of(env: Env, name: str) -> str | None:

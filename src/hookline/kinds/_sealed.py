@@ -143,6 +143,8 @@ class Seals:
 
     def altered(self) -> str:
         """Name a file whose copy was written to: what the hook meant for the file itself would be lost in silence."""
+        if not self._copies:
+            return ""
         found = next((copy for copy, content in self._copies.items() if differs(copy, content)), "")
         return found.rpartition("/")[2]
 

@@ -70,13 +70,15 @@ class _Line(Struct, frozen=True, kw_only=True):
 class _Job(Struct, frozen=True, kw_only=True):
     """One child to start. `script` is what a shell would be given instead.
 
-    `foreign` are the folders no program is taken from, and `files` the descriptors the child keeps.
+    `cwd` is empty where the child starts in this program's own folder, which is `here`; `foreign` are the folders no
+    program is taken from, and `files` the descriptors the child keeps.
     """
 
     program: str = ""
     argv: tuple[str, ...]
     env: Env
     cwd: str
+    here: str
     path: str
     script: str = ""
     extra: bytes = b""
@@ -98,8 +100,10 @@ class _Done(Struct, frozen=True, kw_only=True):
 
     def holds(self, draft: _Job, folder: str, seals: Seals) -> bool:
         """Say whether sealing it again would give the same; then its files are opened again, too."""
-        same = all(_variable(draft, folder, name) == value for name, value in self.variables.items())
-        return same and seals.opened_again(self.contents, self.descriptors)
+        for name, value in self.variables.items():
+            if _variable(draft, folder, name) != value:
+                return False
+        return seals.opened_again(self.contents, self.descriptors)
 
 
 class Command:
@@ -206,7 +210,7 @@ class Command:
 
     def _sealed(self, draft: _Job, sealed: Sealed, seals: Seals) -> tuple[_Job, Vetted]:
         """Put vetted bytes where a command names files, or remember how that was done with the same files."""
-        folder = draft.cwd or os.getcwd()  # noqa: PTH109 - as in _folder
+        folder = draft.cwd or draft.here
         key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
         done = self._done.get(key)
         if done is not None and done.sealed is sealed and done.holds(draft, folder, seals):
@@ -249,6 +253,7 @@ class Command:
         handover = Handover(vetted, seals, find, variable, draft.foreign)
         if words:
             program, argv = seal_argv(words, handover)
+            program = program or (argv[0] if "/" in argv[0] else "")
             return replace(draft, program=program, argv=argv, script=""), vetted
         return replace(draft, script=seal_line(draft.script, handover), argv=()), vetted
 
@@ -256,7 +261,8 @@ class Command:
         line = self._line(hook)
         if line.refusal:
             return Failure(FailureKind.REFUSED, line.refusal)
-        cwd = _folder(hook, request.event)
+        here = _own_folder()
+        cwd = _folder(hook, request.event, here)
         env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
         name = line.words[0] if line.words else ""
         return _Job(
@@ -265,6 +271,7 @@ class Command:
             argv=line.words,
             env=env,
             cwd=cwd,
+            here=here,
             path=search_path(env),
             script=line.script,
             foreign=self._foreign(hook, request.event.cwd),
@@ -394,7 +401,15 @@ def _template_refusal(line: str) -> str:
     return ""
 
 
-def _folder(hook: Hook, event: Event) -> str:
+def _own_folder() -> str:
+    """Say where this program is; empty when that folder was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow, and this is asked at each call
+    except OSError:
+        return ""
+
+
+def _folder(hook: Hook, event: Event, here: str) -> str:
     """Say where the hook is to run; empty for where this program is."""
     folder = hook.working_directory
     if folder:
@@ -404,10 +419,6 @@ def _folder(hook: Hook, event: Event) -> str:
     folder = folder or event.cwd
     if not folder:
         return ""
-    try:
-        here = os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow, and this is asked at each call
-    except OSError:  # our own folder was removed
-        return folder
     if not folder.startswith("/"):
         folder = str(Path(here, folder))
     return "" if folder == here else folder
