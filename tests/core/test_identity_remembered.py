@@ -159,3 +159,58 @@ def test_patterns_of_includes_are_matched_anew_each_time(root: Path) -> None:
     (root / "lib" / "new.sh").write_text("echo 5\n")
 
     assert known.identity(command, str(root)).digest != before
+
+
+def own(root: Path, line: str, **more: object) -> Hook:
+    """Make a person's own hook, whose file lies outside of the project."""
+    build: Callable[..., Hook] = Hook
+    source = str(root.parent / "config" / "hookline.toml")
+    return build(id="h", command=line, shell=True, source="user", source_path=source, source_line=1, **more)
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("python3 later.py", "later.py"),
+        ("sh < later.sh", "later.sh"),
+        ("make -s", "Makefile"),
+        ("python3 -m json.tool", "argparse.py"),
+        ("cat x | sort", "bin/sort"),
+    ],
+)
+def test_what_a_workspace_puts_in_the_way_of_a_persons_hook_is_noticed(root: Path, line: str, new: str) -> None:
+    known = Identities(settled=0)
+    command = own(root, line, env={"PATH": f"{root / 'bin'}:/usr/bin:/bin"})
+    assert [known.borrowed(command, str(root)) for _ in range(2)] == ["", ""]
+    while root.stat().st_ctime_ns == _now(root) or (root / "bin").stat().st_ctime_ns == _now(root):
+        pass
+
+    (root / new).write_text("#!/bin/sh\n")
+    (root / new).chmod(0o755)
+
+    assert known.borrowed(command, str(root)) == new
+
+
+def test_link_of_a_person_that_is_led_into_the_workspace_is_noticed(root: Path) -> None:
+    config = root.parent / "config"
+    config.mkdir()
+    (config / "mine.sh").write_text("true\n")
+    (config / "guard.sh").symlink_to("mine.sh")
+    known = Identities(settled=0)
+    command = own(root, f"sh {config / 'guard.sh'}")
+    assert [known.borrowed(command, str(root)) for _ in range(2)] == ["", ""]
+
+    (config / "guard.sh").unlink()
+    (config / "guard.sh").symlink_to(root / "hook.sh")
+
+    assert known.borrowed(command, str(root)) == "hook.sh"
+
+
+def test_same_hook_in_another_folder_is_looked_at_anew(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "later.py").write_text("")
+    known = Identities(settled=0)
+    command = own(root, "python3 later.py")
+
+    assert [known.borrowed(command, str(folder)) for folder in (root, other, root)] == ["", "later.py", ""]

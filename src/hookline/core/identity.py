@@ -19,7 +19,7 @@ from hookline import wire
 from hookline.core.closure import Reach, base_of, reach
 from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, are_as_they_were, is_settled, state_of
 from hookline.core.includes import expanded, included
-from hookline.core.loads import Around, Loads, stand_ins
+from hookline.core.loads import Around, Loads, Look, stand_ins
 from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters, line_words
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
@@ -82,6 +82,22 @@ class _Known(Struct, frozen=True):
         return are_as_they_were(self.states)
 
 
+class _Own(Struct, frozen=True):
+    """A person's hook that was found to take nothing from the workspace, and everything that was looked at for it."""
+
+    hook: Hook
+    reach: Reach
+    foreign: tuple[str, ...]
+    path: str
+    states: tuple[tuple[str, Fingerprint | None], ...]
+
+    def holds(self, reached: Reach, foreign: tuple[str, ...]) -> bool:
+        """Say whether all of it is still so; what a hook reaches is worked out once for each folder it works in."""
+        if self.reach is not reached or self.foreign != foreign or self.path != _whole_path(self.hook, reached):
+            return False
+        return are_as_they_were(self.states)
+
+
 class Identities:
     """Work out what hooks are, remembering what cannot have changed."""
 
@@ -93,6 +109,7 @@ class Identities:
         self._shell_dialects = shell_dialects
         self._settled = settled
         self._known: dict[str, _Known] = {}
+        self._own: dict[str, _Own] = {}
         self.contents = Contents()
         self.loads = Loads()
         self.programs = Programs()
@@ -129,7 +146,24 @@ class Identities:
         foreign = grounds(hook, cwd)
         if not foreign:
             return ""
-        for path in self._started(hook, cwd):
+        reached = self._recall(hook, cwd).reach
+        known = self._own.get(hook.id)
+        if known is not None and known.holds(reached, foreign):
+            return ""
+        states: dict[str, Fingerprint | None] = {}
+
+        def look(place: str) -> None:
+            if place not in states:
+                states[place] = state_of(place)
+
+        found = self._find_borrowed(hook, cwd, foreign, look)
+        # patterns have to be matched anew each time
+        if not found and not reached.patterns and is_settled(states.values(), self._settled):
+            self._own[hook.id] = _Own(hook, reached, foreign, _whole_path(hook, reached), tuple(states.items()))
+        return found
+
+    def _find_borrowed(self, hook: Hook, cwd: str, foreign: tuple[str, ...], look: Look) -> str:
+        for path in self._started(hook, cwd, look):
             if lies_in(path, foreign):
                 # who works in the folder of their own hooks finds their own scripts there
                 own = real_path(dirname(hook.source_path))
@@ -138,30 +172,38 @@ class Identities:
                     return shown(path if inside(path, foreign) else real, foreign[0])
         return ""
 
-    def _started(self, hook: Hook, cwd: str) -> Iterator[str]:
+    def _started(self, hook: Hook, cwd: str, look: Look) -> Iterator[str]:
         """Give every file that could be started, or that says what is."""
         reached = self._recall(hook, cwd).reach
         path = _whole_path(hook, reached)
         base = base_of(hook, cwd) if self.is_line(hook) else ""
-        for file in dict.fromkeys(self._run_files(reached)):
+
+        def find(name: str) -> str:
+            return next(self.programs.candidates(name, path, look, base=base), "")
+
+        for file in dict.fromkeys(self._run_files(reached, look)):
             yield file
             about = self.programs.look(file)
             for name in about.interpreters if about is not None else ():
-                yield name if name.startswith("/") else self.programs.find(name, path, base=base)
+                look(name)
+                yield name if name.startswith("/") else find(name)
         # without a shell, the kind passes the workspace over when it looks for the program
         if base:
-            yield from (self.programs.find(name, path, base=base) for name in reached.programs)
+            yield from map(find, reached.programs)
 
-    def _run_files(self, reached: Reach) -> Iterator[str]:
+    def _run_files(self, reached: Reach, look: Look) -> Iterator[str]:
         for path in reached.files:
+            look(path)
             if _is_there(path) and (
                 path in reached.recipes or splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)
             ):
                 yield path
         for words in reached.scripts:
+            for path in words:
+                look(path)
             yield from itertools.islice(filter(_is_there, words), 1)
         for folder in reached.imports:
-            yield from filter(_is_there, stand_ins(folder, _nobody_looks))
+            yield from filter(_is_there, stand_ins(folder, look))
         with suppress(ConfigError):
             yield from expanded(reached.patterns)
 
@@ -317,10 +359,6 @@ def _is_there(path: str) -> bool:
         return not S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def _nobody_looks(_path: str) -> None:
-    """Take no notice of a place that was looked at."""
 
 
 def shown(path: str, root: str) -> str:
