@@ -7,6 +7,7 @@ reports, so that they also reach the process that collects the results of severa
 
 import json
 import os
+import signal
 import tomllib
 from collections.abc import Generator
 from pathlib import Path
@@ -26,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell starts what runs in its background deaf to these, and so would be every program under test
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     # nobody is asked in CI: a test must not put its questions to whoever started it from a terminal
     os.environ["CI"] = "true"
     config.pluginmanager.register(Citations(_promises(config)), "hookline-citations")
