@@ -25,7 +25,7 @@ def test_help_of_every_command_has_an_example(name: str, capsys: pytest.CaptureF
     assert f"example:\n  hookline {name}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["nope"], ["events", "--nope"], ["emit"]])
+@pytest.mark.parametrize("arguments", [[], ["events", "--nope"], ["emit"]])
 def test_usage_error_does_not_look_like_a_blocked_operation(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
@@ -56,3 +56,20 @@ def test_interrupt_while_the_command_is_still_imported_ends_quietly() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("lst", "list"), ("chek", "check"), ("Trust", "trust")])
+def test_slip_in_a_command_gets_the_nearest_right_one(
+    slip: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([slip, "--json"]) == 1
+
+    assert capsys.readouterr().err == (
+        f'hookline: there is no command "{slip}" (did you mean "{meant}"?); `hookline --help` lists them\n'
+    )
+
+
+def test_command_like_none_of_ours_is_told_where_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["\x1b[2Kxyzzy"]) == 1
+
+    assert capsys.readouterr().err == 'hookline: there is no command "\\x1b[2Kxyzzy"; `hookline --help` lists them\n'

@@ -148,10 +148,19 @@ def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def _unknown(name: str) -> int:
+    from hookline.config.vocabulary import hint, quoted  # noqa: PLC0415 - only a slip needs it
+
+    complain(f"hookline: there is no command {quoted(name)}{hint(name, COMMANDS)}; `hookline --help` lists them")
+    return 1
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     _log_to_stderr()
     words = sys.argv[1:] if argv is None else list(argv)
+    if words and words[0] not in COMMANDS and not words[0].startswith("-"):
+        return _unknown(words[0])
     try:
         with _interrupt_ends_us():
             args = parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words)

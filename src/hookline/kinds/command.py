@@ -383,7 +383,7 @@ def _metacharacter(what: str, *, text: str, found: str) -> str:
 def _unknown_program(name: str) -> str:
     if "/" in name:
         return f'program "{name}" is a relative path: write the absolute one'
-    return f'program "{name}" is none of {", ".join(WHITELIST)}: write its absolute path'
+    return f'program "{name}" is none of {", ".join(WHITELIST)}: write its absolute path, or let a shell find it (shell = true)'
 
 
 @lru_cache(maxsize=512)
