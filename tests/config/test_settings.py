@@ -103,6 +103,9 @@ def test_settings_of_others_are_reported() -> None:
     (problem,) = foreign("[settings]\nenabled = false\n", path="hookline.toml")
 
     assert problem.message == "settings have no effect here: they are read from your own configuration only"
+    both = foreign("[settings]\nenabled = false\ntrust_workspace = true\n", path="hookline.toml")
+    assert [problem.line for problem in both] == [3, 1]
+    assert len(foreign("[settings]\ntrust_workspace = true\n", path="hookline.toml")) == 1
     assert foreign('{"settings": {"theme": "dark"}}', path="settings.json") == []
     assert foreign('{"trustworthy": 1, "hooks": {}}', path="settings.json") == []
     assert foreign("{broken trustWorkspace", path="settings.json") == []

@@ -134,6 +134,9 @@ def _claims(value: object, *, path: str) -> list[tuple[KeyPath, str]]:
         for name in table
         if name.replace("_", "").replace("-", "").lower() in _TRUST_WORDS
     ]
-    if not found and path.endswith(".toml") and TABLE in value:
+    own = value.get(TABLE)
+    named = {where[-1] for where, _ in found if where[:-1] == (TABLE,)}
+    # a table that holds nothing but trust options has been spoken of
+    if path.endswith(".toml") and TABLE in value and not (isinstance(own, Mapping) and named and named == set(own)):
         found.append(((TABLE,), "settings have no effect here: they are read from your own configuration only"))
     return found
