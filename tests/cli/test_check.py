@@ -120,3 +120,15 @@ def test_python_hook_without_its_module_or_its_function_is_found(home: Path) -> 
     assert problems[0]["message"] == f'hook "h1" cannot start: {folder}/mine.py has no "gard" (did you mean "guard"?)'
     assert hookline(home, "why", "h2", "--json").stdout.count('"runs": false') == 1
     assert hookline(home, "why", "h0", "--json").stdout.count('"runs": true') == 1
+
+
+@pytest.mark.parametrize("name", [".hookline.toml", "hookline.yaml", ".hookline/hooks.toml"])
+def test_file_whose_name_is_nearly_right_is_pointed_at(home: Path, name: str) -> None:
+    path = home.parent / "project" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(FINE)
+
+    done = hookline(home, "check")
+
+    assert done.returncode == 1
+    assert f"{name}: warning: this file is not read: hooks stand in hookline.toml" in done.stdout

@@ -29,6 +29,13 @@ FOUND: Final = 1
 _MUTABLE: Final = frozenset({"launcher", "pipe-to-shell"})
 
 
+# what people take for the name of our file
+_NEARLY: Final = (
+    *(".hookline.toml", "hooklines.toml", "hookline.json", "hookline.yaml", "hookline.yml"),
+    *(".hookline/hookline.toml", ".hookline/hooks.toml", ".config/hookline.toml"),
+)
+
+
 class Checked(Struct, frozen=True, kw_only=True):
     """All problems, by file and line, and how much was looked at."""
 
@@ -63,12 +70,20 @@ def run(args: argparse.Namespace) -> int:
 
 def checked_project(project: Opened) -> Checked:
     """Find what is wrong with each file, and with each hook as a whole."""
-    problems = dict.fromkeys([*project.problems, *_reviewed(project)])
+    problems = dict.fromkeys([*project.problems, *_near_misses(project), *_reviewed(project)])
     return Checked(
         problems=tuple(sorted(problems, key=lambda problem: (problem.path, problem.line))),
         hooks=len(project.loaded.hooks),
         files=len(project.loaded.files),
     )
+
+
+def _near_misses(project: Opened) -> Iterator[Problem]:
+    """Point at files whose names are nearly right: nobody reads them, and somebody waits for their hooks."""
+    folders = (project.root, project.folders.config)
+    for path in (folder / name for folder in dict.fromkeys(folders) for name in _NEARLY):
+        if path.is_file():
+            yield Problem(str(path), 0, "this file is not read: hooks stand in hookline.toml", Severity.WARNING)
 
 
 def _reviewed(project: Opened) -> Iterator[Problem]:
