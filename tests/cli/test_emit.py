@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import environment
+from tests.cli.program import environment, hookline
 
 GUARD = """
 import json
@@ -39,20 +39,6 @@ def home(tmp_path: Path) -> Path:
     (folder / "hookline.toml").write_text(CONFIG)
     (tmp_path / "project").mkdir()
     return tmp_path / "home"
-
-
-def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "HOOKS_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "hookline", *arguments],
-        cwd=home.parent / "project",
-        env={**clean, "HOME": str(home), **env},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def shell(home: Path, command: str, *more: str) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.cli._output import counted
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem, Severity
 from hookline.core.engine import Engine
@@ -108,8 +109,7 @@ def _configurations(project: Opened) -> Iterator[Finding]:
     if not project.loaded.found:
         yield Finding(Health.NOTE, "no configuration was found", "`hookline init` makes one")
     for file in project.loaded.found:
-        count = f"{file.hooks} hook{'' if file.hooks == 1 else 's'}"
-        yield Finding(Health.OK, f"{file.path}: {count} ({file.layer}, {file.dialect})")
+        yield Finding(Health.OK, f"{file.path}: {counted(file.hooks, 'hook')} ({file.layer}, {file.dialect})")
     for health, number in Counter(_HEALTH[problem.severity] for problem in _of_files(project)).items():
         if health is not Health.NOTE:
             yield Finding(health, f"{number} {health}s in configuration files", "`hookline check` lists them")
@@ -126,7 +126,7 @@ def _approvals(project: Opened) -> Iterator[Finding]:
     except StoreError as problem:
         yield Finding(Health.ERROR, str(problem), "until then nothing that needs approval runs")
         return
-    yield Finding(Health.OK, f"{count} approval{'' if count == 1 else 's'}")
+    yield Finding(Health.OK, counted(count, "approval"))
     for hook in project.loaded.hooks:
         objection = trust.objection(hook, cwd=str(project.root)) if hook.enabled else ""
         if objection:

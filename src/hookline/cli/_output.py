@@ -28,6 +28,11 @@ def printable(text: str, *, longest: int = LONGEST) -> str:
     return sanitize(text, longest=longest)
 
 
+def counted(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def say(text: str = "", *, masked: bool = True, broken: bool = False) -> None:
     """Print a line for the person; what has to be judged character by character is not masked.
 

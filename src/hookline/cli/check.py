@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.cli._about import SPECS, described_problem, module_file
-from hookline.cli._output import say, say_json
+from hookline.cli._output import counted, say, say_json
 from hookline.cli._project import add_json, add_project, opened
 from hookline.config.problem import Problem, Severity
 from hookline.core.risks import risks
@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         _tell(checked)
-    counted = [problem for problem in checked.problems if args.strict or problem.severity is not Severity.NOTE]
-    return FOUND if counted else 0
+    telling = [problem for problem in checked.problems if args.strict or problem.severity is not Severity.NOTE]
+    return FOUND if telling else 0
 
 
 def checked_project(project: Opened) -> Checked:
@@ -105,8 +105,8 @@ def _tell(checked: Checked) -> None:
     for problem in _from_here(checked.problems):
         say(str(problem))
     counts = Counter(problem.severity for problem in checked.problems)
-    found = ", ".join(_count(counts[severity], severity) for severity in Severity if counts[severity])
-    looked_at = f"{_count(checked.hooks, 'hook')} in {_count(checked.files, 'file')}"
+    found = ", ".join(counted(counts[severity], severity) for severity in Severity if counts[severity])
+    looked_at = f"{counted(checked.hooks, 'hook')} in {counted(checked.files, 'file')}"
     say(f"{found or 'nothing to mend'}; {looked_at}")
 
 
@@ -114,7 +114,3 @@ def _from_here(problems: Sequence[Problem]) -> Iterable[Problem]:
     """Write paths as an editor in this folder opens them."""
     folder = os.path.join(here(), "")  # noqa: PTH118 - a text, with the separator at its end
     return (replace(problem, path=problem.path.removeprefix(folder)) for problem in problems)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -23,7 +23,7 @@ from hookline.cli._about import (
     standing,
 )
 from hookline.cli._names import event_named
-from hookline.cli._output import WIDEST_COLUMN, say, say_json, table
+from hookline.cli._output import WIDEST_COLUMN, counted, say, say_json, table
 from hookline.cli._project import add_json, add_project, opened
 from hookline.cli._times import ago
 from hookline.config.problem import Problem, Severity
@@ -155,7 +155,7 @@ def _state(one: _Listed, project: Opened) -> str:
     if not project.engine.registry.has_hook(one.hook.id):
         return "all off"
     wrong = sum(problem.severity is not Severity.NOTE for problem in one.problems)
-    return standing(one.clearance) + (f", {_count(wrong, 'problem')}" if wrong else "")
+    return standing(one.clearance) + (f", {counted(wrong, 'problem')}" if wrong else "")
 
 
 def _room(rows: Sequence[tuple[str, ...]]) -> int:
@@ -186,13 +186,9 @@ def _foot(listed: Sequence[_Listed], project: Opened) -> None:
     if waiting:
         say()
         say(
-            f"{_count(len(waiting), 'hook')} will not run before you approve: `hookline trust approve {typed(waiting[0])}`"
+            f"{counted(len(waiting), 'hook')} will not run before you approve: `hookline trust approve {typed(waiting[0])}`"
         )
     wrong = sum(problem.severity is not Severity.NOTE for problem in project.problems)
     if wrong:
         say()
-        say(f"{_count(wrong, 'problem')} in the configuration: `hookline check` shows them")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+        say(f"{counted(wrong, 'problem')} in the configuration: `hookline check` shows them")

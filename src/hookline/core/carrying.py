@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.core.approvals import Approval, read_guarded
-from hookline.core.identity import lies_in
 from hookline.core.repository import top
 from hookline.errors import ConfigError, StoreError
+from hookline.model.workspace import lies_in
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = 1

@@ -24,7 +24,7 @@ from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
-from hookline.model.workspace import OF_THE_PERSON, grounds, inside, real_path
+from hookline.model.workspace import OF_THE_PERSON, grounds, inside, lies_in, real_path
 
 # Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
 # or another file loaded before it, must not ask again.
@@ -334,13 +334,6 @@ class _Trail:
         self.found[name] = Program(name, path, seen=() if about.is_fixed else about.state)
         for one in about.interpreters:
             self._program(one)
-
-
-def lies_in(path: str, folders: Collection[str]) -> bool:
-    """Say whether a file lies in one of the folders, or what it is a link to does."""
-    if not path or not folders:
-        return False
-    return ("/../" not in path and inside(path, folders)) or inside(real_path(path), folders)
 
 
 def search_path(hook: Hook) -> str:

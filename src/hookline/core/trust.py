@@ -18,7 +18,7 @@ from msgspec import Struct
 from hookline.core import carrying
 from hookline.core.approvals import Approval, Book, Key
 from hookline.core.changes import Change, changes
-from hookline.core.identity import Identities, Identity, lies_in, printable, shown
+from hookline.core.identity import Identities, Identity, printable, shown
 from hookline.core.programs import Program, changed
 from hookline.core.repository import repository
 from hookline.errors import ConfigError, StoreError
@@ -26,7 +26,7 @@ from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan, Skip
-from hookline.model.workspace import OF_THE_PERSON, grounds
+from hookline.model.workspace import OF_THE_PERSON, grounds, lies_in
 
 logger = logging.getLogger(__name__)
 

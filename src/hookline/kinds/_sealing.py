@@ -35,7 +35,7 @@ from hookline.kinds.shell.commands import read
 from hookline.kinds.shell.line import Command, Line, Shape, TemplateError, Word
 from hookline.kinds.shell.programs import DECLARERS, NAMES_ONLY, ONLY_SHOW, WRAPPERS
 from hookline.kinds.shell.words import ASSIGNMENT
-from hookline.model.workspace import inside
+from hookline.model.workspace import lies_in
 
 FindProgram = Callable[[str], str]
 """Finds a program by its name; empty when there is none."""
@@ -258,12 +258,8 @@ def _run_program(word: str, start: int, *, handover: Handover, apart: bool, exac
 def _refuse_newcomer(word: str, handover: Handover, *, endings: Sequence[str] = AS_NAMED) -> None:
     """Let nothing of the project run that was not there when it was checked."""
     newcomer = handover.vetted.newcomer(word, endings=endings)
-    if newcomer and _lies_in(newcomer, handover.foreign) and os.path.getsize(newcomer) <= LARGEST:
+    if newcomer and lies_in(newcomer, handover.foreign) and os.path.getsize(newcomer) <= LARGEST:
         raise Refused(f'"{newcomer}" was not there when the hook was checked')
-
-
-def _lies_in(path: str, folders: tuple[str, ...]) -> bool:
-    return inside(path, folders) or inside(os.path.realpath(path), folders)
 
 
 def _is_native(content: bytes) -> bool:

@@ -70,6 +70,13 @@ def inside(path: str, folders: Collection[str]) -> bool:
     return False
 
 
+def lies_in(path: str, folders: Collection[str]) -> bool:
+    """Say whether a file lies in one of the folders, or what it is a link to does."""
+    if not path or not folders:
+        return False
+    return ("/../" not in path and inside(path, folders)) or inside(real_path(path), folders)
+
+
 def real_path(path: str) -> str:
     """Give a path without links; worked out again only when it leads to another file than before."""
     try:
