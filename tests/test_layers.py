@@ -18,8 +18,8 @@ SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 LAYERS: Final = (
     ("model", "display", "errors", "redact", "version", "wire"),
     ("ports",),
-    ("core", "config", "dialects", "kinds", "hosts", "stores", "sandbox"),
-    ("debug",),  # reads what the core did
+    ("core", "config", "dialects", "kinds", "needs", "hosts", "stores", "sandbox"),
+    ("debug", "builtin"),  # read what the core did, and decide with what the kinds know
     ("wiring", "folders"),
     ("workspace",),
     ("manager", "service", "bridge", "agent", "sources", "testing"),
@@ -37,7 +37,18 @@ UPWARDS: Final = {("hookline.core.engine", "hookline.workspace"), ("hookline.cor
 PLAIN: Final = ("model", "errors", "wire", "ports", "core", "dialects")
 THIRD_PARTY_OF_PLAIN: Final = frozenset({"msgspec"})
 
-HEAVY: Final = ("argparse", "httpx2", "pathspec", "platformdirs", "rich", "sqlite3", "subprocess", "watchfiles")
+HEAVY: Final = (
+    "argparse",
+    "httpx2",
+    "pathspec",
+    "platformdirs",
+    "rich",
+    "sqlite3",
+    "subprocess",
+    "watchfiles",
+    "cronsim",
+    "cel_expr_python",
+)
 
 
 def modules(source: Path) -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 EngineError
 ├── ConfigError      a configuration cannot be used: says which file, which line, what to do
+├── ConditionError   a hook's condition cannot be decided for an event
 ├── DialectError     bytes that are not what their dialect says
 ├── StoreError       a store cannot be read or written
 ├── HostError        an agent program's own settings cannot be read or changed
@@ -27,6 +28,10 @@ class ConfigError(EngineError):
         self.message = message
         place = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
         super().__init__(f"{place}{message}")
+
+
+class ConditionError(EngineError):
+    """A condition that cannot be decided for an event: something it names is not there, or of another type."""
 
 
 class DialectError(EngineError):

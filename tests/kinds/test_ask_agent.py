@@ -5,7 +5,8 @@ import pytest
 
 from hookline import Engine
 from hookline.dialects import DIALECTS
-from hookline.kinds.ask_agent import LONGEST, AskAgent, filled, values_of
+from hookline.kinds.ask_agent import LONGEST, AskAgent, filled
+from hookline.model.context import context_of
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind
 from hookline.model.hook import Hook, Source
@@ -61,7 +62,7 @@ def test_values_are_filled_in_as_plain_text_once(prompt: str, expected: str) -> 
         session=Session(id="s1"),
     )
 
-    assert filled(prompt, values_of(event))[0] == expected
+    assert filled(prompt, context_of(event))[0] == expected
 
 
 def test_unknown_name_stays_visible_and_is_noted() -> None:

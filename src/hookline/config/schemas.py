@@ -109,9 +109,10 @@ _ONE_TARGET: Final = [{"required": [field]} for field in TARGETS]
 
 
 def _native(vocabulary: Vocabulary) -> Schema:
-    hook = _object(native.KEYS, required=["on"], on=_ANY_EVENTS, dialect={"enum": [*vocabulary.names]})
+    hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*vocabulary.names]})
     hook["allOf"] = _as_its_dialect_says(vocabulary, ["on"], default="hookline")
     hook["oneOf"] = [{"required": [target]} for target in native.TARGETS]
+    hook["anyOf"] = [{"required": ["on"]}, {"required": ["schedule"]}]
     hook["not"] = {"required": ["tools", "matcher"]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}

@@ -14,7 +14,7 @@ from msgspec import Struct
 from hookline.config import jsonc, toml
 from hookline.config.document import KeyPath
 from hookline.config.problem import Problem, Severity
-from hookline.config.values import describe, flag, seconds, texts
+from hookline.config.values import count, describe, flag, seconds, texts
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.settings import VARIABLES, Settings, given_by
@@ -34,6 +34,10 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = MappingProxyType(
         "observe": flag,
         "trust_workspace": flag,
         "trusted_workspaces": texts,
+        "budget": seconds,
+        "per_minute": count,
+        "cooldown": seconds,
+        "builtins": texts,
     }
 )
 
@@ -77,7 +81,9 @@ def _value(name: str, value: object, *, home: str) -> object:
         raise ValueError(f"unknown setting {quoted(name)}{hint(name, KEYS)}")
     try:
         found = key(value)
-        return tuple(_whole(folder, home) for folder in found) if isinstance(found, tuple) else found
+        if name == "trusted_workspaces" and isinstance(found, tuple):
+            return tuple(_whole(folder, home) for folder in found)
+        return found  # noqa: TRY300 - the rest of the same thought
     except ValueError as problem:
         raise ValueError(f"the setting {name}: {problem}; the default holds") from None
 

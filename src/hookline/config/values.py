@@ -4,18 +4,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from hookline.config.vocabulary import quoted
+from hookline.config.vocabulary import hint, quoted
 from hookline.model.hook import OnError, Priority
+from hookline.model.policy import Caching, Needs
 
 # an hour: a hook that may take longer was probably given milliseconds
 LONG: Final = 3600
 # a year, in which nobody can tell seconds from eternity
 LONGEST: Final = 31_536_000
 
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_TIME: Final = r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m)"
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME: Final = r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)"
 
 
 class Key(Struct, frozen=True):
@@ -115,6 +116,44 @@ def priority(value: object) -> int:
     raise ValueError(f"wanted critical, high, normal, low or a whole number, got {describe(value)}")
 
 
+def count(value: object) -> int:
+    """Read a whole number above 0."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError(f"wanted a whole number above 0, got {describe(value)}")
+
+
+def needs(value: object) -> Needs:
+    """Read what has to be there: a table with lists of tools, files, services and variables."""
+    given = _parts(value, Needs)
+    return Needs(**{name: one_or_more_texts(item) for name, item in given.items()})
+
+
+def caching(value: object) -> Caching:
+    """Read how long an answer holds: a time, or a table that also says what the answer depends on."""
+    if not isinstance(value, Mapping):
+        return Caching(seconds=seconds(value))
+    given = _parts({_FOR.get(name, name): item for name, item in value.items()}, Caching)
+    if "seconds" not in given:
+        raise ValueError('wanted `for`, the time an answer holds, such as for = "10m"')
+    lists = {name: one_or_more_texts(item) for name, item in given.items() if name != "seconds"}
+    return Caching(seconds=seconds(given["seconds"]), **lists)
+
+
+# what people write, where the field has another name
+_FOR: Final = {"for": "seconds"}
+
+
+def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
+    known = [field.name for field in structs.fields(struct)]
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"wanted a table with some of {', '.join(known)}, got {describe(value)}")
+    for name in value:
+        if name not in known:
+            raise ValueError(f"unknown key {quoted(str(name))}{hint(str(name), known)}")
+    return dict(value)
+
+
 def ignored(value: object) -> object:
     """Take whatever stands there: the key is for people or for other programs."""
     return value
@@ -156,23 +195,45 @@ _NUMBER_OR_TEXT: Final = {"type": ["string", "number"]}
 # a text that says something
 NAME: Final[Mapping[str, object]] = {"type": "string", "minLength": 1}
 
+_SOME_NAMES: Final = {"anyOf": [NAME, {"type": "array", "items": NAME, "minItems": 1}]}
+_A_TIME: Final = (
+    {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
+    {"type": "string", "pattern": f"^{_TIME}$"},
+)
+
 # what an editor checks a value with, by how the value is read
 SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     text: _TEXT,
     version: _NUMBER_OR_TEXT,
     flag: {"type": "boolean"},
-    seconds: {
-        "anyOf": [
-            {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
-            {"type": "string", "pattern": f"^{_TIME}$"},
-        ]
-    },
+    seconds: {"anyOf": [*_A_TIME]},
     texts: {"type": "array", "items": _TEXT},
-    one_or_more_texts: {"anyOf": [NAME, {"type": "array", "items": NAME, "minItems": 1}]},
+    one_or_more_texts: _SOME_NAMES,
     any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
     table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
     on_error: {"enum": [*OnError]},
     priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
+    count: {"type": "integer", "minimum": 1},
+    needs: {
+        "type": "object",
+        "properties": {field.name: _SOME_NAMES for field in structs.fields(Needs)},
+        "additionalProperties": False,
+        "minProperties": 1,
+    },
+    caching: {
+        "anyOf": [
+            *_A_TIME,
+            {
+                "type": "object",
+                "properties": {
+                    "for": {"anyOf": [*_A_TIME]},
+                    **dict.fromkeys(("by", "files", "env"), _SOME_NAMES),
+                },
+                "required": ["for"],
+                "additionalProperties": False,
+            },
+        ]
+    },
     ignored: {},
 }
 
@@ -224,6 +285,29 @@ SHARED: Final[Mapping[str, Key]] = {
     "on_error": Key(on_error, "on_error", about="What its failure means: block the operation, or continue without it."),
     "priority": Key(priority, "priority", about="Its place in the order: a name, or a number; lower runs earlier."),
     "parallel": Key(flag, "parallel", about="Whether it may run beside its neighbours that say the same."),
+    "if": Key(
+        text,
+        "condition",
+        vital=True,
+        about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
+        schema=NAME,
+    ),
+    "after": Key(one_or_more_texts, "after", about="Runs after these hooks, named by their ids."),
+    "before": Key(one_or_more_texts, "before", about="Runs before these hooks, named by their ids."),
+    "once": Key(flag, "once", about="Runs once in a session."),
+    "per_minute": Key(count, "per_minute", about="Runs at most this often in any minute."),
+    "cooldown": Key(seconds, "cooldown", about="How long it rests after each run."),
+    "debounce": Key(
+        seconds,
+        "debounce",
+        about="How quiet it must have been; in the background, the last of several events counts.",
+    ),
+    "breaker": Key(count, "breaker", about="After so many failures in a row it pauses."),
+    "retry_after": Key(seconds, "retry_after", about="How long it pauses before it is tried again."),
+    "needs": Key(needs, "needs", about="Tools, files, services and variables that must be there."),
+    "cache": Key(caching, "cache", about="How long its answer holds, and what the answer depends on."),
+    "background": Key(flag, "background", about="Nobody waits for it: it runs from a queue, at least once."),
+    "persistent": Key(flag, "persistent", vital=True, about="The command stays and answers one event per line."),
     "observe": Key(flag, "observe", vital=True, about="Record what it would do, and enforce nothing."),
     "enabled": Key(flag, "enabled", vital=True, about="Whether it runs at all."),
     "version": Key(version, "version", about="The version of the hook itself."),

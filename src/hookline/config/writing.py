@@ -14,6 +14,7 @@ from hookline.config.values import Key, slug
 from hookline.config.vocabulary import CUSTOM_PREFIX, Vocabulary
 from hookline.errors import ConfigError
 from hookline.model.hook import KIND_BY_FIELD, Hook, Source
+from hookline.model.policy import Caching, Needs
 
 
 class Entry(Struct, frozen=True):
@@ -54,7 +55,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     field.name: field.default for field in structs.fields(Hook) if field.default is not NODEFAULT
 } | {"headers": {}, "env": {}}
 # what says how a hook is reached, in the order files have it
-_REACHED_BY: Final = ("command", "args", "module", "function", "url", "prompt")
+_REACHED_BY: Final = ("command", "args", "module", "function", "url", "prompt", "steps", "raises")
 # what every writer sees to itself, or what is about the file and not about the hook
 _APART: Final = frozenset(
     {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root"}
@@ -332,15 +333,17 @@ def _as_line(hook: Hook) -> str:
 def _plain(value: object) -> object:
     """Give a field as files have it."""
     match value:
-        case tuple():
-            return list(value)
-        case Mapping():
-            return dict(value)
+        case Caching():
+            depends = {name: list(getattr(value, name)) for name in ("by", "files", "env") if getattr(value, name)}
+            return {"for": _plain(value.seconds), **depends} if depends else _plain(value.seconds)
+        case Needs():
+            return {name: list(names) for name, names in structs.asdict(value).items() if names}
         case float() if value == int(value):
             return int(value)
         case int() if type(value) not in {int, bool}:
             return int(value)
-        case str():
-            return str(value)
         case _:
-            return value
+            return next((make(value) for kind, make in _PLAINLY.items() if isinstance(value, kind)), value)
+
+
+_PLAINLY: Final[Mapping[type, Callable[..., object]]] = MappingProxyType({tuple: list, Mapping: dict, str: str})

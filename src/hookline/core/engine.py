@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from time import perf_counter, time
 from typing import Final, Self, TypeVar
@@ -19,23 +19,24 @@ from hookline.core.asking import Ask, answer
 from hookline.core.bus import MessageBus
 from hookline.core.debugger import HookDebugger
 from hookline.core.loops import LoopThread
+from hookline.core.moments import Moments
 from hookline.core.parts import Parts, default_parts
 from hookline.core.planner import HookPlanner
-from hookline.core.registry import HookRegistry, event_key, nothing_ready
+from hookline.core.recording import beginning, ending, record
+from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
 from hookline.core.tools import Hear, Tool, run_tool
-from hookline.core.translator import take_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, EngineError, StoreError
-from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, OnError, Priority, Source
-from hookline.model.record import Record, Step
+from hookline.model.plan import Plan
+from hookline.model.record import Step
 from hookline.model.session import Session
 from hookline.model.settings import Settings
-from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.model.verdict import Decision, Outcome
 from hookline.ports import TraceStore
 
 logger = logging.getLogger(__name__)
@@ -74,7 +75,9 @@ class Engine:
         self.bus = MessageBus()
         self.registry = HookRegistry()
         self._specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
-        self.planner = HookPlanner(self.registry, self._specs, file_patterns=self._parts.file_patterns)
+        self.planner = HookPlanner(
+            self.registry, self._specs, file_patterns=self._parts.file_patterns, conditions=self._parts.conditions
+        )
         self.trust = trust or TrustedHooks(
             TrustedHooksConfig(
                 trust_workspace=self.settings.trust_workspace,
@@ -88,10 +91,7 @@ class Engine:
         self.cwd = cwd if cwd is not None else str(Path.cwd())
         self.problems: tuple[str, ...] = ()
         self._ask = ask
-        self._aliases = {
-            native: name for spec in self._specs.values() for name, native in reversed(list(spec.events.items()))
-        }
-        self._tools = _tool_names(self._specs.values())
+        self._moments = Moments(self._specs.values())
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._thread: LoopThread | None = None
@@ -149,23 +149,33 @@ class Engine:
         if not chosen.stages:
             # nothing happens, so there is nothing to trace: a guard for one tool sees all others pass by
             return Outcome(skipped=chosen.skipped)
+        return await self._answer(event, chosen, host_asks=host_asks)
+
+    async def start(self, hook: Hook, event: Event, *, host_asks: bool = False) -> Outcome:
+        """Answer an event with one hook: a person starts it, or its time has come. Its gates are asked as ever."""
+        return await self._answer(event, self.planner.only(hook, event), host_asks=host_asks)
+
+    async def _answer(self, event: Event, chosen: Plan, *, host_asks: bool) -> Outcome:
         started = perf_counter()
         if not event.id:
             event = replace(event, id=self._id(), timestamp=event.timestamp or int(time() * 1000))
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
-            self._publish_event(event)
+            self.bus.publish_soon(beginning(event))
         run = await self.runner.run(plan, event)
-        if plan.skipped:
+        if plan.skipped or run.skipped:
             run = await ask_again(run, plan, event, planner=self.planner, trust=self.trust, runner=self.runner)
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it
             outcome = await answer(outcome, run.event, self._ask)
-            self._publish(event, Step.ASKED, {"allowed": not outcome.blocked, "reasons": outcome.reasons})
+            if self.bus.listening:
+                asked = {"allowed": not outcome.blocked, "reasons": outcome.reasons}
+                self.bus.publish_soon(record(event, Step.ASKED, asked))
         outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
-            self._publish_outcome(event, outcome)
+            for line in ending(event, outcome):
+                self.bus.publish_soon(line)
         return outcome
 
     def emit_sync(
@@ -305,7 +315,7 @@ class Engine:
             self.add(
                 Hook(
                     id=id or self._free_id(name),
-                    on=tuple(name for event in events for name in self._listened(event)),
+                    on=tuple(name for event in events for name in self._moments.listened(event)),
                     name=name,
                     call=function,
                     matcher=matcher,
@@ -331,14 +341,9 @@ class Engine:
             self.planner.check(hook)
             self.registry.add(hook)
 
-    def _listened(self, name: str) -> tuple[str, ...]:
-        """Give every canonical event a dialect's name stands for: some tell events apart by what is in them."""
-        shared = [one for spec in self._specs.values() for one, native in spec.events.items() if native == name]
-        return (name,) if name in self._ready or not shared else tuple(dict.fromkeys(map(str, shared)))
-
     def resolve(self, name: str) -> str:
         """Give the canonical name of an event that any dialect knows; another name stays as it is."""
-        return self._aliases.get(name, name) if name not in self._ready else name
+        return self._moments.resolve(name)
 
     def event(
         self,
@@ -355,26 +360,9 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
-        canonical = name if name in self._ready else event_key(self.resolve(name))
-        fields = dict(data) if data else {}
-        if canonical not in self._ready:
-            fields["event_name"] = canonical.partition(":")[2]
-            canonical = EventName.CUSTOM
-        if not tool or args is None:
-            tool, given = take_tool(fields, tool)
-            args = given if args is None else args
         now = time()
-        return Event(
-            name=_NAMES[canonical],
-            data=fields,
-            tool=self._tools.get(tool.casefold(), tool) if tool else "",
-            native_tool=tool if tool and tool.casefold() in self._tools else "",
-            args=dict(args) if args else {},
-            session=session,
-            cwd=cwd or self.cwd,
-            timestamp=int(now * 1000),
-            id=self._id(now),
-        )
+        fill = functools.partial(self._moments.event, at=now, id=self._id(now))
+        return fill(name, data, tool=tool, args=args, session=session, cwd=cwd or self.cwd)
 
     async def close(self) -> None:
         """Finish what is under way and give everything back."""
@@ -427,55 +415,3 @@ class Engine:
         self._notes.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("a notification could not be sent", exc_info=task.exception())
-
-    def _publish(self, event: Event, step: Step, detail: Mapping[str, object], *, hook: str = "") -> None:
-        if self.bus.listening:
-            self.bus.publish_soon(Record(event.id, step, time(), event.name, event.session.id, hook, detail))
-
-    def _publish_event(self, event: Event) -> None:
-        detail: dict[str, object] = {"data": event.data}
-        if event.tool:
-            detail["tool"] = event.tool
-            detail["args"] = event.args
-        self._publish(event, Step.EVENT, detail)
-
-    def _publish_outcome(self, event: Event, outcome: Outcome) -> None:
-        for skip in outcome.skipped:
-            self._publish(event, Step.SKIPPED, {"gate": skip.gate, "reason": skip.reason}, hook=skip.hook.id)
-        for warning in _warnings(event, outcome.verdicts):
-            self._publish(event, Step.WARNING, {"message": warning})
-        self._publish(event, Step.OUTCOME, _summary(outcome))
-
-
-def _tool_names(specs: Iterable[DialectSpec]) -> dict[str, str]:
-    """Say which canonical tool every dialect's name stands for; a name that is canonical itself stands for itself."""
-    specs = list(specs)
-    canonical = {tool for spec in specs for tool in spec.tools}
-    return {
-        native.casefold(): tool
-        for spec in reversed(specs)
-        for tool, names in spec.tools.items()
-        for native in names
-        if native.casefold() not in canonical
-    }
-
-
-def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:
-    if event.spec.can_block:
-        return []
-    return [
-        f'hook "{verdict.hook}" wanted to {verdict.decision.name.lower()}, but {event.name} cannot be blocked'
-        for verdict in verdicts
-        if verdict.decision >= Decision.ASK and not verdict.observed
-    ]
-
-
-def _summary(outcome: Outcome) -> dict[str, object]:
-    return {
-        "decision": outcome.decision.name.lower(),
-        "reasons": outcome.reasons,
-        "duration": outcome.duration,
-        "ran": len(outcome.verdicts),
-        "skipped": len(outcome.skipped),
-        "rewrote": outcome.args is not None,
-    }

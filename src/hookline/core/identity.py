@@ -399,6 +399,8 @@ def _definition(hook: Hook) -> dict[str, object]:
 def _portable(value: object, root: re.Pattern[str] | None) -> object:
     if isinstance(value, str):
         return root.sub(_ROOT, value) if root is not None else str(value)
+    if isinstance(value, Struct):
+        value = msgspec.structs.asdict(value)
     if isinstance(value, Mapping):
         return {key: _portable(inner, root) for key, inner in sorted(value.items())}
     if isinstance(value, Sequence):

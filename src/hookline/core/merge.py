@@ -1,6 +1,7 @@
 """Many verdicts, one outcome. No I/O, no clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -86,6 +87,28 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
         args=after.args if "args" in rewrote else None,
         output=after.data[before.spec.output] if "output" in rewrote else UNSET,
         verdicts=tuple(verdicts),
+    )
+
+
+# what an event has to say about the one that raised it; its own rewrites are about itself
+_CARRIED_UP: Final = frozenset({EffectKind.CONTEXT, EffectKind.MESSAGE, EffectKind.ASK_AGENT, EffectKind.DATA})
+
+
+def folded(verdict: Verdict, outcome: Outcome) -> Verdict:
+    """Add what came of a raised event to what the hook that raised it said: the stronger of both decisions holds."""
+    decision = max(verdict.decision, outcome.decision)
+    reasons = [
+        said
+        for said, by in ((verdict.reason, verdict.decision), (outcome.reason, outcome.decision))
+        if by is decision and said
+    ]
+    carried = tuple(effect for effect in outcome.effects if effect.kind in _CARRIED_UP)
+    return replace(
+        verdict,
+        decision=decision,
+        reason="; ".join(reasons),
+        effects=(*verdict.effects, *carried),
+        ends=verdict.ends or decision is Decision.STOP,
     )
 
 

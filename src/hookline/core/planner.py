@@ -9,13 +9,14 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.core import paths
-from hookline.core.parts import CompilePatterns, FileMatch, default_parts
+from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FileMatch, default_parts
 from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
 from hookline.core.translator import event_of
-from hookline.errors import ConfigError
+from hookline.errors import ConditionError, ConfigError
+from hookline.model.context import context_of
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook, Layer, Source
+from hookline.model.hook import Hook, Layer, OnError, Source
 from hookline.model.plan import Gate, Plan, Skip
 
 # Plans are remembered by event and subject; subjects may be paths, so the memory is bounded.
@@ -85,15 +86,18 @@ class HookPlanner:
         dialects: Mapping[str, DialectSpec] | None = None,
         *,
         file_patterns: CompilePatterns | None = None,
+        conditions: CompileCondition | None = None,
     ) -> None:
         self._registry = registry
         self._dialects = dialects or {}
         self._compile = file_patterns
+        self._compile_condition = conditions
         self._plans: dict[tuple[EventName, str, str], Plan] = {}
         # plans with hooks that also look at files: what is remembered of them still has to be narrowed
         self._wide: dict[tuple[EventName, str, str], Plan] = {}
         self._matchers: dict[tuple[MatcherStyle, str], Matcher] = {}
         self._patterns: dict[tuple[str, ...], FileMatch] = {}
+        self._conditions: dict[str, Condition] = {}
         self._version = registry.version
 
     def check(self, hook: Hook) -> None:
@@ -106,6 +110,8 @@ class HookPlanner:
             self._matcher_of(hook)
             for patterns in filter(None, (hook.files, hook.writes)):
                 self._patterns_of(patterns)
+            if hook.condition:
+                self._condition_of(hook.condition)
         except ConfigError as problem:
             raise ConfigError(
                 f'hook "{hook.id}": {problem.message}', path=hook.source_path, line=hook.source_line
@@ -127,18 +133,27 @@ class HookPlanner:
 
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Ask every gate about a hook, also those behind one that is closed already."""
-        return [gate(hook, event) for gate in (_enabled, _listens, self._matched, self._about_files, self._may_write)]
+        return [gate(hook, event) for gate in (_enabled, _listens, self._matched, *self._narrow)]
+
+    def only(self, hook: Hook, event: Event) -> Plan:
+        """Plan for one hook that is asked for by name: what it listens to does not matter, all other gates do."""
+        return _sifted([hook], event, gates=(_enabled, self._matched, *self._narrow))
+
+    @property
+    def _narrow(self) -> tuple[AskGate, ...]:
+        """Give the gates that look at more of an event than its subject."""
+        return (self._about_files, self._may_write, self._meant)
 
     def _plan_anew(self, event: Event, key: tuple[EventName, str, str]) -> Plan:
         wide = self._wide.get(key)
         if wide is None:
             wide = self._make(event)
-            looks_at_files = any(hook.files or hook.writes for hook in wide.hooks)
-            memory = self._wide if looks_at_files else self._plans
+            looks_closer = any(hook.files or hook.writes or hook.condition for hook in wide.hooks)
+            memory = self._wide if looks_closer else self._plans
             if len(memory) >= MEMORY:
                 memory.clear()
             memory[key] = wide
-            if not looks_at_files:
+            if not looks_closer:
                 return wide
         return self._narrowed(wide, event)
 
@@ -146,8 +161,8 @@ class HookPlanner:
         return _sifted(self._listening(event), event, gates=(_enabled, self._matched))
 
     def _narrowed(self, plan: Plan, event: Event) -> Plan:
-        """Leave out the hooks that are about other files than the event is."""
-        kept = _sifted(plan.hooks, event, gates=(self._about_files, self._may_write))
+        """Leave out the hooks that are about other files than the event is, or whose condition is not met."""
+        kept = _sifted(plan.hooks, event, gates=self._narrow)
         return Plan(kept.stages, (*plan.skipped, *kept.skipped))
 
     def _listening(self, event: Event) -> list[Hook]:
@@ -189,6 +204,17 @@ class HookPlanner:
             return GateResult(Gate.WRITES, passed=False, reason=what)
         return self._compared(Gate.WRITES, hook, event, patterns=hook.writes, found=found)
 
+    def _meant(self, hook: Hook, event: Event) -> GateResult:
+        if not hook.condition:
+            return GateResult(Gate.CONDITION, passed=True, reason="it has no condition")
+        try:
+            passed = self._condition_of(hook.condition)(context_of(event))
+        except ConditionError as problem:
+            # a guard that was asked to block is asked rather once too often
+            is_guard = hook.on_error is OnError.BLOCK
+            return GateResult(Gate.CONDITION, is_guard, f"if {hook.condition!r} cannot be decided: {problem}")
+        return GateResult(Gate.CONDITION, passed, f"if {hook.condition!r} is {'true' if passed else 'false'}")
+
     def _compared(
         self, gate: Gate, hook: Hook, event: Event, *, patterns: tuple[str, ...], found: tuple[str, ...]
     ) -> GateResult:
@@ -210,6 +236,16 @@ class HookPlanner:
             if self._compile is None:
                 raise ConfigError("this engine was put together without a reader of file patterns")
             found = self._patterns[patterns] = self._compile(patterns)
+        return found
+
+    def _condition_of(self, text: str) -> Condition:
+        found = self._conditions.get(text)
+        if found is None:
+            if self._compile_condition is None:
+                self._compile_condition = default_parts().conditions
+            if self._compile_condition is None:
+                raise ConfigError("this engine was put together without a reader of conditions")
+            found = self._conditions[text] = self._compile_condition(text)
         return found
 
     def _matcher_of(self, hook: Hook) -> Matcher:

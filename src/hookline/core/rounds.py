@@ -11,7 +11,8 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Plan
 
-_BY_FILES: Final = frozenset({Gate.FILES, Gate.WRITES})
+# what depends on the arguments of a call, which a hook may change
+_BY_ARGUMENTS: Final = frozenset({Gate.FILES, Gate.WRITES, Gate.CONDITION})
 
 
 async def ask_again(
@@ -23,7 +24,7 @@ async def ask_again(
     about other files are asked again then: a guard must not be slipped past by somebody else's change.
     """
     skipped = plan.skipped
-    while due := _due(run, event, planner=planner, left=[skip.hook for skip in skipped if skip.gate in _BY_FILES]):
+    while due := _due(run, event, planner=planner, left=[skip.hook for skip in skipped if skip.gate in _BY_ARGUMENTS]):
         vetted = await trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
         more = await runner.run(vetted, run.event)
         skipped = (*(skip for skip in skipped if skip.hook not in due), *vetted.skipped)

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter, time
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,16 +16,47 @@ from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
+from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Layer
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings
-from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
 
 logger = logging.getLogger(__name__)
 
+
+class Held(Struct, frozen=True):
+    """A hook that may not run just now.
+
+    What `failed` could not run though it should: then its failure policy decides, as if it had fallen over. What did
+    not was left out because the person wanted it so.
+    """
+
+    gate: Gate
+    reason: str
+    failed: bool = False
+
+
+class Doorkeeper(Protocol):
+    """Who is asked right before a hook runs, and told right after: limits, needs, and answers given before."""
+
+    def concerns(self, hook: Hook) -> bool:
+        """Say whether there is anything to ask about a hook."""
+
+    async def ask(self, hook: Hook, event: Event, sealed: Sealed | None) -> Held | Verdict | None:
+        """Hold a hook back, or give the answer it gave before; None lets it run."""
+
+    async def learn(self, hook: Hook, event: Event, sealed: Sealed | None, verdict: Verdict) -> None:
+        """Take note of what a hook that ran said."""
+
+
+# puts a background hook into the queue and gives the job's id
+Enqueue = Callable[[Hook, Event], Awaitable[str]]
+# raises another event in the name of a hook, and gives what its hooks said
+Raise = Callable[[Hook, Event, str, Mapping[str, object]], Awaitable[Outcome]]
 
 # told what went to a hook and what came back, for whoever looks for a mistake
 Tap = Callable[[Hook, Request, Reply], None]
@@ -73,6 +105,9 @@ class HookRunner:
         self._bus = bus or MessageBus()
         self._refusals: dict[str, tuple[Hook, str]] = {}
         self.tap: Tap | None = None
+        self.doorkeeper: Doorkeeper | None = None
+        self.enqueue: Enqueue | None = None
+        self.raise_event: Raise | None = None
 
     def set_timeout(self, seconds: float) -> None:
         """Set how long hooks without a time of their own may take."""
@@ -105,38 +140,89 @@ class HookRunner:
     async def run(self, plan: Plan, event: Event) -> Run:
         """Run a vetted plan, stage by stage."""
         executions: list[Execution] = []
-        stages = plan.stages
-        for place, stage in enumerate(stages):
-            done = await self._stage(stage, event, plan.sealed)
+        held: list[Skip] = []
+        for place, stage in enumerate(plan.stages):
+            results = await self._stage(stage, event, plan.sealed)
+            held += [result for result in results if isinstance(result, Skip)]
+            done = [result for result in results if isinstance(result, Execution)]
             executions += done
             event = merge.carry(event, [execution.verdict for execution in done])
-            if any(execution.verdict.ends and not execution.verdict.observed for execution in done):
-                last = next(item.hook for item in done if item.verdict.ends and not item.verdict.observed)
-                left = tuple(
-                    Skip(hook, Gate.ENDED, f'hook "{last.id}" ended the run')
-                    for later in stages[place + 1 :]
-                    for hook in later
-                )
-                return Run(executions=tuple(executions), event=event, skipped=left)
-        return Run(executions=tuple(executions), event=event)
+            last = next((item.hook for item in done if item.verdict.ends and not item.verdict.observed), None)
+            if last is not None:
+                left = [hook for later in plan.stages[place + 1 :] for hook in later]
+                held += [Skip(hook, Gate.ENDED, f'hook "{last.id}" ended the run') for hook in left]
+                break
+        return Run(executions=tuple(executions), event=event, skipped=tuple(held))
 
     async def _run_these(self, hooks: Sequence[Hook], event: Event) -> Run:
         vetted = await self._trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
         run = await self.run(vetted, event)
         return replace(run, skipped=(*vetted.skipped, *run.skipped))
 
-    async def _stage(self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed]) -> list[Execution]:
+    async def _stage(
+        self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed]
+    ) -> list[Execution | Skip]:
         if len(stage) == 1:
-            return [await self._execute(stage[0], event, sealed.get(stage[0].id))]
+            return [await self._admit(stage[0], event, sealed.get(stage[0].id))]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._execute(hook, event, sealed.get(hook.id))) for hook in stage]
-        done = [task.result() for task in tasks]
+            tasks = [group.create_task(self._admit(hook, event, sealed.get(hook.id))) for hook in stage]
+        results = [task.result() for task in tasks]
+        done = [result for result in results if isinstance(result, Execution)]
         problems = merge.conflicts(event, [execution.verdict for execution in done])
         if problems:
             # what is only observed changes nothing, so the last of those that count has to carry it
-            last = max(place for place, execution in enumerate(done) if not execution.verdict.observed)
-            done[last] = _blocked_by_conflict(done[last], problems)
-        return done
+            last = max(
+                place
+                for place, result in enumerate(results)
+                if isinstance(result, Execution) and not result.verdict.observed
+            )
+            results[last] = _blocked_by_conflict(results[last], problems)
+        return results
+
+    async def _admit(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution | Skip:
+        """Run a hook, unless it is held back, has answered this before, or is for the background."""
+        keeper = self.doorkeeper
+        if keeper is None or not keeper.concerns(hook):
+            return await self._run_or_queue(hook, event, sealed)
+        said = await keeper.ask(hook, event, sealed)
+        if isinstance(said, Held):
+            return self._held(hook, event, said)
+        if said is not None:
+            return self._recalled(hook, event, said)
+        execution = await self._run_or_queue(hook, event, sealed)
+        if not execution.verdict.job:
+            await keeper.learn(hook, event, sealed, execution.verdict)
+        return execution
+
+    async def _run_or_queue(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
+        if not hook.background or self.enqueue is None:
+            return await self._execute(hook, event, sealed)
+        try:
+            job = await self.enqueue(hook, event)
+        except StoreError as problem:
+            return self._refused(hook, f"it cannot be put into the queue: {problem}")
+        if self._bus.listening:
+            self._bus.publish_soon(self._record(Step.QUEUED, hook, event, {"job": job}))
+        return Execution(hook=hook, verdict=Verdict(hook=hook.id, job=job), reply=Reply(), duration=0.0)
+
+    def _held(self, hook: Hook, event: Event, held: Held) -> Execution | Skip:
+        """Leave a hook out, or let its failure policy decide where it should have run and could not."""
+        if not held.failed:
+            return Skip(hook, held.gate, held.reason)
+        verdict, reply = self._failed(hook, FailureKind.UNAVAILABLE, held.reason)
+        if not verdict.blocks:
+            return Skip(hook, held.gate, held.reason)
+        verdict = replace(verdict, hook=hook.id, observed=self._observes(hook))
+        if self._bus.listening:
+            detail = {**_detail(verdict, reply), "gate": held.gate}
+            self._bus.publish_soon(self._record(Step.FAILED, hook, event, detail))
+        return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
+
+    def _recalled(self, hook: Hook, event: Event, verdict: Verdict) -> Execution:
+        verdict = replace(verdict, hook=hook.id, cached=True, duration=0.0, observed=self._observes(hook))
+        if self._bus.listening:
+            self._bus.publish_soon(self._record(Step.COMPLETED, hook, event, _detail(verdict, Reply())))
+        return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
     async def _execute(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
         listening = self._bus.listening
@@ -170,12 +256,26 @@ class HookRunner:
             reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
             if self.tap is not None:
                 self.tap(hook, request, reply)
-            return self._translator.read(reply, request, hook), reply
+            return await self._raised(hook, event, self._translator.read(reply, request, hook)), reply
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was
             # asked to block does not turn into a yes because we fell over.
             logger.exception("hook %s could not be asked", hook.id)
             return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
+
+    async def _raised(self, hook: Hook, event: Event, verdict: Verdict) -> Verdict:
+        """Raise the events a hook asked for; what their hooks say counts as said by this one."""
+        wanted = [effect for effect in verdict.effects if effect.kind is EffectKind.RAISE]
+        if not wanted or self.raise_event is None:
+            return verdict
+        kept = tuple(effect for effect in verdict.effects if effect.kind is not EffectKind.RAISE)
+        verdict = replace(verdict, effects=kept)
+        # what is only observed does nothing, and an event would do something
+        for effect in [] if self._observes(hook) else wanted:
+            data = effect.value if isinstance(effect.value, Mapping) else {}
+            outcome = await self.raise_event(hook, event, effect.path[0], data)
+            verdict = merge.folded(verdict, outcome)
+        return verdict
 
     def _observes(self, hook: Hook) -> bool:
         # nobody can take the teeth out of a managed hook
@@ -215,30 +315,26 @@ class HookRunner:
         return Record(event.id, step, time(), event.name, event.session.id, hook.id, detail)
 
 
-def _blocked_by_conflict(execution: Execution, problems: list[str]) -> Execution:
+def _blocked_by_conflict(execution: Execution | Skip, problems: list[str]) -> Execution | Skip:
+    if isinstance(execution, Skip):
+        return execution
     said = execution.verdict
     reasons = [said.reason] if said.reason else []
     verdict = replace(said, decision=max(said.decision, Decision.DENY), reason="; ".join([*reasons, *problems]))
     return replace(execution, verdict=verdict)
 
 
+_SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "notes", "metadata")
+
+
 def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:
     detail: dict[str, object] = {"decision": verdict.decision.name.lower(), "duration": verdict.duration}
-    if verdict.reason:
-        detail["reason"] = verdict.reason
-    if verdict.effects:
-        detail["effects"] = verdict.effects
     if verdict.failure is not None:
         detail["failure"] = verdict.failure.kind
         detail["message"] = verdict.failure.message
         # a hook that could not answer and one that said no both block, for different people to mend
         detail["blocked_by_failure"] = verdict.blocks
-    if verdict.observed:
-        detail["observed"] = True
-    if verdict.notes:
-        detail["notes"] = verdict.notes
-    if verdict.metadata:
-        detail["metadata"] = verdict.metadata
+    detail |= {name: value for name in _SAID_IF_SET if (value := getattr(verdict, name))}
     if verdict.duration > SLOW:
         detail["slow"] = True
     if reply.stderr:

@@ -14,6 +14,9 @@ CUSTOM_PREFIX: Final = "custom:"
 
 _FILE: Final = "src/example.py"
 _DIFF: Final = "@@ -1 +1 @@\n-print('hello')\n+print('hello, world')\n"
+_OLD: Final = "1" * 40
+_NEW: Final = "2" * 40
+_REFS: Final = ({"local": "refs/heads/main", "remote": "refs/heads/main", "from_commit": _OLD, "to_commit": _NEW},)
 _MESSAGES: Final = ({"role": "user", "content": "Add a greeting to src/example.py"},)
 
 # The arguments of each tool a sample may call; the first is called where a hook wants any.
@@ -90,8 +93,12 @@ DATA: Final[Mapping[EventName, Mapping[str, object]]] = MappingProxyType(
         EventName.FILE_EDITED: {**_CHANGED, "diff": _DIFF},
         EventName.FILE_DELETED: {"path": _FILE, "changed": 1_767_225_600_000},
         EventName.GIT_COMMIT: {"files": [_FILE], "message": "Add a greeting", "branch": "main"},
+        EventName.GIT_MESSAGE: {"message": "Add a greeting", "branch": "main", "files": [_FILE]},
+        EventName.GIT_PUSH: {"remote": "origin", "url": "ssh://example.com/greeting", "refs": _REFS, "branch": "main"},
+        EventName.GIT_CHECKOUT: {"branch": "main", "from_commit": _OLD, "to_commit": _NEW, "is_branch": True},
         EventName.ERROR: {**_ERROR, "operation": "sample"},
         EventName.USER_TRIGGERED: {"hook": "sample", "input": "go"},
+        EventName.SCHEDULED: {"hook": "sample", "schedule": "0 9 * * *", "due": 1_767_258_000_000},
         EventName.NOTIFICATION: {"message": "Waiting for you", "type": "status", "title": "Sample"},
         EventName.CUSTOM: {"event_name": "sample", "payload": {"key": "value"}, "source": "sample-extension"},
     }
@@ -118,7 +125,7 @@ def _candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
     data = dict(DATA[event])
     if custom:
         data["event_name"] = custom
-    if event is EventName.USER_TRIGGERED and hook is not None:
+    if event in {EventName.USER_TRIGGERED, EventName.SCHEDULED} and hook is not None:
         data["hook"] = hook.name or hook.id
     plain = Event(name=event, data=data, session=SESSION, cwd=cwd)
     wanted = hook or Hook(id="sample", kind="function")

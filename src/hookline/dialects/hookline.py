@@ -4,7 +4,7 @@ Nothing is lost here and nothing is renamed. A hook may answer with its exit cod
 says why. Functions of the embedding program may also return a `Verdict`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -72,7 +72,8 @@ def decode_event(raw: bytes) -> Event:
     if spoken not in _EVENTS:
         texts["native_name"] = spoken
         data.setdefault("event_name", spoken)
-    return Event(
+    build: Callable[..., Event] = Event
+    return build(
         name=name,
         data=data,
         args=_read.obj(document.get("args"), "args", dialect=_NAME),

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline.kinds.shell.template import fill
-from hookline.model.event import Event
+from hookline.model.context import context_of
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Effect, EffectKind, Verdict
 
 # A prompt goes to a model, where a whole file would push out the conversation.
 LONGEST: Final = 20_000
-
-_FILE: Final = {"path": "path", "content": "content", "diff": "changes"}
 
 
 class AskAgent:
@@ -24,7 +22,7 @@ class AskAgent:
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:  # noqa: ARG002 - nobody is waited for
         """Fill in the prompt; a name that this event does not have stays as it is written."""
-        prompt, notes = filled(hook.prompt, values_of(request.event))
+        prompt, notes = filled(hook.prompt, context_of(request.event))
         return Reply(value=Verdict(effects=(Effect(EffectKind.ASK_AGENT, prompt),)), notes=notes)
 
     async def close(self) -> None:
@@ -39,25 +37,3 @@ def filled(prompt: str, values: Mapping[str, object]) -> tuple[str, tuple[str, .
     if len(text) > LONGEST:
         notes.append(f"the prompt has {len(text)} characters and was cut to {LONGEST}")
     return text[:LONGEST], tuple(notes)
-
-
-def values_of(event: Event) -> dict[str, object]:
-    """Give what a prompt may name: the event's own fields, and what OLLM's document calls the context."""
-    path = event.data.get("path") or event.args.get("path")
-    file = {theirs: event.data[key] for key, theirs in _FILE.items() if key in event.data}
-    session = event.session
-    return {
-        **event.data,
-        "event": {"type": event.native_name or event.name, "timestamp": event.timestamp, "data": event.data},
-        "cwd": event.cwd,
-        "session": {"id": session.id, "user": session.user, "model": session.model, "provider": session.provider},
-        "agent": session.agent,
-        "user": session.profile,
-        **({"file": {**file, "path": path}} if path else {}),
-        **(_tool(event) if event.tool else {}),
-    }
-
-
-def _tool(event: Event) -> dict[str, object]:
-    name = event.native_tool or event.tool
-    return {"tool": event.tool, "tool_name": name, "args": event.args, "tool_args": event.args}

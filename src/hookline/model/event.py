@@ -35,8 +35,12 @@ class EventName(StrEnum):
     FILE_EDITED = "file_edited"
     FILE_DELETED = "file_deleted"
     GIT_COMMIT = "git_commit"
+    GIT_MESSAGE = "git_message"
+    GIT_PUSH = "git_push"
+    GIT_CHECKOUT = "git_checkout"
     ERROR = "error"
     USER_TRIGGERED = "user_triggered"
+    SCHEDULED = "scheduled"
     NOTIFICATION = "notification"
     CUSTOM = "custom"
 
@@ -150,11 +154,33 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
         EventName.GIT_COMMIT: EventSpec(
             when="before a commit is made", can_block=True, subject="branch", fields=("files", "message", "branch")
         ),
+        EventName.GIT_MESSAGE: EventSpec(
+            when="the message of a commit was written",
+            can_block=True,
+            rewrites="output",
+            output="message",
+            subject="branch",
+            fields=("message", "branch", "files"),
+        ),
+        EventName.GIT_PUSH: EventSpec(
+            when="before commits are pushed",
+            can_block=True,
+            subject="remote",
+            fields=("remote", "url", "refs", "branch"),
+        ),
+        EventName.GIT_CHECKOUT: EventSpec(
+            when="another commit was checked out",
+            subject="branch",
+            fields=("branch", "from_commit", "to_commit", "is_branch"),
+        ),
         EventName.ERROR: EventSpec(
             when="something went wrong", subject="error_type", fields=(*_ERROR_FIELDS, "operation")
         ),
         EventName.USER_TRIGGERED: EventSpec(
             when="a person starts a hook by hand", can_block=True, subject="hook", fields=("hook", "input")
+        ),
+        EventName.SCHEDULED: EventSpec(
+            when="the time of a hook has come", subject="hook", fields=("hook", "schedule", "due")
         ),
         EventName.NOTIFICATION: EventSpec(
             when="the agent tells the person something", subject="type", fields=("message", "type", "title")
@@ -174,7 +200,8 @@ class Event(Struct, frozen=True, kw_only=True):
 
     `tool` and `args` carry canonical names; `native_tool` is what the host calls the tool. `native_name` is
     the host's own event name where the canonical one does not tell it. `timestamp` counts milliseconds
-    since the epoch. `id` names the moment in traces and is given by the engine.
+    since the epoch. `id` names the moment in traces and is given by the engine. `chain` names the hooks that led to
+    this event one after another, the first one first; an event that nobody raised from a hook has none.
     """
 
     name: EventName
@@ -187,6 +214,7 @@ class Event(Struct, frozen=True, kw_only=True):
     native_tool: str = ""
     native_name: str = ""
     id: str = ""
+    chain: tuple[str, ...] = ()
 
     @property
     def spec(self) -> EventSpec:

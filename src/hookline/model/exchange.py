@@ -25,6 +25,7 @@ class FailureKind(StrEnum):
     HOOK_ERROR = "hook_error"
     RAISED = "raised"
     UNREACHABLE = "unreachable"
+    UNAVAILABLE = "unavailable"
     HTTP_STATUS = "http_status"
     INTERNAL = "internal"
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from hookline.errors import ConfigError
+from hookline.model.policy import Caching, Needs
 
 
 class Source(StrEnum):
@@ -54,14 +55,19 @@ KIND_BY_FIELD: Final = {
     "url": "webhook",
     "command": "command",
     "prompt": "ask_agent",
+    "steps": "steps",
+    "raises": "raise_event",
 }
+
+_TUPLES: Final = ("on", "args", "steps", "after", "before")
 
 
 class Hook(Struct, frozen=True, kw_only=True):
     """One hook as configured, before anyone asked whether to trust it.
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
-    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, or `call` for a function of this program.
+    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `steps` for a list of other hooks, `raises`
+    for another event, or `call` for a function of this program. A `persistent` command answers many events.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
 
     With `plain`, text that its program prints is no mistake: it is added to the conversation.
@@ -70,6 +76,12 @@ class Hook(Struct, frozen=True, kw_only=True):
     tool calls that may write one. `includes` are files that belong to the hook though its command does not name
     them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
     `trusted` is what the definition says of itself, which only ever counts in a person's own files.
+
+    `condition` is an expression over the event that has to be true. `after` and `before` name other hooks. With
+    `once` it runs once in a session, at most `per_minute` times in a minute, not within `cooldown` seconds of its last
+    run, and not before it was quiet for `debounce` seconds. After `breaker` failures in a row it pauses for
+    `retry_after` seconds. `background` hooks are put into a queue, and nobody waits for them. `schedule` is a cron
+    line at which `hookline watch` starts it.
 
     `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
     `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
@@ -93,9 +105,13 @@ class Hook(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     call: Callable[..., object] | None = None
     prompt: str = ""
+    steps: tuple[str, ...] = ()
+    raises: str = ""
+    persistent: bool = False
     matcher: str = ""
     files: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    condition: str = ""
     includes: tuple[str, ...] = ()
     timeout: float | None = None
     working_directory: str = ""
@@ -103,6 +119,18 @@ class Hook(Struct, frozen=True, kw_only=True):
     on_error: OnError | None = None
     priority: int = Priority.NORMAL
     parallel: bool = False
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    once: bool = False
+    per_minute: int = 0
+    cooldown: float = 0.0
+    debounce: float = 0.0
+    breaker: int = 0
+    retry_after: float = 60.0
+    needs: Needs | None = None
+    cache: Caching | None = None
+    background: bool = False
+    schedule: str = ""
     observe: bool = False
     enabled: bool = True
     version: str = ""
@@ -120,10 +148,10 @@ class Hook(Struct, frozen=True, kw_only=True):
         """Accept the plain spellings people write, and refuse what could not run."""
         if type(self.source) is not Source:
             force_setattr(self, "source", Source(self.source))
-        if isinstance(self.on, str):
-            force_setattr(self, "on", (self.on,))
-        if type(self.args) is not tuple:
-            force_setattr(self, "args", tuple(self.args))
+        for field in _TUPLES:
+            value = getattr(self, field)
+            if type(value) is not tuple:
+                force_setattr(self, field, (value,) if isinstance(value, str) else tuple(value))
         if self.on_error is not None and type(self.on_error) is not OnError:
             force_setattr(self, "on_error", OnError(self.on_error))
         if not self.kind:
@@ -141,7 +169,7 @@ class Hook(Struct, frozen=True, kw_only=True):
             return kinds[0]
         found = "none of them" if not kinds else " and ".join(kinds)
         raise ConfigError(
-            f'hook "{self.id}" needs exactly one of command, module, url, prompt or call; it has {found}',
+            f'hook "{self.id}" needs exactly one of command, module, url, prompt, steps, raises or call; it has {found}',
             path=self.source_path,
             line=self.source_line,
         )

@@ -17,7 +17,14 @@ class Gate(StrEnum):
     MATCHER = "matcher"
     FILES = "files"
     WRITES = "writes"
+    CONDITION = "condition"
     TRUST = "trust"
+    ONCE = "once"
+    NEEDS = "needs"
+    BREAKER = "breaker"
+    RATE = "rate"
+    COOLDOWN = "cooldown"
+    DEBOUNCE = "debounce"
     ENDED = "ended"
 
 

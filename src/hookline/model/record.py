@@ -14,6 +14,7 @@ class Step(StrEnum):
     STARTED = "hook_execution_start"
     COMPLETED = "hook_execution_complete"
     FAILED = "hook_execution_error"
+    QUEUED = "hook_queued"
     ASKED = "asked"
     OUTCOME = "outcome"
     WARNING = "warning"

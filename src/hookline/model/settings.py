@@ -17,6 +17,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     `timeout` counts seconds and holds for every hook without one of its own; None leaves it to the
     dialects. `observe` runs every hook and enforces nothing. `trust_workspace` lets workspace hooks run
     without approval, and `trusted_workspaces` those below these folders; never downloaded or extension hooks.
+
+    `budget` is how many seconds all hooks of one event may take together. `per_minute` and `cooldown` hold for all hooks
+    together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on.
     """
 
     enabled: bool = True
@@ -24,6 +27,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     observe: bool = False
     trust_workspace: bool = False
     trusted_workspaces: tuple[str, ...] = ()
+    budget: float | None = None
+    per_minute: int = 0
+    cooldown: float = 0.0
+    builtins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer."""

@@ -27,13 +27,14 @@ class EffectKind(StrEnum):
     MESSAGE = "message"
     ASK_AGENT = "ask_agent"
     DATA = "data"
+    RAISE = "raise"
 
 
 class Effect(Struct, frozen=True):
     """One thing a hook asked for.
 
     `path` says what is set: ("args", "command") or ("output",) for a rewrite, (key,) for data handed to the
-    next hook; the other kinds have none and carry text.
+    next hook, (event,) for an event to raise with the value as its data; the other kinds have none and carry text.
     """
 
     kind: EffectKind
@@ -46,7 +47,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     `failure` is set when the hook fell over, or reported an error of its own. `ends` keeps later hooks from
     running. `observed` marks what was recorded but not enforced. `notes` are for the trace: noise on stdout
-    and other oddities. `metadata` is whatever else the hook wanted to be kept.
+    and other oddities. `metadata` is whatever else the hook wanted to be kept. `cached` marks an answer that was given
+    before, `job` one that is still to come: the place of a background hook in the queue.
     """
 
     hook: str = ""
@@ -59,6 +61,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, object] = {}
     duration: float = 0.0
+    cached: bool = False
+    job: str = ""
 
     @property
     def blocks(self) -> bool:
@@ -104,6 +108,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
     def tell(cls, text: str) -> "Verdict":
         """Show text to the person."""
         return cls(effects=(Effect(EffectKind.MESSAGE, text),))
+
+    @classmethod
+    def raise_event(cls, name: str, data: Mapping[str, object] | None = None) -> "Verdict":
+        """Raise another event; what its hooks say counts as said by this one."""
+        return cls(effects=(Effect(EffectKind.RAISE, dict(data or {}), (name,)),))
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The SQLite file of traces: its tables, how it is opened, and what to do when it cannot be."""
+"""SQLite files of ours: how they are opened, what to do when they cannot be, and the tables of traces."""
 
 import math
 import os
@@ -10,15 +10,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+
 from hookline import wire
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step
 
-SCHEMA: Final = 1
-# "hklt": tells our files from those of other programs, in the place SQLite has for that
-APPLICATION: Final = 0x686B_6C74
 LARGEST_LOG: Final = 16 * 1024 * 1024  # bytes the write-ahead log keeps after it was folded in
 SWITCH_PAUSE: Final = 0.005
+
+
+class Layout(Struct, frozen=True, kw_only=True):
+    """What a file holds: the number that tells it from files of other programs, its version, and its tables."""
+
+    application: int
+    schema: int
+    tables: tuple[str, ...]
+
 
 _TABLES: Final = (
     """CREATE TABLE records (
@@ -37,6 +45,8 @@ _TABLES: Final = (
     "CREATE INDEX records_by_hook ON records (hook, at) WHERE hook <> ''",
     "CREATE INDEX records_by_time ON records (at)",
 )
+# "hklt", in the place SQLite has for that
+TRACES: Final = Layout(application=0x686B_6C74, schema=1, tables=_TABLES)
 # one statement, because another process may be making all three
 _MARKS: Final = """
     SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
@@ -63,7 +73,7 @@ _STEPS: Final[Mapping[str, Step]] = MappingProxyType({step.value: step for step 
 Row = tuple[str, str, float, str, str, str, str]
 
 
-def open_to_write(path: Path, busy_timeout: float) -> sqlite3.Connection:
+def open_to_write(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sqlite3.Connection:
     """Open for writing; what is missing is made.
 
     Raises:
@@ -74,24 +84,24 @@ def open_to_write(path: Path, busy_timeout: float) -> sqlite3.Connection:
     _make_private(path)
     connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
-        fresh = _is_fresh(connection, path)
+        fresh = _is_fresh(connection, path, layout)
         _log_ahead(connection, busy_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
         if fresh:
-            _create(connection, path)
+            _create(connection, path, layout)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def open_to_read(path: Path, busy_timeout: float) -> sqlite3.Connection:
+def open_to_read(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sqlite3.Connection:
     """Open read-only; where nothing was stored yet, give an empty database instead."""
     if path.exists():
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=busy_timeout, isolation_level=None)
         try:
-            fresh = _is_fresh(connection, path)
+            fresh = _is_fresh(connection, path, layout)
         except BaseException:
             connection.close()
             raise
@@ -99,7 +109,7 @@ def open_to_read(path: Path, busy_timeout: float) -> sqlite3.Connection:
             return connection
         connection.close()
     nothing = sqlite3.connect(":memory:", isolation_level=None)
-    _create(nothing, path)
+    _create(nothing, path, layout)
     return nothing
 
 
@@ -130,13 +140,13 @@ def _make_private(path: Path) -> None:
                 path.chmod(0o600)
 
 
-def _is_fresh(connection: sqlite3.Connection, path: Path) -> bool:
+def _is_fresh(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
     """Say whether there is nothing yet; refuse what is not ours to write."""
     tables, application, version = connection.execute(_MARKS).fetchone()
-    if application == APPLICATION:
-        if version > SCHEMA:
+    if application == layout.application:
+        if version > layout.schema:
             raise StoreError(
-                f"{path}: written by a newer Hookline (schema {version}, this one knows {SCHEMA}): "
+                f"{path}: written by a newer Hookline (schema {version}, this one knows {layout.schema}): "
                 "update Hookline, or choose another file"
             )
         return False
@@ -145,14 +155,14 @@ def _is_fresh(connection: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
-def _create(connection: sqlite3.Connection, path: Path) -> None:
+def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     connection.execute("BEGIN IMMEDIATE")
     # another process may have come first, while this one waited for the lock
-    if _is_fresh(connection, path):
-        for statement in _TABLES:
+    if _is_fresh(connection, path, layout):
+        for statement in layout.tables:
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute(f"PRAGMA application_id = {layout.application}")
+        connection.execute(f"PRAGMA user_version = {layout.schema}")
     connection.execute("COMMIT")
 
 

@@ -20,6 +20,7 @@ from hookline.config.values import (
     words,
 )
 from hookline.config.vocabulary import quoted
+from hookline.model.event import EventName
 from hookline.model.hook import Hook
 
 
@@ -76,6 +77,22 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
             about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
             schema=_NOT_EMPTY,
         ),
+        "steps": Key(
+            one_or_more_texts,
+            "steps",
+            vital=True,
+            about="The hooks it consists of, by their ids; they run one after another.",
+        ),
+        "raise": Key(
+            _words, "raises", vital=True, about="The event it raises, with what this event says.", schema=_NOT_EMPTY
+        ),
+        "schedule": Key(
+            _words,
+            "schedule",
+            vital=True,
+            about="When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
+            schema=_NOT_EMPTY,
+        ),
         "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
         "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
         **SHARED,
@@ -84,7 +101,7 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
 _FIELDS: Final[Mapping[str, Key]] = MappingProxyType(
     {**KEYS, **{name: Key(ignored, name) for name in ("command", "args", "module", "function")}}
 )
-TARGETS: Final = ("run", "call", "post", "ask")
+TARGETS: Final = ("run", "call", "post", "ask", "steps", "raise")
 # what may stand beside the hooks: settings have a reader of their own, files belong to a shared pack
 TABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -113,6 +130,9 @@ SLIPS: Final[Mapping[str, str]] = MappingProxyType(
         "url": "post",
         "webhook": "post",
         "prompt": "ask",
+        "condition": "if",
+        "cron": "schedule",
+        "emit": "raise",
         "working_directory": "cwd",
     }
 )
@@ -156,7 +176,7 @@ def _hook(reading: Reading, entry: object, where: KeyPath) -> None:
     dialect = reading.dialect(values, where)
     if not dialect or not _is_complete(reading, values, where, owner=owner):
         return
-    names = words(values, "on")
+    names = words(values, "on") or (EventName.SCHEDULED,)
     on = reading.events(names, (*where, "on"), dialect=dialect)
     if on:
         reading.add({**values, **_target(values), "on": on, "dialect": dialect}, where, keys=_FIELDS, event=names[0])
@@ -182,8 +202,8 @@ def _is_complete(reading: Reading, values: Mapping[str, object], where: KeyPath,
     targets = [name for name in TARGETS if values.get(name)]
     has_list = isinstance(values.get("run"), tuple)
     objections = [
-        ("has no `on`: say at which event it runs", "on" not in values),
-        (f"needs exactly one of run, call, post and ask; it has {' and '.join(targets) or 'none'}", len(targets) != 1),
+        ("has no `on`: say at which event it runs", "on" not in values and "schedule" not in values),
+        (f"needs exactly one of {', '.join(TARGETS)}; it has {' and '.join(targets) or 'none'}", len(targets) != 1),
         ("has both tools and matcher; keep one", "tools" in values and "matcher" in values),
         ("gives a list to run and wants a shell; give the shell one line", has_list and values.get("shell") is True),
     ]
