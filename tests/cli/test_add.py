@@ -85,6 +85,7 @@ def test_everything_that_can_be_said_is_written(home: Path) -> None:
         ("--call", "os.path:join", "call", "os.path:join"),
         ("--post", "https://hooks.test/x", "post", "https://hooks.test/x"),
         ("--ask", "say {{tool.name}}\nplease", "ask", "say {{tool.name}}\nplease"),
+        ("--raise", "custom:deploy", "raise", "custom:deploy"),
     ],
 )
 def test_every_way_to_reach_a_hook_can_be_added(home: Path, option: str, word: str, key: str, value: str) -> None:
@@ -309,3 +310,41 @@ def test_what_a_pack_says_in_vain_is_told(home: Path, tmp_path: Path) -> None:
     done = hookline(home, "add", "--from", str(file))
 
     assert (done.returncode, 'unknown key "trusted" in hook "h"' in done.stdout) == (0, True)
+
+
+def test_every_other_key_is_set_as_the_file_has_it(home: Path) -> None:
+    more = ["--set", "per_minute=30", "--set", "cooldown=2m", "--set", 'needs={"tools": ["git>=2.30"]}']
+
+    done = hookline(home, "add", "x", "--schedule", "0 9 * * *", "--if", "true", *more, "--run", "true")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tomllib.loads((home / OWN).read_text())["hook"] == [
+        {
+            "name": "x",
+            "on": "scheduled",
+            "run": "true",
+            "if": "true",
+            "per_minute": 30,
+            "cooldown": 120,
+            "needs": {"tools": ["git>=2.30"]},
+            "schedule": "0 9 * * *",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("per_minute", 'wanted KEY=VALUE, got "per_minute"'),
+        ("per_minut=3", 'hooks have no key "per_minut" (did you mean "per_minute"?)'),
+        ("per_minute=0", "per_minute: wanted a whole number above 0"),
+        ("cooldown=soon", "cooldown: wanted seconds above 0"),
+        ("description=x", 'hooks have no key "description"'),
+    ],
+)
+def test_what_cannot_be_set_is_said_and_nothing_is_written(home: Path, word: str, message: str) -> None:
+    done = hookline(home, "add", "x", "--on", "error", "--run", "true", "--set", word)
+
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (home / OWN).exists()

@@ -13,6 +13,10 @@ timeout = 7
 observe = true
 trust_workspace = true
 trusted_workspaces = ["~/src", "/srv/work"]
+budget = "10s"
+per_minute = 600
+cooldown = "200ms"
+builtins = ["read-only"]
 """
 
 
@@ -39,6 +43,10 @@ def test_every_setting_is_read() -> None:
         observe=True,
         trust_workspace=True,
         trusted_workspaces=("/home/ada/src", "/srv/work"),
+        budget=10.0,
+        per_minute=600,
+        cooldown=0.2,
+        builtins=("read-only",),
     )
 
 

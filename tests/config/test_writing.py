@@ -14,6 +14,7 @@ from hookline.config.writing import WRITERS, Entry, Target, file_name, write
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError, Source
+from hookline.model.policy import Caching, Needs
 from hookline.wiring import native_names, shell_dialects
 
 WORDS = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
@@ -37,6 +38,7 @@ REACHED = st.one_of(
         st.lists(TEXTS, min_size=1, max_size=3),
     ),
     st.just({"module": "a.b", "function": "c"}),
+    st.builds(lambda line: {"command": line, "persistent": True}, TEXTS),
     st.builds(lambda method: {"url": "https://x.test/y", "method": method}, st.sampled_from(["POST", "PUT"])),
 )
 MORE = st.fixed_dictionaries(
@@ -51,6 +53,18 @@ MORE = st.fixed_dictionaries(
         "observe": st.just(value=True),
         "enabled": st.just(value=False),
         "version": st.sampled_from(["1", "1.0.2"]),
+        "condition": st.sampled_from(["true", 'args.command.contains("\\"x")']),
+        "after": st.sampled_from([("a",), ("a", "b")]),
+        "before": st.just(("c",)),
+        "once": st.just(value=True),
+        "per_minute": st.integers(1, 600),
+        "cooldown": st.sampled_from([0.25, 60.0]),
+        "debounce": st.sampled_from([0.5, 2.0]),
+        "breaker": st.integers(1, 9),
+        "retry_after": st.sampled_from([1.0, 90.0]),
+        "needs": st.sampled_from([Needs(tools=("git>=2.30",)), Needs(files=("a", "b"), env=("TOKEN",))]),
+        "cache": st.sampled_from([Caching(seconds=600.0), Caching(seconds=0.5, by=("args.command",), files=("x",))]),
+        "background": st.just(value=True),
     },
 )
 

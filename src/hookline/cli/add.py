@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
+from hookline.cli._assignment import split, value_of
 from hookline.cli._change import (
     ConfigFile,
     Draft,
@@ -25,12 +28,13 @@ from hookline.config import edit, pack
 from hookline.config.formats import when_then
 from hookline.config.journal import Change
 from hookline.config.problem import Severity
-from hookline.config.values import slug
-from hookline.config.vocabulary import quoted
+from hookline.config.values import SHARED, slug
+from hookline.config.vocabulary import hint, quoted
 from hookline.config.writing import WRITERS, Target, Written, write
 from hookline.dialects import DIALECTS
 from hookline.display import typed
 from hookline.errors import ConfigError
+from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError, Priority
 
 HELP: Final = "add a hook, to your own hookline.toml unless --to says otherwise"
@@ -53,12 +57,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--call", metavar="MODULE:FUNCTION", help="a Python function")
     how.add_argument("--post", metavar="URL", help="a webhook")
     how.add_argument("--ask", metavar="TEXT", help="what to ask the agent")
+    how.add_argument("--steps", nargs="+", default=[], metavar="HOOK", help="other hooks, by their ids")
+    how.add_argument("--raise", dest="raises", metavar="EVENT", help="raise another event")
     how.add_argument("--from", dest="pack", type=Path, metavar="FILE", help="take over what `hookline share` wrote")
     parser.add_argument("--tools", nargs="+", default=[], metavar="TOOL", help="only for these tools; * is any name")
     parser.add_argument("--matcher", default="", help="only for what this pattern matches")
     parser.add_argument("--files", nargs="+", default=[], metavar="PATTERN", help="only for events about such files")
     parser.add_argument(
         "--writes", nargs="+", default=[], metavar="PATTERN", help="only for tools that may write such files"
+    )
+    parser.add_argument("--if", dest="condition", default="", metavar="CONDITION", help="only when this is true")
+    parser.add_argument("--schedule", default="", metavar="CRON", help="when `hookline watch` starts it")
+    parser.add_argument(
+        "--set",
+        dest="more",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other key, such as per_minute=30; may be given again",
     )
     parser.add_argument("--timeout", type=float, metavar="SECONDS")
     parser.add_argument("--on-error", choices=[str(one) for one in OnError], help="what a failure of the hook means")
@@ -135,8 +151,8 @@ def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     """
     if not slug(args.name) or not args.name.isprintable():
         raise ConfigError("say what to call the hook: hookline add NAME --on EVENT --run LINE")
-    if not any((args.run, args.run_args, args.call, args.post, args.ask)):
-        raise ConfigError("say what the hook does: --run, --run-args, --call, --post or --ask")
+    if not any((args.run, args.run_args, args.call, args.post, args.ask, args.steps, args.raises)):
+        raise ConfigError("say what the hook does: --run, --run-args, --call, --post, --ask, --steps or --raise")
     if args.tools and args.matcher:
         raise ConfigError("--tools and --matcher say the same; keep one")
     automated = name in _AUTOMATION
@@ -145,10 +161,10 @@ def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     if args.call and not (module and colon and function):
         raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quoted(args.call)}")
     command, *words = args.run_args or [args.run or ""]
-    return Hook(
+    hook = Hook(
         id=slug(args.name),
         name=args.name,
-        on=_events(args.on, dialect),
+        on=_events(args.on or ([EventName.SCHEDULED] if args.schedule else []), dialect),
         dialect=dialect,
         source=file.origin.source,
         command=command,
@@ -161,15 +177,30 @@ def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         function=function,
         url=args.post or "",
         prompt=args.ask or "",
+        steps=tuple(args.steps),
+        raises=args.raises or "",
         # a star means the same to hooks of every dialect, also where matchers are regular expressions
         matcher=args.matcher or "|".join(tool.replace("*", ".*") for tool in args.tools),
         files=tuple(args.files),
         writes=tuple(args.writes),
+        condition=args.condition,
+        schedule=args.schedule,
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
         env=dict(_pair(word) for word in args.env),
     )
+    return replace(hook, **dict(map(_field, args.more)))
+
+
+def _field(assignment: str) -> tuple[str, object]:
+    """Read one `--set`: a key as hookline.toml has it, and the field of the hook it sets."""
+    name, word = split(assignment)
+    key = SHARED.get(name)
+    if key is None or not key.field:
+        known = [name for name, key in SHARED.items() if key.field]
+        raise ConfigError(f"--set: hooks have no key {quoted(name)}{hint(name, known)}; there are {', '.join(known)}")
+    return key.field, key.read(value_of(f"--set {name}", word, key))
 
 
 def _events(names: list[str], dialect: str) -> tuple[str, ...]:

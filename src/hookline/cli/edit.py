@@ -1,17 +1,16 @@
 """`hookline edit`: change keys of a hook where it stands, or its whole file in an editor."""
 
 import argparse
-import json
 import os
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from hookline.cli._assignment import split, value_of
 from hookline.cli._change import (
     ConfigFile,
     Draft,
@@ -34,7 +33,7 @@ from hookline.cli._project import hook_named, opened
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.formats import grouped, native, ollm, per_file
-from hookline.config.values import Key
+from hookline.config.values import Key, table
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
@@ -84,9 +83,7 @@ def _keys(args: argparse.Namespace) -> int:
         for name in args.unset:
             text = edit.drop(text, _place(hook, name, text, file), path=file.path)
         for assignment in args.assignments:
-            name, equals, word = assignment.partition("=")
-            if not equals or not name:
-                raise ConfigError(f"wanted KEY=VALUE, got {quoted(assignment)}")
+            name, word = split(assignment)
             text = edit.put(text, _place(hook, name, text, file), _value(hook, name, word), path=file.path)
         gone, gained = difference(change.project, file, before, text)
         places = {one.source_pointer for one in (*gone, *gained)}
@@ -127,31 +124,13 @@ def _place(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
 
 
 def _value(hook: Hook, name: str, word: str) -> object:
-    """Read a value as JSON where the key takes it so, else as the text it is."""
-    candidates: list[object] = [word]
-    with suppress(ValueError, RecursionError):
-        candidates.insert(0, json.loads(word, parse_constant=_refused))
+    """Read a value as the hook's format has it."""
     first, *rest = name.split(".", 1)
     key = _KEYS.get(hook.source_format, {}).get(first)
-    if key is None:
-        return candidates[0]
-    if rest:
+    if key is not None and rest and key.read is table:
         # tables hold texts: a version 1.10 must not become 1.1
         return word
-    reason = ""
-    for candidate in candidates:
-        try:
-            key.read(candidate)
-        except ValueError as problem:
-            reason = reason or str(problem)
-        else:
-            return candidate
-    raise ConfigError(f"{name}: {reason}")
-
-
-def _refused(constant: str) -> object:
-    """Take NaN and its like for the words they are: no file can hold them as numbers."""
-    raise ValueError(constant)
+    return value_of(name, word, None if rest else key)
 
 
 def _in_editor(args: argparse.Namespace) -> int:

@@ -113,7 +113,7 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
         ('on = "custom:"\nrun = "x"', 2, 'unknown event "custom:"'),
         ("on = []\nrun = 'x'", 2, "wanted at least one name"),
         ("on = 5\nrun = 'x'", 2, "got the number 5"),
-        ('on = "error"', 1, "needs exactly one of run, call, post and ask; it has none"),
+        ('on = "error"', 1, "needs exactly one of run, call, post, ask, steps, raise; it has none"),
         ('on = "error"\nrun = "x"\npost = "y"', 1, "it has run and post"),
         ('on = "error"\nrun = []', 3, "wanted at least one name"),
         ('on = "error"\nrun = "x"\nenv = {"" = "1"}', 4, 'wanted names without "=", got the text ""'),

@@ -13,7 +13,7 @@ from hookline.model.hook import KIND_BY_FIELD, Hook
 
 # the field each type of hook needs
 FIELD_BY_TYPE: Final[Mapping[str, str]] = MappingProxyType(
-    {kind: field for field, kind in KIND_BY_FIELD.items() if field not in {"call", "prompt"}}
+    {kind: field for field, kind in KIND_BY_FIELD.items() if field in {"module", "url", "command"}}
 )
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {

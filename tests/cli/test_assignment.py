@@ -1,0 +1,45 @@
+import pytest
+
+from hookline.cli._assignment import split, value_of
+from hookline.config.values import SHARED
+from hookline.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "value"),
+    [
+        ("timeout", "5", 5),
+        ("timeout", "500ms", "500ms"),
+        ("version", "1", 1),
+        ("matcher", "1", "1"),
+        ("enabled", "true", True),
+        ("files", '["*.py"]', ["*.py"]),
+        ("files", "*.py", "*.py"),
+        ("if", "true", "true"),
+        ("needs", '{"env": ["A"]}', {"env": ["A"]}),
+    ],
+)
+def test_value_is_json_where_the_key_takes_it_so(name: str, word: str, value: object) -> None:
+    assert value_of(name, word, SHARED[name]) == value
+
+
+def test_value_of_an_unknown_key_is_what_it_looks_like() -> None:
+    assert value_of("x", "NaN", None) == "NaN"
+    assert value_of("x", "[1]", None) == [1]
+    assert value_of("x", "[" * 100_000, None) == "[" * 100_000
+
+
+def test_value_no_key_takes_is_refused_with_what_was_wanted() -> None:
+    with pytest.raises(ConfigError, match="enabled: wanted true or false"):
+        value_of("enabled", "perhaps", SHARED["enabled"])
+
+
+def test_key_ends_at_the_first_equals() -> None:
+    assert split("env.A=b=c") == ("env.A", "b=c")
+    assert split("a=") == ("a", "")
+
+
+@pytest.mark.parametrize("word", ["a", "=a", ""])
+def test_what_assigns_nothing_is_refused(word: str) -> None:
+    with pytest.raises(ConfigError, match="wanted KEY=VALUE"):
+        split(word)
