@@ -123,6 +123,8 @@ def test_what_has_to_be_approved_is_said_below(home: Path) -> None:
     [
         ("--event", "after_tool", {"guard"}),
         ("--event", "PostToolUseFailure", set()),
+        # cli-agent has one name for two events
+        ("--event", "PostToolUse", {"guard"}),
         ("--event", "on-session-start", {"sleeping"}),
         ("--event", "custom:deploy", set()),
         ("--dialect", "ollama-cli", {"audit"}),

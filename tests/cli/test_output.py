@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,33 @@ def test_one_long_cell_does_not_push_the_others_off_the_screen(capsys: pytest.Ca
     head, line, long, short = capsys.readouterr().out.splitlines()
     assert len(line) == len(short) == len(head) == 63
     assert long == f"{'n' * 200}… (10000 characters)  1"
+
+
+def test_table_on_a_screen_that_is_too_narrow_is_a_line_for_each_cell() -> None:
+    code = (
+        "import os, pty, sys; os.environ['COLUMNS'] = '30';"
+        "sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, '-c', sys.argv[1]])))"
+    )
+    table_of = "from hookline.cli._output import table; table(['hook', 'why', 'file'], {rows})"
+    narrow, wide = [["guard", "nobody approved it yet", "a.toml"], ["other", "", "b.toml"]], [["guard", "no", "a.toml"]]
+
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", code, table_of.format(rows=rows)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout.split("\n")
+        for rows in (narrow, wide)
+    ]
+
+    assert [line.rstrip() for line in shown[0]] == [
+        "guard",
+        "  why: nobody approved it yet",
+        "  file: a.toml",
+        "other",
+        "  file: b.toml",
+        "",
+    ]
+    assert shown[1][0].rstrip() == "hook   why  file"

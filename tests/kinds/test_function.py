@@ -95,6 +95,41 @@ def test_answer_after_the_time_is_up_does_not_count() -> None:
     assert failure(call(stubborn, timeout=0.05))[0] is FailureKind.TIMEOUT
 
 
+def test_hook_that_does_not_let_itself_be_ended_is_left_behind() -> None:
+    stop = asyncio.Event()
+
+    async def stubborn(_event: Event) -> None:
+        while not stop.is_set():
+            try:
+                await stop.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async def within() -> Reply:
+        reply = await ask(stubborn, timeout=0.05)
+        # the loop could not close while it goes on
+        stop.set()
+        await asyncio.sleep(0)
+        return reply
+
+    late = "gave no answer within 0.05 s; it does not let itself be ended"
+    assert failure(asyncio.run(within())) == (FailureKind.TIMEOUT, late)
+
+
+def test_caller_that_gives_up_at_once_leaves_no_coroutine_behind() -> None:
+    async def never(_event: Event) -> None:
+        raise AssertionError
+
+    async def within() -> None:
+        task = asyncio.create_task(ask(never))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(within())
+
+
 def test_timeout_error_of_the_hook_itself_is_no_timeout() -> None:
     async def guard(_event: Event) -> None:
         raise TimeoutError("the database")

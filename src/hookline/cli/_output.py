@@ -1,6 +1,8 @@
 """The only place that prints."""
 
+import math
 import select
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -121,14 +123,32 @@ def is_read() -> bool:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table with plain columns, which survive a pipe."""
+    """Print a table with plain columns, which survive a pipe; on a screen that is too narrow, a line for each cell."""
     lines = [list(head), *[[_cell(cell) for cell in row] for row in rows]]
     widths = [min(max(width(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
+    if sum(widths) + 2 * (len(widths) - 1) > _screen():
+        _below_each_other(head, lines[1:])
+        return
     for place, line in enumerate(lines):
         padded = (cell + " " * max(columns - width(cell), 0) for cell, columns in zip(line, widths, strict=True))
         say("  ".join(padded).rstrip())
         if place == 0:
             say("  ".join("-" * columns for columns in widths))
+
+
+def _below_each_other(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    for first, *others in rows:
+        say(first)
+        for name, cell in zip(head[1:], others, strict=True):
+            if cell:
+                say(f"  {name}: {cell}")
+
+
+def _screen() -> float:
+    """Say how wide a line may be; whoever reads from a pipe has no lines to keep to."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return math.inf
+    return shutil.get_terminal_size().columns
 
 
 def _cell(text: str) -> str:

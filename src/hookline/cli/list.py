@@ -4,7 +4,7 @@ import argparse
 import itertools
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from hookline.cli._about import (
     runs_shortly,
     standing,
 )
-from hookline.cli._names import event_named
+from hookline.cli._names import events_named
 from hookline.cli._output import WIDEST_COLUMN, counted, say, say_json, table
 from hookline.cli._project import add_json, add_project, opened
 from hookline.cli._times import ago
@@ -69,11 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the hooks."""
-    event = _event(args.event)
+    events = _events(args.event)
     project = opened(args)
     lasts = last_runs(project)
     hooks = sorted(
-        (hook for hook in project.loaded.hooks if _wanted(hook, args, event)), key=project.engine.planner.rank
+        (hook for hook in project.loaded.hooks if _wanted(hook, args, events)), key=project.engine.planner.rank
     )
     listed = [
         _Listed(
@@ -87,26 +87,27 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json([_described(one, project) for one in listed])
     else:
-        _tell(listed, project, event)
+        _tell(listed, project, events)
     return 0
 
 
-def _event(name: str) -> str:
+def _events(name: str) -> frozenset[str]:
+    """Give the events to list; none for all of them."""
     if not name or name.startswith(CUSTOM_PREFIX):
-        return name
-    return str(event_named(name))
+        return frozenset({name} if name else ())
+    return frozenset(map(str, events_named(name)))
 
 
-def _wanted(hook: Hook, args: argparse.Namespace, event: str) -> bool:
+def _wanted(hook: Hook, args: argparse.Namespace, events: Collection[str]) -> bool:
     return (
-        any(_is_about(name, event) for name in hook.on)
+        any(_is_about(name, events) for name in hook.on)
         and args.dialect in {None, hook.dialect}
         and args.source in {None, str(hook.source), str(hook.layer)}
     )
 
 
-def _is_about(name: str, event: str) -> bool:
-    return event in {"", name, event_name(name)}
+def _is_about(name: str, events: Collection[str]) -> bool:
+    return not events or name in events or event_name(name) in events
 
 
 def _described(one: _Listed, project: Opened) -> Mapping[str, object]:
@@ -117,8 +118,8 @@ def _described(one: _Listed, project: Opened) -> Mapping[str, object]:
     }
 
 
-def _tell(listed: Sequence[_Listed], project: Opened, event: str) -> None:
-    rows = sorted(_rows(listed, project, event), key=lambda row: _ORDER[event_name(row[0])])
+def _tell(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -> None:
+    rows = sorted(_rows(listed, project, events), key=lambda row: _ORDER[event_name(row[0])])
     if not rows:
         say("no hooks" + (" like that" if project.loaded.hooks else "; `hookline new` makes one"))
     elif (room := _room(rows)) < _NARROWEST:
@@ -128,11 +129,11 @@ def _tell(listed: Sequence[_Listed], project: Opened, event: str) -> None:
     _foot(listed, project)
 
 
-def _rows(listed: Sequence[_Listed], project: Opened, event: str) -> Iterator[tuple[str, ...]]:
+def _rows(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -> Iterator[tuple[str, ...]]:
     for one in listed:
         hook = one.hook
         for name in hook.on:
-            if _is_about(name, event):
+            if _is_about(name, events):
                 yield (
                     name,
                     hook.id,

@@ -6,7 +6,8 @@ own copies; the session is shared with the program and is there to be read.
 """
 
 import asyncio
-from collections.abc import Awaitable
+import inspect
+from collections.abc import Awaitable, Coroutine
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,6 +16,10 @@ from hookline.kinds._modules import describe
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
+
+# seconds that a hook has to clean up after its time is over
+GRACE: Final = 1.0
+_STUBBORN: Final[set[asyncio.Task[Reply]]] = set()
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
 
@@ -45,20 +50,46 @@ class Function:
 
 
 async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
-    """Wait for what an `async def` hook answers."""
-    limit = asyncio.timeout(timeout)
+    """Wait for what an `async def` hook answers; one that will not be ended is left behind, not waited for."""
+    task = asyncio.create_task(_answer(value))
     try:
-        async with limit:
-            reply = Reply(value=await value)
+        await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        await _end(task)
+        _never_mind(value)
+        raise
+    if task.done() and not task.cancelled():
+        return task.result()
+    ended = await _end(task)
+    return Reply(failure=late(timeout) if ended else late(timeout, what_now="it does not let itself be ended"))
+
+
+def _never_mind(value: Awaitable[object]) -> None:
+    """Give up a coroutine that was cancelled before its first step; Python would complain about it."""
+    if isinstance(value, Coroutine) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
+
+
+async def _answer(value: Awaitable[object]) -> Reply:
+    try:
+        return Reply(value=await value)
     except asyncio.CancelledError as problem:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        reply = raised(problem)
+        return raised(problem)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 - a hook may raise anything
-        reply = raised(problem)
-    # asked last: a hook that caught the cancellation and answered anyway was late all the same
-    return Reply(failure=late(timeout)) if limit.expired() else reply
+        return raised(problem)
+
+
+async def _end(task: asyncio.Task[Reply]) -> bool:
+    """End a hook's task, and say whether it did end."""
+    # somebody has to hold it: a loop forgets tasks that nobody knows
+    _STUBBORN.add(task)
+    task.add_done_callback(_STUBBORN.discard)
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE)
+    return task.done()
 
 
 def raised(problem: BaseException) -> Reply:
