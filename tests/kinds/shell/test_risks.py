@@ -10,6 +10,16 @@ from hookline.kinds.shell.template import TemplateError, compile_line
 
 # a line, and a part of the reason
 REFUSED = [
+    # values that are saved or piped, and run in a roundabout way
+    ('x={{x}}; : ${y:=$x}; eval "$y"', "$y, which may hold a template's value"),
+    ('x={{x}}; echo "${y=$x}" >/dev/null; bash -c "$y"', "$y, which may hold a template's value"),
+    ("x={{x}}; y=x; echo $((y))", "evaluated as arithmetic"),
+    ("printf '%s' {{x}} | $SHELL", "only known at run time takes its program from stdin"),
+    ("printf '%s' {{x}} | \"$SHELL\" -s", "only known at run time takes its program from stdin"),
+    ("printf '%s' {{x}} | . /dev/stdin", "takes its program from stdin"),
+    ("printf '%s' {{x}} | source /dev/fd/0", "takes its program from stdin"),
+    ("printf '%s' {{x}} | xargs env", "takes its program from stdin"),
+    ("printf '%s' {{x}} | xargs -n 2 nohup nice", "takes its program from stdin"),
     # quoting that cannot hold a value
     ("echo `basename {{x}}`", "backticks"),
     ('echo "`basename {{x}}`"', "backticks"),
@@ -271,6 +281,13 @@ REFUSED = [
 ]  # fmt: skip
 
 ACCEPTED = [
+    "printf '%s' {{x}} | xargs -n 1 echo",
+    "printf '%s' {{x}} | xargs",
+    "printf '%s' {{x}} | env LANG=C sort",
+    "cat notes | $PAGER < other; echo {{x}}",
+    '"$CHECKER"; echo {{x}}',
+    "y=${z:-x}; echo $y {{x}}",
+    ". ./setup.sh; echo {{x}} | head -1",
     "formatter {{x}} 2>/dev/null || true",
     "git add {{x}} 2>/dev/null || true",
     "git commit -m {{x}}",

@@ -17,7 +17,7 @@ VANISHING: Final = Reason(
     "stands after an unquoted variable, and takes its place when that is empty", 'quote the variable: "$name"'
 )
 _WITHOUT_OPTION: Final = "leave that option out, name the program and pass the value as an argument"
-_STDIN_FILES: Final = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+STDIN_FILES: Final = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 
 
 def program_text(name: str, instead: str) -> Reason:
@@ -132,7 +132,7 @@ class InterpreterWords:
         if option.kind is not _Kind.VALUE:
             self._values.keep_out((word, *belonging), program_text(self._name, spec.instead))
         if option.kind is _Kind.CODE:
-            missing = len(belonging) < option.takes or any(given.literal in _STDIN_FILES for given in belonging)
+            missing = len(belonging) < option.takes or any(given.literal in STDIN_FILES for given in belonging)
             self.has_program = True
             self.reads_stdin = self.reads_stdin or missing
             self._over = spec.ends
@@ -145,7 +145,7 @@ class InterpreterWords:
         if not self.has_program and spec.operand:
             self._values.keep_out((word,), program_text(self._name, spec.instead))
             self.has_program = True
-            self.reads_stdin = self.reads_stdin or word.literal in _STDIN_FILES
+            self.reads_stdin = self.reads_stdin or word.literal in STDIN_FILES
         elif self._options and not word.prefix and not spec.inert:
             self._values.keep_out((word,), option_like(self._name))
         self._over = spec.operand and not spec.permutes

@@ -10,6 +10,7 @@ from hookline.kinds.shell import programs
 from hookline.kinds.shell.line import ARITHMETIC, UNREADABLE, Command, Line, Reason, Shape, TemplateError, Word
 from hookline.kinds.shell.options import (
     COMMAND,
+    STDIN_FILES,
     VANISHING,
     InterpreterWords,
     WrapperWords,
@@ -41,6 +42,7 @@ FORMAT: Final = Reason("could be read as an option by printf", "write printf '%s
 LIST: Final = Reason("could be parsed again as a list", "declare the name first, then write x={{…}}")
 
 _VERSION: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)*(?:\.exe)?$|\.exe$")
+_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
 _INFORM: Final = frozenset(("--version", "-V", "--help"))
 # more programs inside one command than this are nobody's honest work, and each costs another look at its words
 _MAX_INNER: Final = 20
@@ -98,6 +100,8 @@ class _Judge:
         self.values = Values(line)
         self.command = Command()
         self.inner = 0
+        self.is_fed = _PIPE.search(line.text) is not None
+        self.appends = False
         self.evaluates = any(
             command.words and command.words[0].literal in programs.DECLARERS and _evaluating(command.words)
             for command in line.commands
@@ -147,12 +151,20 @@ class _Judge:
 
     def check_words(self, words: Sequence[Word]) -> None:
         """Judge one simple command, through all programs that only start the next one."""
-        before = self.values.replaced
+        before, self.appends = self.values.replaced, False
         rest: Sequence[Word] | None = words
         while rest:
             rest = self.check_program(rest)
             self.count_inner(rest or ())
         self.values.replaced = before
+
+    def keep_from_feeding(self, name: str) -> None:
+        """Refuse a line whose values may reach a program that takes its program text from stdin."""
+        text, mark = self.line.text, self.line.places[0].mark
+        inputs = [redirect.target for redirect in self.command.redirects if redirect.operator.startswith("<")]
+        self.values.keep_out(inputs, _from_stdin(name))
+        if self.is_fed and not inputs:
+            raise TemplateError(text[mark.start : mark.end], _from_stdin(name), text=text, position=mark.start)
 
     def check_program(self, words: Sequence[Word]) -> Sequence[Word] | None:
         """Judge the words of one program; give the words of the program that it starts."""
@@ -161,11 +173,14 @@ class _Judge:
         arguments = words[1:]
         if name is None or name.startswith("-"):
             self.values.keep_out(arguments, UNKNOWN_PROGRAM)
+            self.keep_from_feeding("a program whose name is only known at run time")
             return arguments  # one of them is the program when the name is empty
         if name in programs.WHOLE_LINE:
             raise TemplateError(f'"{name}"', WHOLE_LINE, text=self.line.text, position=words[0].start)
         if name in programs.ALL_CODE:
             self.values.keep_out(arguments, programs.ALL_CODE[name])
+            if any(word.literal in STDIN_FILES for word in arguments):
+                self.keep_from_feeding(name)
         elif name in _CHECKS:
             _CHECKS[name](self, name, arguments)
         elif name in programs.INTERPRETERS:
@@ -198,6 +213,10 @@ class _Judge:
                     self.check_assignment(word)
         if words.replaced:
             self.values.replaced = words.replaced
+        if self.appends and words.rest is None and not words.plain:
+            # what xargs reads comes where the name of a program is missing
+            self.keep_from_feeding(name)
+        self.appends = self.appends or (name == "xargs" and not words.replaced)
         if words.plain and not spec.asks:
             self.check_other(name, arguments)
         return words.rest

@@ -1,5 +1,6 @@
 """Follow the values of templates through a line: which words hold one, and how to refuse those."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -13,6 +14,8 @@ from hookline.kinds.shell.words import ASSIGNMENT, IDENTIFIER
 _POSITIONAL: Final = frozenset("@*")
 # what these set besides the variables that they name
 _SETS: Final = MappingProxyType({"cd": ("PWD", "OLDPWD"), "pushd": ("PWD", "OLDPWD"), "set": ("@",)})
+# ${x:=…} sets a variable where it is used
+_DEFAULT: Final = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=")
 # $_ is the last argument of whatever ran before
 _ALWAYS: Final = ("_", "BASH_REMATCH", "BASH_ARGV")
 
@@ -108,7 +111,8 @@ def _holders(line: Line) -> frozenset[str]:
         if word is None or word.marks:
             fresh.append(_common(name))
             continue
-        for used in word.names:
+        # arithmetic reads the name of a variable in another one's value, also without a dollar sign
+        for used in (*word.names, *IDENTIFIER.findall(line.text, word.start, word.end)):
             passed_on[_common(used)].append(_common(name))
     while fresh:
         name = fresh.pop()
@@ -121,6 +125,9 @@ def _holders(line: Line) -> frozenset[str]:
 def _flows(line: Line) -> Iterator[tuple[str, Word | None]]:
     """Give each variable that is set, and the word it is set from; None when it is read from somewhere."""
     for command in line.commands:
+        for word in (*command.assignments, *command.words, *(redirect.target for redirect in command.redirects)):
+            for name in _DEFAULT.findall(line.text, word.start, word.end):
+                yield name, word
         for word in command.assignments:
             yield assigned(word) or "", word
         if command.shape is Shape.LOOP:
