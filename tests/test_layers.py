@@ -22,7 +22,7 @@ LAYERS: Final = (
     ("debug", "builtin"),  # read what the core did, and decide with what the kinds know
     ("wiring", "folders"),
     ("workspace",),
-    ("manager", "service", "bridge", "agent", "sources", "testing"),
+    ("manager", "service", "bridge", "agent", "background", "sources", "testing"),
     ("hookline",),  # the public door itself
     ("cli",),
     ("demo", "__main__"),

@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 def test_every_part_is_wired() -> None:
     parts = make_parts()
 
-    assert set(parts.kinds) == {"ask_agent", "command", "function", "python", "webhook"}
+    assert set(parts.kinds) == {"ask_agent", "command", "function", "python", "raise_event", "webhook"}
     assert set(parts.dialects) == set(native_names())
     assert native_names()["cli-agent"]["PostToolUse"] == ("after_tool", "tool_failed")
 

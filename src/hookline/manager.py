@@ -26,8 +26,9 @@ from hookline.config.reading import Origin
 from hookline.config.vocabulary import Vocabulary
 from hookline.core import merge
 from hookline.core.bus import MessageBus
+from hookline.core.matchers import matcher_for
 from hookline.core.parts import Parts
-from hookline.core.planner import HookPlanner, matcher_for
+from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry
 from hookline.core.runner import Execution, HookRunner
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig

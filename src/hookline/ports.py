@@ -1,14 +1,19 @@
 """The extension points. Each is one file of ours, or one of yours, and one row in a table."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
+from hookline.model.job import Letter, Ticket
 from hookline.model.record import Record
 from hookline.model.verdict import Outcome, Verdict
+
+T = TypeVar("T")
 
 
 class Dialect(Protocol):
@@ -74,3 +79,61 @@ class TraceStore(Protocol):
 
     def close(self) -> None:
         """Store what is left and give the files back."""
+
+
+class JobQueue(Protocol):
+    """Where background hooks wait for their turn, and what is said for an agent that is not there.
+
+    All of it may wait for a file, so it is called from threads. Each raises `StoreError` where the file cannot be used.
+    """
+
+    def put(self, hook: Hook, event: Event, *, project: str) -> Ticket:
+        """Keep a hook's run for later; once this returns, the run is owed even if this program is killed."""
+
+    def post(self, letters: Sequence[Letter]) -> None:
+        """Keep letters for the next agent in their projects."""
+
+    def collect(self, project: str) -> list[Letter]:
+        """Hand over the oldest letters of a project; what is handed over is kept no longer."""
+
+    def close(self) -> None:
+        """Give the file back."""
+
+
+class Entry(Struct, frozen=True):
+    """A value to be remembered, and until when it counts, in seconds since the epoch.
+
+    What is `spare` can be had again, and goes first where room is short.
+    """
+
+    value: bytes
+    until: float
+    spare: bool = False
+
+
+# Given what stands at the keys and the time, says what is to stand there instead, and the answer for whoever asked.
+Decide = Callable[[Mapping[str, bytes], float], tuple[Mapping[str, Entry], T]]
+
+
+class StateStore(Protocol):
+    """What is remembered from one event to the next, by everybody who shares the store.
+
+    Values that do not count any more are not given, and removed some day. Where calls may have to wait for others
+    (`waits`), they are made in a thread. All of them raise `StoreError`, and nothing else.
+    """
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call may have to wait."""
+
+    def read(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Give what stands at these keys, without those where nothing does."""
+
+    def change(self, keys: Sequence[str], decide: Decide[T]) -> T:
+        """Let `decide` look at these keys and change them; nobody else does anything in between."""
+
+    def forget(self, prefixes: Sequence[str]) -> int:
+        """Remove every value whose key begins like this, and say how many."""
+
+    def close(self) -> None:
+        """Give the files back; the next call opens them again."""

@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 
 from hookline.config.patterns import file_patterns
-from hookline.core.parts import Parts
+from hookline.core.parts import Condition, Parts
 from hookline.dialects import DIALECTS
 from hookline.kinds.ask_agent import AskAgent
 from hookline.kinds.command import Command
 from hookline.kinds.function import Function
 from hookline.kinds.python import Python
+from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.webhook import Webhook
+from hookline.model.hook import Hook
+from hookline.ports import StateStore
+from hookline.stores.memory_state import MemoryState
 
 
 def make_parts() -> Parts:
@@ -21,10 +25,40 @@ def make_parts() -> Parts:
             "command": Command(shell_dialects=shell_dialects(), template_dialects=_template_dialects()),
             "function": Function(),
             "python": Python(()),
+            "raise_event": RaiseEvent(),
             "webhook": Webhook(),
         },
         file_patterns=file_patterns,
+        conditions=_condition,
+        missing=_missing,
     )
+
+
+def make_state() -> StateStore:
+    """Make what is remembered between events where nobody names a better place."""
+    return MemoryState()
+
+
+async def _missing(hook: Hook, cwd: str) -> str:
+    """Look for what a hook needs."""
+    # most hooks need nothing
+    from hookline.needs import find_missing  # noqa: PLC0415
+
+    return await find_missing(hook, cwd)
+
+
+def _condition(text: str) -> Condition:
+    """Read a condition by ourselves, and with the whole of CEL where that is not enough."""
+    # most hooks have no condition
+    from hookline.core.conditions.condition import compile_condition  # noqa: PLC0415
+    from hookline.core.conditions.problems import BeyondError  # noqa: PLC0415
+
+    try:
+        return compile_condition(text)
+    except BeyondError as problem:
+        from hookline.config.cel import compile_with_cel  # noqa: PLC0415 - a large library, which few have
+
+        return compile_with_cel(text, trouble=problem.message)
 
 
 def shell_dialects() -> frozenset[str]:

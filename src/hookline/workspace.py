@@ -1,34 +1,50 @@
 """A project as it is configured now: every hook of every system, and the engine that runs them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.builtin.catalogue import BUILTINS, Place, bare, builtin_hooks
+from hookline.config import schedules, toml
 from hookline.config import settings as tables
 from hookline.config.loader import Loaded, Search, load, read_text
 from hookline.config.problem import Problem, Severity
-from hookline.config.vocabulary import Vocabulary
+from hookline.config.vocabulary import Vocabulary, hint, quoted
+from hookline.core import relations
 from hookline.core.asking import Ask
+from hookline.core.background import TellAgent
 from hookline.core.engine import Engine
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError
 from hookline.folders import Folders, between, here, person_folders
 from hookline.model.hook import Hook, Layer
 from hookline.model.settings import Settings
-from hookline.ports import TraceStore
+from hookline.ports import JobQueue, StateStore, TraceStore
 from hookline.wiring import make_parts, native_names, shell_dialects
 
-__all__ = ["Folders", "Opened", "load_engine", "open_project", "open_traces", "person_folders"]
+__all__ = [
+    "Folders",
+    "Opened",
+    "load_engine",
+    "open_project",
+    "open_queue",
+    "open_state",
+    "open_traces",
+    "person_folders",
+]
 
 
 class Opened(Struct, frozen=True, kw_only=True):
     """A project as it is configured now: its hooks, and the engine that runs them.
 
     `problems` is everything that is wrong: with the folders, with the settings, and with the files of hooks.
-    `loaded` has every hook, also those that the engine does not because `settings` switches them off.
+    `loaded` has every hook, also those that the engine does not because `settings` switches them off; the built-in
+    ones only where they are switched on, and `builtins` has them all.
     """
 
     engine: Engine
@@ -37,6 +53,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     root: Path
     settings: Settings
     problems: tuple[Problem, ...] = ()
+    builtins: tuple[Hook, ...] = ()
 
 
 def open_traces(folders: Folders) -> TraceStore:
@@ -44,6 +61,21 @@ def open_traces(folders: Folders) -> TraceStore:
     from hookline.stores.sqlite import SqliteTraces  # noqa: PLC0415 - sqlite3 is only loaded when traces are kept
 
     return SqliteTraces(folders.data / "traces.db")
+
+
+def open_state(folders: Folders) -> StateStore:
+    """Open what limits and kept answers are remembered in, in the person's data folder: when it is first needed."""
+    from hookline.stores.state import SqliteState  # noqa: PLC0415 - beside the other stores
+
+    return SqliteState(folders.data / "state.db")
+
+
+def open_queue(folders: Folders, root: Path) -> JobQueue:
+    """Open the queue in the person's data folder; what is put there gets a worker if there is none."""
+    from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - sqlite3 is only loaded where something is kept
+    from hookline.stores.standby import wake  # noqa: PLC0415
+
+    return SqliteQueue(folders.data / "queue.db", wake=partial(wake, folders.data, str(root)))
 
 
 def load_engine(
@@ -54,12 +86,15 @@ def load_engine(
     approve: Approve | None = None,
     folders: Folders | None = None,
     traced: bool = True,
+    tell_agent: TellAgent | None = None,
 ) -> Engine:
     """Build an engine with every hook configured for a project and for the person.
 
     Problems in configuration files do not keep the other hooks from loading; they are in `engine.problems`.
     """
-    opened = open_project(project, settings=settings, ask=ask, approve=approve, folders=folders, traced=traced)
+    opened = open_project(
+        project, settings=settings, ask=ask, approve=approve, folders=folders, traced=traced, tell_agent=tell_agent
+    )
     return opened.engine
 
 
@@ -71,6 +106,7 @@ def open_project(
     approve: Approve | None = None,
     folders: Folders | None = None,
     traced: bool = True,
+    tell_agent: TellAgent | None = None,
 ) -> Opened:
     """Load everything configured for a project and for the person, and build the engine that runs it.
 
@@ -87,6 +123,10 @@ def open_project(
         trust=_trust(where, chosen, approve),
         ask=ask,
         store=open_traces(where) if traced else None,
+        state=open_state(where),
+        # who keeps no traces looks at hooks, or tries one out, and leaves nothing behind for later
+        queue=open_queue(where, root) if traced and _are_the_persons(where, root) else None,
+        tell_agent=tell_agent,
         cwd=str(root),
     )
     search = Search(
@@ -98,10 +138,43 @@ def open_project(
         vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
     )
     loaded = load(search, unusable=lambda hook: _objection(engine, hook), refusal=engine.runner.refusal)
-    engine.add(*(hook for hook in loaded.hooks if chosen.enabled or hook.layer is Layer.MANAGED))
-    found = (*where.problems, *problems, *loaded.problems)
+    place = Place(root=str(root), home=str(where.home), protected=(str(where.config), str(where.data)))
+    builtins = builtin_hooks(place, on=chosen.builtins, managed=_managed_builtins(where))
+    loaded = _with_builtins(loaded, builtins)
+    hooks = [hook for hook in loaded.hooks if chosen.enabled or hook.layer is Layer.MANAGED]
+    for hook in hooks:
+        # what is wrong between hooks takes none of them away: a guard must not be lost to a slip
+        engine.registry.add(hook)
+    found = (*where.problems, *problems, *loaded.problems, *_between(hooks, engine))
     engine.problems = tuple(str(problem) for problem in found if problem.severity is not Severity.NOTE)
-    return Opened(engine=engine, loaded=loaded, folders=where, root=root, settings=chosen, problems=found)
+    return Opened(
+        engine=engine,
+        loaded=loaded,
+        folders=where,
+        root=root,
+        settings=chosen,
+        problems=found,
+        builtins=builtins,
+    )
+
+
+def _are_the_persons(folders: Folders, root: Path) -> bool:
+    """Say whether a worker would find these folders: it looks where every other program of the person looks."""
+    theirs = person_folders(root)
+    return (folders.home, folders.config, folders.data) == (theirs.home, theirs.config, theirs.data)
+
+
+def _with_builtins(loaded: Loaded, builtins: tuple[Hook, ...]) -> Loaded:
+    """Add the built-in hooks that are on. Whoever else is called like one of them gets another name."""
+    taken = {hook.id for hook in loaded.hooks} | {hook.id for hook in builtins}
+    reserved = {hook.id for hook in builtins}
+    others: list[Hook] = []
+    for hook in loaded.hooks:
+        free = (f"{hook.id}-{number}" for number in count(2))
+        name = hook.id if hook.id not in reserved else next(name for name in free if name not in taken)
+        taken.add(name)
+        others.append(hook if name == hook.id else replace(hook, id=name))
+    return replace(loaded, hooks=(*(hook for hook in builtins if hook.enabled), *others))
 
 
 def _settings(folders: Folders) -> tuple[Settings, list[Problem]]:
@@ -110,6 +183,12 @@ def _settings(folders: Folders) -> tuple[Settings, list[Problem]]:
     own, also_wrong = _table(folders.config, folders, is_managed=False)
     settings, odd = tables.in_force(managed=managed, own=own, environ=os.environ)
     return settings, [*odd, *wrong, *also_wrong]
+
+
+def _managed_builtins(folders: Folders) -> tuple[str, ...]:
+    """Say which built-in hooks the administrator switches on: nobody else switches those off."""
+    named = _table(folders.managed, folders, is_managed=True)[0].get("builtins")
+    return tuple(map(str, named)) if isinstance(named, tuple) else ()
 
 
 def _table(
@@ -124,7 +203,15 @@ def _table(
         # whoever loads the hooks of this file says so, unless there is none
         return {}, ()
     found = tables.read(text, path=path, home=str(folders.home))
-    return found.values, found.problems
+    return found.values, (*found.problems, *_unknown_builtins(found.values, text, path=path))
+
+
+def _unknown_builtins(values: Mapping[str, object], text: str, *, path: str) -> Iterator[Problem]:
+    named = values.get("builtins")
+    for name in map(str, named if isinstance(named, tuple) else ()):
+        if bare(name) not in BUILTINS:
+            line = toml.parse(text, path=path).line_of((tables.TABLE, "builtins"))
+            yield Problem(path, line, f"there is no built-in hook {quoted(name)}{hint(bare(name), BUILTINS)}")
 
 
 def _trust(folders: Folders, settings: Settings, approve: Approve | None) -> TrustedHooks:
@@ -139,9 +226,14 @@ def _trust(folders: Folders, settings: Settings, approve: Approve | None) -> Tru
     )
 
 
+def _between(hooks: list[Hook], engine: Engine) -> Iterator[Problem]:
+    for hook, message in relations.objections(hooks, engine.planner):
+        yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}" {message}')
+
+
 def _objection(engine: Engine, hook: Hook) -> str:
     try:
         engine.planner.check(hook)
     except ConfigError as problem:
         return problem.message
-    return ""
+    return schedules.objection(hook.schedule) if hook.schedule else ""

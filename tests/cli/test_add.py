@@ -315,14 +315,14 @@ def test_what_a_pack_says_in_vain_is_told(home: Path, tmp_path: Path) -> None:
 def test_every_other_key_is_set_as_the_file_has_it(home: Path) -> None:
     more = ["--set", "per_minute=30", "--set", "cooldown=2m", "--set", 'needs={"tools": ["git>=2.30"]}']
 
-    done = hookline(home, "add", "x", "--schedule", "0 9 * * *", "--if", "true", *more, "--run", "true")
+    done = hookline(home, "add", "x", "--schedule", "0 9 * * *", "--if", "true", *more, "--run", "python3 x.py")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert tomllib.loads((home / OWN).read_text())["hook"] == [
         {
             "name": "x",
             "on": "scheduled",
-            "run": "true",
+            "run": "python3 x.py",
             "if": "true",
             "per_minute": 30,
             "cooldown": 120,

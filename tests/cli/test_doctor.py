@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.background.home import Home
 from tests.cli.program import configure, hookline
 
 CONFIG = """
@@ -144,3 +145,17 @@ def test_folder_the_environment_moved_into_the_project_is_an_error(home: Path) -
     told = texts(findings(home, XDG_DATA_HOME=str(inside)), "error")
 
     assert "folders: XDG_DATA_HOME points into this workspace" in told
+
+
+def test_background_jobs_that_were_given_up_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path, monkeypatch)
+    home.configure(run="true")
+    assert "background job" not in home.hookline("doctor").stdout
+    home.put()
+    assert "1 background job and no worker" in home.hookline("doctor").stdout
+    [job] = home.queue.claim("test")
+    home.queue.bury(job, "given up")
+
+    said = home.hookline("doctor").stdout
+
+    assert "1 background job given up; `hookline queue list --all --dead` says why" in said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import environment, hookline
+from tests.cli.program import configure, environment, hookline
 
 GUARD = """
 import json
@@ -386,3 +386,50 @@ def _with_descriptors(home: Path, limit: str) -> subprocess.CompletedProcess[str
         timeout=60,
         check=False,
     )
+
+
+GUARDED = """
+[[hook]]
+id = "guard"
+on = "before_tool"
+run = "sh guard.sh"
+on_error = "block"
+once = true
+per_minute = 30
+breaker = 3
+cache = "10m"
+
+[[hook]]
+id = "says"
+on = "before_agent"
+run = "sh says.sh"
+per_minute = 30
+cache = "10m"
+
+[[hook]]
+id = "later"
+on = "before_agent"
+run = "sh says.sh"
+background = true
+"""
+
+
+def test_unusable_data_folder_takes_no_answer_away(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    scripts = {
+        "guard.sh": """echo '{"decision": "deny", "reason": "not this one"}'\n""",
+        "says.sh": """echo '{"context": "mind the gap"}'\n""",
+    }
+    configure(home, GUARDED, scripts)
+    (home / ".local" / "share").mkdir(parents=True)
+    (home / ".local" / "share" / "hookline").symlink_to("x" * 300)
+
+    guarded = hookline(home, "emit", "before_tool", "--tool", "shell", "--session", "s")
+    told = hookline(home, "emit", "before_agent")
+
+    assert (guarded.returncode, told.returncode) == (2, 0)
+    assert "not this one" in guarded.stderr
+    assert told.stdout == "mind the gap\n"
+    assert 'hook "later" failed: it cannot be put into the queue' in told.stderr
+    assert "hooks run without them" in guarded.stderr
+    assert "Traceback" not in guarded.stderr + told.stderr

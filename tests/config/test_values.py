@@ -46,6 +46,9 @@ def test_needs_are_lists_or_one_text_each() -> None:
         ({}, "wanted a table with some of tools, files, services, env"),
         ({"tools": []}, "wanted at least one name"),
         ({"tools": [1]}, "wanted a text"),
+        ({"tools": ["git>>2"]}, "wanted a version such as git>=2.30"),
+        ({"services": "localhost"}, "wanted an address such as tcp://localhost:5432"),
+        ({"env": ["API-KEY"]}, "wanted a variable's name such as API_KEY"),
     ],
 )
 def test_needs_that_cannot_be_meant_are_refused(value: object, message: str) -> None:

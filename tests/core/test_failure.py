@@ -43,3 +43,13 @@ def test_denial_with_an_error_stays_a_denial_when_failures_pass() -> None:
 
 def test_answer_without_a_failure_is_left_alone() -> None:
     assert settle(Verdict(), hook=CLOSED, default=OnError.BLOCK) == Verdict()
+
+
+@pytest.mark.parametrize(
+    "said", [Verdict.allow("fine"), Verdict.ask("is it?"), Verdict()], ids=["allow", "ask", "pass"]
+)
+def test_yes_or_question_of_a_hook_that_fell_over_does_not_stand_where_its_failures_block(said: Verdict) -> None:
+    fell = Verdict(decision=said.decision, reason=said.reason, failure=BROKEN)
+
+    assert settle(fell, hook=CLOSED, default=OnError.CONTINUE).decision is Decision.DENY
+    assert settle(fell, hook=OPEN, default=OnError.BLOCK) == fell

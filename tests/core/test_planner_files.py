@@ -27,9 +27,10 @@ def call(tool: str, *, cwd: str = ROOT, **args: object) -> Event:
 
 
 def runs(made: Hook, event: Event) -> bool:
-    plan = planner(made).plan(event)
-    assert len(plan.hooks) + len(plan.skipped) == 1
-    return bool(plan.hooks)
+    asked = planner(made)
+    chosen, aside = asked.plan(event).hooks, [skip.hook for skip in asked.left_aside(event)]
+    assert [*chosen, *aside] == [made]
+    return bool(chosen)
 
 
 @pytest.mark.spec("D-01")
@@ -102,9 +103,9 @@ def test_commit_is_about_its_files() -> None:
 
 
 def test_hook_about_files_has_a_reason_where_an_event_has_none() -> None:
-    plan = planner(hook(files=("*.py",))).plan(call("shell", command="ls"))
+    aside = planner(hook(files=("*.py",))).left_aside(call("shell", command="ls"))
 
-    assert [(skip.gate, skip.reason) for skip in plan.skipped] == [(Gate.FILES, "this before_tool names no file")]
+    assert [(skip.gate, skip.reason) for skip in aside] == [(Gate.FILES, "this before_tool names no file")]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,7 @@ def test_every_gate_answers_also_behind_a_closed_one() -> None:
         ),
         GateResult(Gate.FILES, passed=False, reason="files ['*.py'] do not match 'a.txt'"),
         GateResult(Gate.WRITES, passed=False, reason="writes ['*.md'] do not match 'a.txt'"),
+        GateResult(Gate.CONDITION, passed=True, reason="it has no condition"),
     ]
 
 
@@ -196,6 +198,7 @@ def test_every_gate_says_why_it_is_open() -> None:
         (True, "it has no matcher"),
         (True, "files ['*.md'] match 'a.md'"),
         (True, "writes ['*.md'] match 'a.md'"),
+        (True, "it has no condition"),
     ]
     other = hook(on=("custom:deploy",))
     event = Event(name=EventName.CUSTOM, data={"event_name": "deploy"})

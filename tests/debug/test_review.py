@@ -6,6 +6,7 @@ from hookline.core.engine import Engine
 from hookline.debug.review import review
 from hookline.dialects import DIALECTS
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.policy import Needs
 
 SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
@@ -37,6 +38,8 @@ def found(tmp_path: Path, **fields: object) -> list[tuple[str, str]]:
         {"on_error": "block"},
         {"on": "custom:deploy", "matcher": "deploy"},
         {"command": "gone", "enabled": False},
+        {"needs": Needs(tools=("sh",))},
+        {"persistent": True},
     ],
 )
 def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -> None:
@@ -63,6 +66,14 @@ def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -
         ({"on_error": "block", "on": "session_end"}, "warning", "session_end cannot be blocked"),
         ({"on": "setup", "dialect": "cli-agent"}, "note", "gets setup under our name"),
         ({"source": Source.WORKSPACE}, "note", "does not run yet: "),
+        ({"needs": Needs(env=("NOT_SET_ANYWHERE",))}, "warning", "cannot run now: the variable NOT_SET_ANYWHERE"),
+        # nothing is looked for on behalf of a hook that nobody approved
+        ({"needs": Needs(env=("NOT_SET_ANYWHERE",)), "source": Source.WORKSPACE}, "note", "does not run yet: "),
+        (
+            {"command": "", "prompt": "?", "persistent": True},
+            "warning",
+            "is persistent, which only commands can be; its kind is ask_agent",
+        ),
     ],
 )
 def test_hook_that_hardly_does_what_was_meant_gets_a_finding(

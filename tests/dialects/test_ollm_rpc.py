@@ -14,7 +14,9 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdic
 
 HOOK = Hook(id="h1", command="check")
 NOW = 1768557600000
-SESSION = Session(agent={"mode": "developer"}, profile={"preferences": {}})
+SESSION = Session(agent={"mode": "developer"}, profile={"preferences": {"theme": "dark"}})
+AGENT = {"mode": "developer", "context": {}, "history": []}
+USER = {"preferences": {"theme": "dark"}, "settings": {}}
 EDITED = Event(
     name=EventName.FILE_EDITED,
     data={"path": "src/index.ts", "diff": "..."},
@@ -29,7 +31,7 @@ def request(kind: str, data: dict[str, object], **context: object) -> dict[str, 
         "method": "execute",
         "params": {
             "event": {"type": kind, "timestamp": NOW, "data": data},
-            "context": {"agent": {"mode": "developer"}, "user": {"preferences": {}}, **context},
+            "context": {"agent": AGENT, "user": USER, **context},
         },
         "id": 1,
     }
@@ -68,13 +70,17 @@ def test_event_is_said_and_understood_as_the_document_prints_it(event: Event, do
     assert decode_event(json.dumps(document).encode()) == event
 
 
+@pytest.mark.spec("D-08")
 def test_agent_and_user_are_there_even_when_nothing_is_known() -> None:
     assert encode_event(Event(name=EventName.NOTIFICATION), HOOK).document == {
         "jsonrpc": "2.0",
         "method": "execute",
         "params": {
             "event": {"type": "notification", "timestamp": 0, "data": {}},
-            "context": {"agent": {}, "user": {}},
+            "context": {
+                "agent": {"mode": "", "context": {}, "history": []},
+                "user": {"preferences": {}, "settings": {}},
+            },
         },
         "id": 1,
     }
@@ -143,6 +149,32 @@ def test_broken_event_is_refused_with_its_place(change: dict[str, object], where
     assert caught.value.where == where
 
 
+@pytest.mark.spec("D-08")
+def test_context_has_all_that_is_known() -> None:
+    history = [{"role": "user", "content": "hi"}]
+    agent = {"mode": "planning", "context": {"tokens": 7}, "history": history, "extra": 1}
+    profile = {"preferences": {"style": "short"}, "settings": {"lint": True}}
+    event = Event(
+        name=EventName.FILE_EDITED,
+        timestamp=NOW,
+        session=Session(agent=agent, profile=profile),
+        data={"path": "a.py", "content": "new", "diff": "-old\n+new"},
+    )
+
+    said = encode_event(event, HOOK)
+
+    assert isinstance(said.document, dict)
+    assert said.document["params"] == {
+        "event": {"type": "fileEdited", "timestamp": NOW, "data": {"path": "a.py", "changes": "-old\n+new"}},
+        "context": {
+            "file": {"path": "a.py", "content": "new", "changes": "-old\n+new"},
+            "agent": agent,
+            "user": profile,
+        },
+    }
+    assert decode_event(said.body) == event
+
+
 # answers
 
 
@@ -173,7 +205,8 @@ def test_error_object_is_a_failure_with_its_reason() -> None:
     }
 
     assert read({"jsonrpc": "2.0", "error": error, "id": 1}) == Verdict(
-        failure=Failure(FailureKind.HOOK_ERROR, "Hook execution failed (code -32603): Command not found")
+        failure=Failure(FailureKind.HOOK_ERROR, "Hook execution failed (code -32603): Command not found"),
+        metadata={"error": error},
     )
 
 

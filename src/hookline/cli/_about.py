@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from hookline.builtin.catalogue import BUILTINS
 from hookline.cli._output import complain
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem
@@ -33,6 +34,7 @@ STANDINGS: Final[Mapping[Standing, str]] = MappingProxyType(
     }
 )
 UNKNOWN: Final = "unknown"
+_BUILTIN: Final[Mapping[str, str]] = MappingProxyType({one.id: one.about for one in BUILTINS.values()})
 
 
 def runs(hook: Hook) -> str:
@@ -42,6 +44,7 @@ def runs(hook: Hook) -> str:
         "python": f"{hook.module}:{hook.function}" if hook.function else hook.module,
         "webhook": f"{hook.method} {hook.url}",
         "ask_agent": f"ask: {hook.prompt}",
+        "function": _BUILTIN.get(hook.id, hook.kind),
     }
     return said.get(hook.kind, hook.kind)
 
@@ -61,7 +64,9 @@ def _line(hook: Hook) -> str:
 
 def place(hook: Hook, project: Opened) -> str:
     """Say where a hook is defined, short enough for a line."""
-    return f"{short(hook.source_path, project)}:{hook.source_line}" if hook.source_path else "a program"
+    if hook.source_path:
+        return f"{short(hook.source_path, project)}:{hook.source_line}"
+    return "hookline itself" if hook.id in _BUILTIN else "a program"
 
 
 def short(path: str, project: Opened) -> str:

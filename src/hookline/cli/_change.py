@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import wire
+from hookline.builtin.catalogue import PREFIX
 from hookline.cli._about import clearance
 from hookline.cli._output import say, say_json
 from hookline.cli._project import add_json, add_project, opened
@@ -132,6 +133,8 @@ def file_of(project: Opened, hook: Hook) -> ConfigFile:
             line=hook.source_line,
         )
     file = _found(project, hook.source_path)
+    if file is None and hook.id.startswith(PREFIX):
+        raise ConfigError(f"hook {quoted(hook.id)} comes with hookline; `hookline disable {hook.id}` switches it off")
     if file is None:
         raise ConfigError(f"hook {quoted(hook.id)} comes from no file")
     return file

@@ -25,7 +25,10 @@ from hookline.display import typed
 from hookline.errors import StoreError
 from hookline.kinds.command import WHITELIST
 from hookline.model.hook import Hook, Source
+from hookline.model.job import JobState
+from hookline.stores import standby
 from hookline.stores.history import History, Question
+from hookline.stores.queue import SqliteQueue
 from hookline.version import __version__
 from hookline.workspace import Opened
 
@@ -67,19 +70,23 @@ def _program(_project: Opened) -> Iterator[Finding]:
     yield Finding(Health.OK, f"hookline {__version__}, {python}, {platform.system()} {platform.release()}")
 
 
+_PRIVATE: Final = ("approvals.json", "traces.db", "state.db", "queue.db")
+
+
 def _folders(project: Opened) -> Iterator[Finding]:
     for problem in project.folders.problems:
         advice = "unset the variable, or point it to a folder of yours" if problem.path == _ENVIRONMENT else ""
         yield Finding(_HEALTH[problem.severity], problem.message, advice)
     yield Finding(Health.OK, f"configuration in {project.folders.config}")
     data = project.folders.data
-    place = next(folder for folder in (data, *data.parents) if folder.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
+    # not with pathlib, which raises where a folder may not be looked into: that is what is to be found out
+    place = next(folder for folder in (data, *data.parents) if os.path.lexists(folder))
+    if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):  # noqa: PTH112
         yield Finding(Health.ERROR, f"data folder {data} cannot be written to", "approvals and traces need it")
     else:
-        yield Finding(Health.OK, f"data in {data}{'' if data.exists() else ', which is made when it is needed'}")
-    for path in (data, data / "approvals.json", data / "traces.db"):
-        if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        yield Finding(Health.OK, f"data in {data}{'' if place == data else ', which is made when it is needed'}")
+    for path in (data, *(data / name for name in _PRIVATE)):
+        if os.path.exists(path) and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):  # noqa: PTH110
             yield Finding(Health.WARNING, f"others may use {path}", f"chmod go= {path}")
 
 
@@ -150,7 +157,7 @@ def _programs(project: Opened) -> Iterator[Finding]:
 
 def _traces(project: Opened) -> Iterator[Finding]:
     history = History(project.folders.data / "traces.db")
-    if not history.path.exists():
+    if not os.path.exists(history.path):  # noqa: PTH110 - see above
         yield Finding(Health.OK, "no traces yet")
         return
     try:
@@ -211,6 +218,27 @@ async def _canary(program: str) -> tuple[float, str]:
     return sorted(outcome.duration for outcome in outcomes)[CANARY_RUNS // 2], failures[0] if failures else ""
 
 
+def _queue(project: Opened) -> Iterator[Finding]:
+    queue = SqliteQueue(project.folders.data / "queue.db")
+    try:
+        if not queue.is_there():
+            return
+        counts = queue.counts()
+    except StoreError as problem:
+        yield Finding(Health.ERROR, str(problem))
+        return
+    if dead := counts[JobState.DEAD]:
+        advice = "`hookline queue list --all --dead` says why, `hookline queue retry` runs them again"
+        yield Finding(Health.WARNING, f"{counted(dead, 'background job')} given up", advice)
+    owed = counts[JobState.WAITING] + counts[JobState.RUNNING]
+    if owed and not standby.workers(project.folders.data):
+        yield Finding(
+            Health.NOTE, f"{counted(owed, 'background job')} and no worker", "`hookline queue work` runs them"
+        )
+    elif not dead:
+        yield Finding(Health.OK, f"{counted(owed, 'background job')} in the queue")
+
+
 CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("program", _program),
     ("folders", _folders),
@@ -220,6 +248,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("approvals", _approvals),
     ("programs", _programs),
     ("traces", _traces),
+    ("queue", _queue),
     ("extras", _extras),
     ("questions", _questions),
     ("speed", _speed),

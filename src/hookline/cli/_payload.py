@@ -24,10 +24,15 @@ def payload(args: argparse.Namespace) -> tuple[dict[str, object] | None, dict[st
     """
     if args.data == args.args == "-":
         raise ConfigError("--data and --args cannot both be read from stdin")
-    return _object(args.data, "--data"), _object(args.args, "--args")
+    return fields(args.data, "--data"), fields(args.args, "--args")
 
 
-def _object(given: str | None, option: str) -> dict[str, object] | None:
+def fields(given: str | None, option: str) -> dict[str, object] | None:
+    """Read what one option gives: JSON, a file, or stdin; None when it was not given.
+
+    Raises:
+        ConfigError: It is no JSON object, or cannot be read.
+    """
     if given is None:
         return None
     raw = _raw(given, option)

@@ -53,7 +53,8 @@ def hook_named(project: Opened, name: str) -> Hook:
     Raises:
         ConfigError: There is none, or there are several.
     """
-    hooks = project.loaded.hooks
+    known = {hook.id for hook in project.loaded.hooks}
+    hooks = (*project.loaded.hooks, *(hook for hook in project.builtins if hook.id not in known))
     found = (
         [hook for hook in hooks if hook.id == name]
         or [hook for hook in hooks if hook.name == name]

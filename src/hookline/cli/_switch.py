@@ -2,6 +2,8 @@
 
 import argparse
 
+from hookline.builtin.catalogue import PREFIX
+from hookline.cli._builtins import switch_builtins
 from hookline.cli._change import (
     ConfigFile,
     Draft,
@@ -18,6 +20,7 @@ from hookline.cli._change import (
 )
 from hookline.cli._project import hook_named
 from hookline.config import edit
+from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 
 
@@ -35,11 +38,16 @@ def by_file(change: Session, names: list[str]) -> list[tuple[ConfigFile, list[Ho
 
 
 def switch(args: argparse.Namespace, *, on: bool) -> int:
-    """Switch hooks on or off in the files where they stand."""
+    """Switch hooks on or off in the files where they stand, built-in ones in the person's settings."""
     with session(args) as change:
         drafts: list[Draft] = []
         done: list[Hook] = []
         notes: list[str] = []
+        built_in = {name for name in args.hooks if name.startswith(PREFIX)}
+        if built_in and built_in != set(args.hooks):
+            raise ConfigError("built-in hooks are switched in your settings, others where they stand: name them apart")
+        if built_in:
+            return switch_builtins(change, [hook_named(change.project, name) for name in args.hooks], on=on)
         for file, hooks in by_file(change, args.hooks):
             different = [hook for hook in hooks if hook.enabled is not on]
             notes += [f'"{hook.id}" is switched {_word(on=on)} already' for hook in hooks if hook.enabled is on]

@@ -4,8 +4,11 @@ import argparse
 import os
 from typing import Final
 
+from msgspec.structs import replace
+
 from hookline.cli._output import complain
 from hookline.core.engine import Engine
+from hookline.model.event import Event
 from hookline.model.verdict import Outcome
 
 # A person who cannot change how an agent calls us can still look: it only ever adds lines on stderr.
@@ -34,6 +37,15 @@ def watching(args: argparse.Namespace, engine: Engine) -> None:
 def debugging(args: argparse.Namespace) -> bool:
     """Say whether everything is to be shown."""
     return bool(args.debug) or os.environ.get(VARIABLE, "").strip().lower() not in _NO
+
+
+def with_others(args: argparse.Namespace, engine: Engine, event: Event, outcome: Outcome) -> Outcome:
+    """Add the hooks that are about other tools or files: whoever looks closely wants to know of them, too."""
+    if not args.json and not debugging(args):
+        return outcome
+    known = {verdict.hook for verdict in outcome.verdicts} | {skip.hook.id for skip in outcome.skipped}
+    aside = (skip for skip in engine.planner.left_aside(event) if skip.hook.id not in known)
+    return replace(outcome, skipped=(*aside, *outcome.skipped))
 
 
 async def watched(args: argparse.Namespace, engine: Engine, outcome: Outcome) -> None:

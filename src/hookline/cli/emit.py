@@ -2,10 +2,8 @@
 
 import argparse
 import asyncio
-from collections.abc import Mapping
 from typing import Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import wire
@@ -14,14 +12,15 @@ from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, say, say_bytes, say_json
 from hookline.cli._payload import add_payload, payload
 from hookline.cli._project import add_project, project_of
-from hookline.cli._watching import add_watching, watched, watching
+from hookline.cli._watching import add_watching, watched, watching, with_others
 from hookline.core.engine import Engine
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.event import Event
 from hookline.model.hook import Hook
+from hookline.model.report import described
 from hookline.model.session import Session
-from hookline.model.verdict import Outcome, Verdict
+from hookline.model.verdict import Outcome
 from hookline.workspace import load_engine
 
 HELP: Final = "say that a moment has come, and run the hooks that want it"
@@ -67,7 +66,7 @@ async def _emit(args: argparse.Namespace) -> int:
         if asker is not None:
             asker.about(engine.trust, cwd=event.cwd)
         watching(args, engine)
-        outcome = await engine.handle(event)
+        outcome = with_others(args, engine, event, await engine.handle(event))
         await watched(args, engine, outcome)
         return _report(args, event, outcome)
 
@@ -103,7 +102,7 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
     elif args.dialect:
         say_bytes(DIALECTS[args.dialect].encode_outcome(outcome, event).stdout)
     else:
-        for text in (*outcome.context, *outcome.messages):
+        for text in (*outcome.context, *outcome.messages, *outcome.follow_ups):
             say(text, broken=True)
     if not args.json:
         for verdict in outcome.failures:
@@ -115,34 +114,3 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
         complain(outcome.reason, broken=True)
         return BLOCKED
     return 0
-
-
-def described(outcome: Outcome) -> Mapping[str, object]:
-    """Give an outcome as the object `--json` prints."""
-    return {
-        "decision": outcome.decision.name.lower(),
-        "blocked": outcome.blocked,
-        "reasons": outcome.reasons,
-        "context": outcome.context,
-        "messages": outcome.messages,
-        "follow_ups": outcome.follow_ups,
-        "args": outcome.args,
-        "output": None if outcome.output is UNSET else outcome.output,
-        "hooks": [_verdict(verdict) for verdict in outcome.verdicts],
-        "skipped": [{"id": skip.hook.id, "gate": skip.gate, "reason": skip.reason} for skip in outcome.skipped],
-        "trace": outcome.trace or None,
-        "duration": outcome.duration,
-    }
-
-
-def _verdict(verdict: Verdict) -> Mapping[str, object]:
-    failure = verdict.failure
-    return {
-        "id": verdict.hook,
-        "verdict": verdict.decision.name.lower(),
-        "reason": verdict.reason or None,
-        "duration": verdict.duration,
-        "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
-        "observed": verdict.observed,
-        "notes": verdict.notes,
-    }

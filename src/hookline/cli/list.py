@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     project = opened(args)
     lasts = last_runs(project)
     hooks = sorted(
-        (hook for hook in project.loaded.hooks if _wanted(hook, args, events)), key=project.engine.planner.rank
+        (hook for hook in _hooks(project, args) if _wanted(hook, args, events)), key=project.engine.planner.rank
     )
     listed = [
         _Listed(
@@ -96,6 +96,14 @@ def _events(name: str) -> frozenset[str]:
     if not name or name.startswith(CUSTOM_PREFIX):
         return frozenset({name} if name else ())
     return frozenset(map(str, events_named(name)))
+
+
+def _hooks(project: Opened, args: argparse.Namespace) -> tuple[Hook, ...]:
+    """Give what is configured; who asks for the built-in ones also gets those that are off."""
+    if args.source != Source.BUILTIN:
+        return project.loaded.hooks
+    known = {hook.id for hook in project.builtins}
+    return (*project.builtins, *(hook for hook in project.loaded.hooks if hook.id not in known))
 
 
 def _wanted(hook: Hook, args: argparse.Namespace, events: Collection[str]) -> bool:

@@ -1,7 +1,7 @@
 """`hookline`: find the command, run it, turn what went wrong into an exit code.
 
-0 is done, 1 an error of ours or in the call, 2 only ever means that hooks blocked the operation, or that `emit` could
-not ask them because of a bug of ours, 130 that the person interrupted.
+0 is done, 1 an error of ours or in the call, 2 only ever means that hooks blocked the operation, or that `emit` or
+`git run` could not ask them because of a bug of ours, 130 that the person interrupted.
 """
 
 import argparse
@@ -59,14 +59,19 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "undo": "hookline.cli.undo",
         "test": "hookline.cli.test",
         "why": "hookline.cli.why",
+        "limits": "hookline.cli.limits",
         "check": "hookline.cli.check",
         "trust": "hookline.cli.trust",
         "trace": "hookline.cli.trace",
         "stats": "hookline.cli.stats",
+        "queue": "hookline.cli.queue",
         "doctor": "hookline.cli.doctor",
         "migrate": "hookline.cli.migrate",
         "share": "hookline.cli.share",
         "emit": "hookline.cli.emit",
+        "trigger": "hookline.cli.trigger",
+        "git": "hookline.cli.git",
+        "watch": "hookline.cli.watch",
         "events": "hookline.cli.events",
         "dialects": "hookline.cli.dialects",
         "schema": "hookline.cli.schema",
@@ -171,12 +176,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _left_quietly(130)
     except Exception as problem:
-        is_emit = words[:1] == ["emit"]
-        if isinstance(problem, BrokenPipeError) and not is_emit:
+        # others wait for its answer, and take whatever it is for the hooks' own
+        is_gate = words[:1] == ["emit"] or words[:2] == ["git", "run"]
+        if isinstance(problem, BrokenPipeError) and not is_gate:
             # whoever read what we print has had enough
             return _left_quietly(0)
         logger.exception("this is a bug in hookline; please report it with the lines below")
-        if is_emit:
+        if is_gate:
             # nobody can say whether a guard would have objected: a bug of ours must not be its yes
             complain("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
-        return _BLOCKED if is_emit else 1
+        return _BLOCKED if is_gate else 1

@@ -199,7 +199,8 @@ def _line(record: Record) -> str:
 def _ended(detail: Mapping[str, object]) -> str:
     reason = f": {detail['reason']}" if detail.get("reason") else ""
     observed = " (only observed)" if detail.get("observed") else ""
-    return f"said {detail.get('decision', '?')}{observed}{_took(detail)}{reason}"
+    how = ", as it did before" if detail.get("cached") else _took(detail)
+    return f"said {detail.get('decision', '?')}{observed}{how}{reason}"
 
 
 def _failed(detail: Mapping[str, object]) -> str:
@@ -231,6 +232,7 @@ _SAID: Final = _Sayings(
         Step.STARTED: lambda detail: f"starts ({detail.get('dialect', '?')})",
         Step.COMPLETED: _ended,
         Step.FAILED: _failed,
+        Step.QUEUED: lambda detail: f"put into the queue as job {detail.get('job', '?')}",
         Step.ASKED: lambda detail: f"asked the person, who said {'yes' if detail.get('allowed') else 'no'}",
         Step.OUTCOME: _outcome,
         Step.WARNING: lambda detail: f"warning: {detail.get('message', '')}",
@@ -240,7 +242,7 @@ _SAID: Final = _Sayings(
 _IN_LINE: Final = frozenset(
     (
         *("gate", "reason", "dialect", "decision", "duration", "failure", "message", "reasons", "observed"),
-        *("blocked_by_failure", "allowed", "tool"),
+        *("blocked_by_failure", "cached", "allowed", "tool", "job"),
     )
 )
 

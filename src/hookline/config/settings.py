@@ -111,12 +111,17 @@ def in_force(
         except ConfigError as problem:
             problems.append(Problem("environment", 0, f"{problem.message}; it is passed over"))
     build: Callable[..., Settings] = Settings
-    settings = build(**{**own, **given, **managed})
+    settings = build(**{**own, **given, **managed, "builtins": _both(managed.get("builtins"), own.get("builtins"))})
     if given.get("enabled") is False and not settings.enabled and own.get("enabled", True):
         # a project may ship the environment it is worked on in: guards must not disappear without a word
         why = "HOOKS_ENABLED switches every hook off, but the managed ones; unset it to have them back"
         problems.append(Problem("environment", 0, why, Severity.WARNING))
     return settings, problems
+
+
+def _both(theirs: object, own: object) -> tuple[str, ...]:
+    """Put the built-in hooks of the administrator and of the person together: neither takes any from the other."""
+    return tuple(dict.fromkeys(str(name) for names in (theirs, own) if isinstance(names, tuple) for name in names))
 
 
 def foreign(text: str, *, path: str) -> list[Problem]:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from hookline.config.vocabulary import hint, quoted
 from hookline.model.hook import OnError, Priority
+from hookline.model.needed import READERS
 from hookline.model.policy import Caching, Needs
 
 # an hour: a hook that may take longer was probably given milliseconds
@@ -125,8 +126,11 @@ def count(value: object) -> int:
 
 def needs(value: object) -> Needs:
     """Read what has to be there: a table with lists of tools, files, services and variables."""
-    given = _parts(value, Needs)
-    return Needs(**{name: one_or_more_texts(item) for name, item in given.items()})
+    given = {name: one_or_more_texts(item) for name, item in _parts(value, Needs).items()}
+    for name, items in given.items():
+        for item in items:
+            READERS[name](item)
+    return Needs(**given)
 
 
 def caching(value: object) -> Caching:

@@ -13,6 +13,7 @@ from hookline.config.formats.when_then import COMMAND_EVENTS
 from hookline.config.values import Key, slug
 from hookline.config.vocabulary import CUSTOM_PREFIX, Vocabulary
 from hookline.errors import ConfigError
+from hookline.model import run_command
 from hookline.model.hook import KIND_BY_FIELD, Hook, Source
 from hookline.model.policy import Caching, Needs
 
@@ -149,7 +150,7 @@ def _automation(hook: Hook, target: Target, shape: _Shape) -> Written:
         action = {"type": "askAgent", "prompt": hook.prompt}
     elif hook.kind == "command":
         action = {"type": "runCommand", "command": _as_line(hook)}
-        if refused := when_then.objection(action["command"]):
+        if refused := run_command.objection(action["command"]):
             return Written((), (refused,))
         left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
     else:

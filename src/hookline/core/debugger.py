@@ -92,7 +92,8 @@ class _Tally:
         self.last_error = ""
 
     def completed(self, detail: Mapping[str, object]) -> None:
-        self._timed(detail.get("duration"))
+        # an answer that was given before counts, and says nothing about how long the hook takes
+        self._timed(None if detail.get("cached") else detail.get("duration"))
         if str(detail.get("decision")) in _DENIALS:
             if detail.get("observed") is True:
                 self.observed_denials += 1

@@ -8,36 +8,44 @@ import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from time import perf_counter, time
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, Unpack
 
 from msgspec.structs import replace
 
 from hookline.core import merge
 from hookline.core.asking import Ask, answer
+from hookline.core.background import MAIL, NO_MAIL, Background, TellAgent
+from hookline.core.budget import Budget
 from hookline.core.bus import MessageBus
+from hookline.core.composition import Steps
 from hookline.core.debugger import HookDebugger
+from hookline.core.doorkeeper import HookDoorkeeper
 from hookline.core.loops import LoopThread
 from hookline.core.moments import Moments
-from hookline.core.parts import Parts, default_parts
+from hookline.core.options import HookOptions
+from hookline.core.parts import Parts, default_parts, default_state
 from hookline.core.planner import HookPlanner
 from hookline.core.recording import beginning, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
+from hookline.core.relations import mentions, refuse_entangled
 from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
+from hookline.core.skills import prepare
 from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, EngineError, StoreError
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook, OnError, Priority, Source
+from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
 from hookline.model.record import Step
 from hookline.model.session import Session
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome
-from hookline.ports import TraceStore
+from hookline.ports import JobQueue, StateStore, TraceStore
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +59,8 @@ NOBODY: Final = Session()
 # counts for all engines of this program, whose traces may share a database
 _COUNT: Final = itertools.count(1)
 _NAMES: Final = {str(name): name for name in EventName}
+# the notification that is under way here, also in tasks that its hooks run in
+_NOTE: Final[ContextVar[object]] = ContextVar("note", default=None)
 
 
 class Engine:
@@ -60,7 +70,7 @@ class Engine:
     and add functions with `on`. Use it as an async context manager, or call `close` when done.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part that a program may bring along
         self,
         *,
         parts: Parts | None = None,
@@ -68,6 +78,9 @@ class Engine:
         trust: TrustedHooks | None = None,
         ask: Ask | None = None,
         store: TraceStore | None = None,
+        state: StateStore | None = None,
+        queue: JobQueue | None = None,
+        tell_agent: TellAgent | None = None,
         cwd: str | None = None,
     ) -> None:
         self._parts = parts or default_parts()
@@ -85,15 +98,28 @@ class Engine:
                 shell_dialects=frozenset(name for name, spec in self._specs.items() if spec.shell),
             )
         )
+        self._parts = replace(self._parts, kinds={**self._parts.kinds, "steps": Steps(self)})
         self.runner = HookRunner(None, self.trust, self.settings, parts=self._parts, bus=self.bus)
+        self.runner.raise_event = self._raise
+        self.state = state or default_state()
+        self.doorkeeper = HookDoorkeeper(
+            self.state, parts=self._parts, settings=self.settings, bus=self.bus, identify=self.trust.identity
+        )
+        self.runner.doorkeeper = self.doorkeeper
         self.debugger = HookDebugger()
         self.store = store
         self.cwd = cwd if cwd is not None else str(Path.cwd())
         self.problems: tuple[str, ...] = ()
         self._ask = ask
+        self.background = Background(self.runner, self.bus, queue=queue, tell_agent=tell_agent, project=self.cwd)
+        self.runner.enqueue = self.background.enqueue
+        # False where events come from elsewhere, as from a watched folder: then prompts wait for an agent to come by
+        self.agent_listens = True
+        self._mail = MAIL if queue is not None and self.settings.enabled else NO_MAIL
         self._moments = Moments(self._specs.values())
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self._notes: set[asyncio.Task[Outcome]] = set()
+        self._mentioned: set[str] = set()
         self._thread: LoopThread | None = None
         self._starting = threading.Lock()
         self.bus.subscribe(self.debugger)
@@ -108,16 +134,18 @@ class Engine:
         settings: Settings | None = None,
         ask: Ask | None = None,
         approve: Approve | None = None,
+        tell_agent: TellAgent | None = None,
     ) -> "Engine":
         """Build an engine with the hooks configured for a project and for the person, traced into SQLite.
 
         `ask` answers hooks that want a person to decide; `approve` is asked whether a hook may run at all.
-        Without them the answer is no.
+        Without them the answer is no. `tell_agent` is given prompts for the agent and the event each is about;
+        without it they are in `follow_ups` of the outcome.
         """
         from hookline.workspace import load_engine  # noqa: PLC0415 - the door upwards, see core/parts.py
 
         root = Path(project) if project is not None else None
-        return load_engine(root, settings=settings, ask=ask, approve=approve)
+        return load_engine(root, settings=settings, ask=ask, approve=approve, tell_agent=tell_agent)
 
     async def emit(
         self,
@@ -137,34 +165,52 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
-        if self._ready.get(name) is False:
+        if self._ready.get(name) is False and name not in self._mail:
             return QUIET
         return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
 
     async def handle(self, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event; with `host_asks` a question is left to the host's own dialog."""
         if not self._ready[event.name]:
-            return QUIET
+            return await self._passed_on(QUIET, event) if event.name in self._mail else QUIET
         chosen = self.planner.plan(event)
         if not chosen.stages:
             # nothing happens, so there is nothing to trace: a guard for one tool sees all others pass by
-            return Outcome(skipped=chosen.skipped)
-        return await self._answer(event, chosen, host_asks=host_asks)
+            outcome = Outcome(skipped=chosen.skipped)
+            return await self._passed_on(outcome, event) if event.name in self._mail else outcome
+        return await self._answer(event, chosen, host_asks=host_asks, budget=self.runner.budget())
 
     async def start(self, hook: Hook, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event with one hook: a person starts it, or its time has come. Its gates are asked as ever."""
-        return await self._answer(event, self.planner.only(hook, event), host_asks=host_asks)
+        chosen = self.planner.only(hook, event)
+        return await self._answer(event, chosen, host_asks=host_asks, budget=self.runner.budget(), is_alone=True)
 
-    async def _answer(self, event: Event, chosen: Plan, *, host_asks: bool) -> Outcome:
+    async def _raise(
+        self, hook: Hook, event: Event, name: str, data: Mapping[str, object], budget: Budget | None
+    ) -> Outcome:
+        """Raise an event in the name of a hook, in the time that is left; questions and prompts are the first one's."""
+        raised = self.event(name, data, session=event.session, cwd=event.cwd)
+        if not self._ready[raised.name]:
+            return QUIET
+        raised = replace(raised, chain=(*event.chain, hook.id), parent=event.id)
+        chosen = self.planner.plan(raised)
+        return await self._answer(raised, chosen, host_asks=True, budget=budget) if chosen.stages else QUIET
+
+    async def _answer(
+        self, event: Event, chosen: Plan, *, host_asks: bool, budget: Budget | None, is_alone: bool = False
+    ) -> Outcome:
         started = perf_counter()
         if not event.id:
             event = replace(event, id=self._id(), timestamp=event.timestamp or int(time() * 1000))
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
             self.bus.publish_soon(beginning(event))
-        run = await self.runner.run(plan, event)
-        if plan.skipped or run.skipped:
-            run = await ask_again(run, plan, event, planner=self.planner, trust=self.trust, runner=self.runner)
+        run = await self.runner.run(plan, event, budget)
+        if is_alone:
+            run = replace(run, skipped=(*plan.skipped, *run.skipped))
+        else:
+            again = functools.partial(ask_again, planner=self.planner, trust=self.trust, runner=self.runner)
+            run = await again(run, plan, event, budget=budget)
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it
@@ -172,11 +218,19 @@ class Engine:
             if self.bus.listening:
                 asked = {"allowed": not outcome.blocked, "reasons": outcome.reasons}
                 self.bus.publish_soon(record(event, Step.ASKED, asked))
+        if (outcome.effects or event.name in self._mail) and not event.chain:
+            outcome = await self._passed_on(outcome, event)
         outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
             for line in ending(event, outcome):
                 self.bus.publish_soon(line)
         return outcome
+
+    async def _passed_on(self, outcome: Outcome, event: Event) -> Outcome:
+        """Bring the agent what waits for it, and give its prompts to whoever can put them before it."""
+        if event.name in self._mail and self.agent_listens:
+            outcome = await self.background.collected(outcome, event)
+        return await self.background.delivered(outcome, event, listens=self.agent_listens)
 
     def emit_sync(
         self,
@@ -193,7 +247,7 @@ class Engine:
         Raises:
             EngineError: There is a running loop: waiting here would stop it. Use `await engine.emit(…)`.
         """
-        if self._ready.get(name) is False:
+        if self._ready.get(name) is False and name not in self._mail:
             return QUIET
         emit = functools.partial(self.emit, name, data, tool=tool, args=args, session=session, cwd=cwd)
         return self.wait_for(self._and_tell(emit))
@@ -245,6 +299,23 @@ class Engine:
         emit = functools.partial(self.emit, session=session, cwd=cwd)
         return await run_tool(emit, name, args, function, hear=hear)
 
+    async def skill(
+        self,
+        name: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        session: Session = NOBODY,
+        cwd: str = "",
+        hear: Hear | None = None,
+    ) -> Mapping[str, object]:
+        """Ask the hooks of a skill before it runs, and get its parameters as they prepared them.
+
+        Raises:
+            Blocked: A hook said no.
+        """
+        emit = functools.partial(self.emit, session=session, cwd=cwd)
+        return await prepare(emit, name, parameters or {}, hear=hear)
+
     def notify(
         self,
         message: str,
@@ -265,16 +336,16 @@ class Engine:
         except RuntimeError:
             raise EngineError('no event loop is running here: use `engine.emit_sync("notification", …)`') from None
         data = {"message": message, "type": type}
-        task = loop.create_task(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd))
+        task = loop.create_task(_as_note(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd)))
         self._notes.add(task)
         task.add_done_callback(self._noted)
 
     async def drain(self) -> None:
         """Wait for the notifications that are still under way, and for records on their way to sinks."""
-        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        loop, mine = asyncio.get_running_loop(), _NOTE.get()
         # what belongs to another loop is waited for there, and nobody waits for themselves
-        while mine := {note for note in self._notes if note is not me and note.get_loop() is loop}:
-            await asyncio.wait(mine)
+        while others := {note for note in self._notes if note is not mine and note.get_loop() is loop}:
+            await asyncio.wait(others)
         await self.bus.drain()
 
     def session(
@@ -291,42 +362,20 @@ class Engine:
         described = Session(id=id or self._id(), user=user, model=model, provider=provider, config=config or {})
         return SessionScope(self, described, cwd=cwd)
 
-    def on(
-        self,
-        *events: str,
-        matcher: str = "",
-        id: str = "",  # noqa: A002 - the word everybody uses
-        priority: int = Priority.NORMAL,
-        timeout: float | None = None,
-        on_error: OnError | None = None,
-        parallel: bool = False,
-        observe: bool = False,
-    ) -> Callable[[HookFunction], HookFunction]:
+    def on(self, *events: str, **options: Unpack[HookOptions]) -> Callable[[HookFunction], HookFunction]:
         """Make a function a hook: `@engine.on("before_tool", matcher="shell")`.
 
         It gets the `Event` and returns a `Verdict` or None. A plain function is called at once and should
-        be quick; an `async def` may wait, up to its timeout.
+        be quick; an `async def` may wait, up to its timeout. The options are the fields of a `Hook`.
         """
         if not events or not all(isinstance(event, str) for event in events):
             raise ConfigError('name the events: `@engine.on("before_tool")`')
 
         def register(function: HookFunction) -> HookFunction:
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
-            self.add(
-                Hook(
-                    id=id or self._free_id(name),
-                    on=tuple(name for event in events for name in self._moments.listened(event)),
-                    name=name,
-                    call=function,
-                    matcher=matcher,
-                    priority=priority,
-                    timeout=timeout,
-                    on_error=on_error,
-                    parallel=parallel,
-                    observe=observe,
-                    source=Source.BUILTIN,
-                )
-            )
+            on = tuple(name for event in events for name in self._moments.listened(event))
+            fields: HookOptions = {**options, "id": options.get("id") or self._free_id(name)}
+            self.add(Hook(on=on, name=name, call=function, source=Source.BUILTIN, **fields))
             return function
 
         return register
@@ -335,11 +384,20 @@ class Engine:
         """Register hooks for the events they name.
 
         Raises:
-            ConfigError: A hook names an unknown event, has a broken matcher, or the id of another one.
+            ConfigError: A hook names an unknown event, has a broken matcher, or the id of another one; or hooks are
+                to run after each other in a circle, or are steps of themselves.
         """
-        for hook in hooks:
-            self.planner.check(hook)
-            self.registry.add(hook)
+        fresh = [hook.id for hook in hooks if not self.registry.has_hook(hook.id)]
+        try:
+            for hook in hooks:
+                self.planner.check(hook)
+                self.registry.add(hook)
+            self._mentioned.update(name for hook in hooks for name in mentions(hook))
+            refuse_entangled(hooks, self.planner, self._mentioned)
+        except ConfigError:
+            for name in fresh:
+                self.registry.unregister_hook(name)
+            raise
 
     def resolve(self, name: str) -> str:
         """Give the canonical name of an event that any dialect knows; another name stays as it is."""
@@ -388,11 +446,14 @@ class Engine:
         try:
             if self.store is not None:
                 self.store.close()
+            self.state.close()
         except StoreError as problem:
             # traces are not worth an answer: what was decided stands
             logger.warning("%s", problem)
+        self.background.close()
 
     async def _finish(self) -> None:
+        await self.background.drain()
         await self.drain()
         for kind in self._parts.kinds.values():
             await kind.close()
@@ -415,3 +476,8 @@ class Engine:
         self._notes.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("a notification could not be sent", exc_info=task.exception())
+
+
+async def _as_note(emitted: Awaitable[Outcome]) -> Outcome:
+    _NOTE.set(asyncio.current_task())
+    return await emitted

@@ -15,9 +15,10 @@ def failed(failure: Failure, *, notes: tuple[str, ...] = ()) -> Verdict:
 def settle(verdict: Verdict, *, hook: Hook, default: OnError) -> Verdict:
     """Apply the failure policy: the hook's own `on_error`, else its dialect's default.
 
-    A decision the hook itself took stands: a failure is not a way to take a denial back.
+    A denial of the hook itself stands: a failure is not a way to take it back. A yes or a question of a hook that fell
+    over beside it does not, where its failures block.
     """
-    if verdict.failure is None or verdict.decision is not Decision.PASS:
+    if verdict.failure is None or verdict.blocks:
         return verdict
     if (hook.on_error or default) is OnError.CONTINUE:
         return verdict

@@ -7,13 +7,19 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import wire
-from hookline.model.event import Event
+from hookline.model.event import Event, EventSpec
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+
+_CHANGES: Final = frozenset({EffectKind.REWRITE, EffectKind.DATA})
 
 
 def carry(event: Event, verdicts: Iterable[Verdict]) -> Event:
-    """Show the next hook what earlier ones changed: arguments, output, and data they hand on."""
-    effects = [effect for verdict in verdicts if not verdict.observed for effect in verdict.effects]
+    """Show the next hook what earlier ones changed: arguments, output, and data they hand on.
+
+    The event itself is given back where nothing was changed.
+    """
+    said = (effect for verdict in verdicts if not verdict.observed for effect in verdict.effects)
+    effects = [effect for effect in said if effect.kind in _CHANGES]
     if not effects:
         return event
     args = dict(event.args)
@@ -22,16 +28,17 @@ def carry(event: Event, verdicts: Iterable[Verdict]) -> Event:
         if effect.kind is EffectKind.DATA:
             data[effect.path[0]] = effect.value
         elif effect.kind is EffectKind.REWRITE and effect.path[0] == event.spec.rewrites:
-            _rewrite(effect, args=args, data=data, output=event.spec.output)
+            _rewrite(effect, args=args, data=data, spec=event.spec)
     return replace(event, args=args, data=data)
 
 
-def _rewrite(effect: Effect, *, args: dict[str, object], data: dict[str, object], output: str) -> None:
-    if effect.path[0] == "args":
+def _rewrite(effect: Effect, *, args: dict[str, object], data: dict[str, object], spec: EventSpec) -> None:
+    if effect.path[0] == "args" and not spec.input:
         args[effect.path[1]] = effect.value
-    else:
-        new = effect.value if len(effect.path) == 1 else {effect.path[1]: effect.value}
-        data[output] = merged(data.get(output), new)
+        return
+    field = spec.input or spec.output
+    new = effect.value if len(effect.path) == 1 else {effect.path[1]: effect.value}
+    data[field] = merged(data.get(field), new)
 
 
 def merged(old: object, new: object) -> object:
@@ -84,10 +91,25 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
         decision=decision,
         reasons=tuple(reasons) or (_UNEXPLAINED if decision >= Decision.ASK else ()),
         effects=tuple(_effects(counted, before)),
-        args=after.args if "args" in rewrote else None,
+        args=_final_args(after, counted) if "args" in rewrote or before.spec.input else None,
         output=after.data[before.spec.output] if "output" in rewrote else UNSET,
         verdicts=tuple(verdicts),
     )
+
+
+def _final_args(after: Event, verdicts: Iterable[Verdict]) -> Mapping[str, object] | None:
+    """Give the arguments as the last hook left them; a hook may also have handed their field on as data."""
+    field = after.spec.input
+    if not field:
+        return after.args
+    touched = any(
+        effect.path[0] == ("args" if effect.kind is EffectKind.REWRITE else field)
+        for verdict in verdicts
+        for effect in verdict.effects
+        if effect.kind in {EffectKind.REWRITE, EffectKind.DATA}
+    )
+    final = after.data.get(field)
+    return final if touched and isinstance(final, Mapping) else None
 
 
 # what an event has to say about the one that raised it; its own rewrites are about itself

@@ -1,21 +1,34 @@
 """What an engine is put together from."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
-from hookline.model.policy import Needs
-from hookline.ports import Dialect, Kind
+from hookline.model.hook import Hook
+from hookline.ports import Dialect, Kind, StateStore
 
 # whether a path, which may be relative to the folder given with it, is one that the patterns mean
 FileMatch = Callable[[str, str], bool]
 CompilePatterns = Callable[[Sequence[str]], FileMatch]
-# whether an event, told in the words of `model/context.py`, is one that is meant; raises ConditionError
-Condition = Callable[[Mapping[str, object]], bool]
+# says what is missing for a hook that works in this folder; empty when everything is there
+FindMissing = Callable[[Hook, str], Awaitable[str]]
+
+
+class Condition(Protocol):
+    """Whether an event is one that is meant, told in the words of `model/context.py`."""
+
+    def __call__(self, context: Mapping[str, object], /) -> bool:
+        """Answer; raises ConditionError where it cannot be decided."""
+        ...
+
+    def facts(self, context: Mapping[str, object], /) -> str:
+        """Say what the event has for the names in the condition; empty where nobody can say."""
+        ...
+
+
 # raises ConfigError, with the position, for what is no condition
 CompileCondition = Callable[[str], Condition]
-# says what is missing for a hook that works in this folder; empty when everything is there
-FindMissing = Callable[[Needs, str], Awaitable[str]]
 
 
 class Parts(Struct, frozen=True):
@@ -34,3 +47,10 @@ def default_parts() -> Parts:
     from hookline.wiring import make_parts  # noqa: PLC0415
 
     return make_parts()
+
+
+def default_state() -> StateStore:
+    """Give a place for what is remembered between events, for one program alone."""
+    from hookline.wiring import make_state  # noqa: PLC0415 - the same door
+
+    return make_state()

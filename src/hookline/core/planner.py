@@ -1,14 +1,16 @@
 """Which hooks run for an event, and in what order. No I/O, no clock."""
 
-import fnmatch
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from hookline.core import paths
+from hookline.core.index import Files, Index, Shelf
+from hookline.core.matchers import Matcher, matcher_for, names_of
+from hookline.core.order import Names, Order, Rank, arrange, standing
 from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FileMatch, default_parts
 from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
 from hookline.core.translator import event_of
@@ -16,26 +18,19 @@ from hookline.errors import ConditionError, ConfigError
 from hookline.model.context import context_of
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook, Layer, OnError, Source
+from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate, Plan, Skip
 
-# Plans are remembered by event and subject; subjects may be paths, so the memory is bounded.
+T = TypeVar("T")
+
+# What was found for a subject is remembered; subjects may be paths, so the memory is bounded.
 MEMORY: Final = 2048
 
-_MANAGED_RANK: Final = 1
-_SOURCE_RANK: Final = {
-    Source.BUILTIN: 0,
-    Source.USER: 2,
-    Source.WORKSPACE: 3,
-    Source.DOWNLOADED: 4,
-    Source.EXTENSION: 4,
-}
 # whose patterns are about one project; those of all others are about wherever the agent works
 _OF_A_PROJECT: Final = frozenset({Layer.LOCAL, Layer.PROJECT})
-_MCP_PREFIX: Final = "mcp__"
-_REGEX_ONLY: Final = re.compile(r"[.^$()\[\]+?\\{}]")
 
-Matcher = Callable[[str], bool]
+# an event's name, and what its matchers look at
+_Subject = tuple[EventName, str, str]
 
 
 class GateResult(Struct, frozen=True):
@@ -49,36 +44,12 @@ class GateResult(Struct, frozen=True):
 AskGate = Callable[[Hook, Event], GateResult]
 
 
-def matcher_for(style: MatcherStyle, text: str) -> Matcher:
-    """Compile a matcher; an empty one and `*` match everything.
-
-    Names are compared whole and without case: `edit` must not catch `notebook_edit`, and agents spell the
-    same tool `Bash` and `bash`. A pattern that uses regular expression syntax is read as one, because the
-    pattern language of cli-agent promises to take Claude Code's matchers.
-
-    Raises:
-        ConfigError: The text is no regular expression.
-    """
-    if text in {"", "*"}:
-        return _matches_everything
-    if style is MatcherStyle.PATTERN and not _REGEX_ONLY.search(text):
-        expression = "|".join(fnmatch.translate(part.strip()) for part in text.split("|"))
-    else:
-        expression = text
-    try:
-        # subjects may be whole command lines, with line breaks in them
-        compiled = re.compile(expression, re.IGNORECASE | re.DOTALL)
-    except re.error as problem:
-        raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
-    return lambda name: compiled.fullmatch(name) is not None
-
-
-def _matches_everything(_name: str) -> bool:
-    return True
-
-
 class HookPlanner:
-    """Pick the hooks that match an event, put them in order, and keep the reason for each that does not."""
+    """Pick the hooks that are about an event, put them in order, and keep the reason for each that does not run.
+
+    Hooks that are about other tools or other files are not asked at all: an event costs as much as the hooks it
+    concerns, however many there are. `left_aside` gives those, and `gates` says of any hook why.
+    """
 
     def __init__(
         self,
@@ -92,9 +63,12 @@ class HookPlanner:
         self._dialects = dialects or {}
         self._compile = file_patterns
         self._compile_condition = conditions
-        self._plans: dict[tuple[EventName, str, str], Plan] = {}
-        # plans with hooks that also look at files: what is remembered of them still has to be narrowed
-        self._wide: dict[tuple[EventName, str, str], Plan] = {}
+        self._plans: dict[_Subject, Plan] = {}
+        # where hooks look closer than at the subject, only the way to them can be remembered
+        self._shelves: dict[_Subject, tuple[Shelf, ...]] = {}
+        self._indexes: dict[str, Index] = {}
+        self._order: Order | None = None
+        self._names: Names | None = None
         self._matchers: dict[tuple[MatcherStyle, str], Matcher] = {}
         self._patterns: dict[tuple[str, ...], FileMatch] = {}
         self._conditions: dict[str, Condition] = {}
@@ -123,61 +97,126 @@ class HookPlanner:
 
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
-        if self._version != self._registry.version:
-            self._plans.clear()
-            self._wide.clear()
-            self._version = self._registry.version
+        self._look_again()
         key = (event.name, event.subject, event.native_tool)
         plan = self._plans.get(key)
         return plan if plan is not None else self._plan_anew(event, key)
 
+    def order(self) -> Order:
+        """Give the order of all hooks, with the contradictions in it."""
+        self._look_again()
+        if self._order is None:
+            self._order = arrange(self._all(), rank=self.rank)
+        return self._order
+
+    def names(self) -> Names:
+        """Give what people may call the hooks by."""
+        self._look_again()
+        if self._names is None:
+            self._names = Names(self._all())
+        return self._names
+
+    def left_aside(self, event: Event) -> Iterator[Skip]:
+        """Give the hooks of the event's name that are about something else, with the reason: all of them are asked."""
+        for hook in self._listening(event):
+            closed = _closed((self._matched, self._about_files, self._may_write), hook, event)
+            if closed is not None:
+                yield Skip(hook, closed.gate, closed.reason)
+
+    def _look_again(self) -> None:
+        if self._version != self._registry.version:
+            self._plans.clear()
+            self._shelves.clear()
+            self._indexes.clear()
+            self._order = self._names = None
+            self._version = self._registry.version
+
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Ask every gate about a hook, also those behind one that is closed already."""
-        return [gate(hook, event) for gate in (_enabled, _listens, self._matched, *self._narrow)]
+        narrow = (self._about_files, self._may_write, partial(self._meant, because=True))
+        return [gate(hook, event) for gate in (_enabled, _listens, self._matched, *narrow)]
 
     def only(self, hook: Hook, event: Event) -> Plan:
         """Plan for one hook that is asked for by name: what it listens to does not matter, all other gates do."""
-        return _sifted([hook], event, gates=(_enabled, self._matched, *self._narrow))
+        closed = _closed((_enabled, self._matched, *self._narrow), hook, event)
+        if closed is None:
+            return Plan(((hook,),))
+        return Plan(skipped=(Skip(hook, closed.gate, closed.reason),))
 
     @property
     def _narrow(self) -> tuple[AskGate, ...]:
         """Give the gates that look at more of an event than its subject."""
         return (self._about_files, self._may_write, self._meant)
 
-    def _plan_anew(self, event: Event, key: tuple[EventName, str, str]) -> Plan:
-        wide = self._wide.get(key)
-        if wide is None:
-            wide = self._make(event)
-            looks_closer = any(hook.files or hook.writes or hook.condition for hook in wide.hooks)
-            memory = self._wide if looks_closer else self._plans
-            if len(memory) >= MEMORY:
-                memory.clear()
-            memory[key] = wide
-            if not looks_closer:
-                return wide
-        return self._narrowed(wide, event)
+    def _plan_anew(self, event: Event, key: _Subject) -> Plan:
+        shelves = self._shelves.get(key)
+        if shelves is None:
+            shelves = tuple(shelf for index in self._indexes_of(event) for shelf in index.shelves(event))
+            if not any(shelf.looks_closer for shelf in shelves):
+                plan = self._sifted(shelves, event)
+                _remember(self._plans, key, plan)
+                return plan
+            _remember(self._shelves, key, shelves)
+        return self._sifted(shelves, event)
 
-    def _make(self, event: Event) -> Plan:
-        return _sifted(self._listening(event), event, gates=(_enabled, self._matched))
+    def _sifted(self, shelves: Iterable[Shelf], event: Event) -> Plan:
+        """Keep the hooks that every gate lets through; one that is about this event is left out with the reason."""
+        places = self.order().places
+        files = Files(event)
+        found = {places[hook.id]: hook for shelf in shelves for hook in shelf.hooks(files)}
+        # told once for all conditions
+        context = context_of(event) if any(hook.condition for hook in found.values()) else None
+        gates = (_enabled, partial(self._meant, context=context))
+        chosen: list[Hook] = []
+        skipped: list[Skip] = []
+        for _, hook in sorted(found.items()):
+            if (hook.files or hook.writes) and _closed((self._about_files, self._may_write), hook, event):
+                continue
+            closed = _closed(gates, hook, event)
+            if closed is None:
+                chosen.append(hook)
+            else:
+                skipped.append(Skip(hook, closed.gate, closed.reason))
+        return Plan(tuple(self._stages(chosen)), tuple(skipped))
 
-    def _narrowed(self, plan: Plan, event: Event) -> Plan:
-        """Leave out the hooks that are about other files than the event is, or whose condition is not met."""
-        kept = _sifted(plan.hooks, event, gates=self._narrow)
-        return Plan(kept.stages, (*plan.skipped, *kept.skipped))
+    def _stages(self, hooks: Iterable[Hook]) -> Iterator[tuple[Hook, ...]]:
+        """Put neighbours that may run together into one stage; none of them waits for another."""
+        order = self.order()
+        together: list[Hook] = []
+        for hook in hooks:
+            if together and (not hook.parallel or order.follows(hook.id, (other.id for other in together))):
+                yield tuple(together)
+                together = []
+            if hook.parallel:
+                together.append(hook)
+            else:
+                yield (hook,)
+        if together:
+            yield tuple(together)
+
+    def _all(self) -> list[Hook]:
+        listed = self._registry.get_all_hooks().values()
+        return list({hook.id: hook for hooks in listed for hook in hooks}.values())
+
+    def _indexes_of(self, event: Event) -> Iterator[Index]:
+        for key in _keys(event):
+            found = self._indexes.get(key)
+            if found is None:
+                hooks = self._registry.get_hooks_for_event(key)
+                found = self._indexes[key] = Index(hooks, self._dialects, matcher_of=self._matcher_of)
+            yield found
 
     def _listening(self, event: Event) -> list[Hook]:
-        hooks = self._registry.get_hooks_for_event(event.name)
-        if event.name is EventName.CUSTOM:
-            hooks += self._registry.get_hooks_for_event(f"{CUSTOM_PREFIX}{event.subject}")
-        return sorted({hook.id: hook for hook in hooks}.values(), key=self.rank)
+        places = self.order().places
+        hooks = (hook for key in _keys(event) for hook in self._registry.get_hooks_for_event(key))
+        return sorted({hook.id: hook for hook in hooks}.values(), key=lambda hook: places[hook.id])
 
-    def rank(self, hook: Hook) -> tuple[int, int, int]:
-        """Say where in the order a hook stands; the smallest runs first."""
-        of_source = _MANAGED_RANK if hook.layer is Layer.MANAGED else _SOURCE_RANK[hook.source]
-        return hook.priority, of_source, self._registry.position(hook)
+    def rank(self, hook: Hook) -> Rank:
+        """Say where in the order a hook stands that says nothing of others; the smallest runs first."""
+        return hook.priority, standing(hook), self._registry.position(hook)
 
     def _matched(self, hook: Hook, event: Event) -> GateResult:
-        names = list(_names(event, self._dialects.get(hook.dialect)))
+        names = list(names_of(event, self._dialects.get(hook.dialect)))
         passed = any(map(self._matcher_of(hook), names))
         if not hook.matcher:
             return GateResult(Gate.MATCHER, passed, "it has no matcher")
@@ -204,16 +243,24 @@ class HookPlanner:
             return GateResult(Gate.WRITES, passed=False, reason=what)
         return self._compared(Gate.WRITES, hook, event, patterns=hook.writes, found=found)
 
-    def _meant(self, hook: Hook, event: Event) -> GateResult:
+    def _meant(
+        self, hook: Hook, event: Event, *, because: bool = False, context: Mapping[str, object] | None = None
+    ) -> GateResult:
+        """Ask the condition; only whoever wants to know why waits for what decided."""
         if not hook.condition:
             return GateResult(Gate.CONDITION, passed=True, reason="it has no condition")
+        condition, context = self._condition_of(hook.condition), context or context_of(event)
+        asked = f"if `{' '.join(hook.condition.splitlines())}`"
         try:
-            passed = self._condition_of(hook.condition)(context_of(event))
+            passed = condition(context)
         except ConditionError as problem:
-            # a guard that was asked to block is asked rather once too often
-            is_guard = hook.on_error is OnError.BLOCK
-            return GateResult(Gate.CONDITION, is_guard, f"if {hook.condition!r} cannot be decided: {problem}")
-        return GateResult(Gate.CONDITION, passed, f"if {hook.condition!r} is {'true' if passed else 'false'}")
+            # a guard, whose failures block, is asked rather once too often
+            spec = self._dialects.get(hook.dialect)
+            on_error = hook.on_error or (spec.on_error if spec else OnError.CONTINUE)
+            return GateResult(Gate.CONDITION, on_error is OnError.BLOCK, f"{asked} cannot be decided: {problem}")
+        facts = condition.facts(context) if because else ""
+        told = f"{asked} is {'true' if passed else 'false'}"
+        return GateResult(Gate.CONDITION, passed, f"{told} ({facts})" if facts else told)
 
     def _compared(
         self, gate: Gate, hook: Hook, event: Event, *, patterns: tuple[str, ...], found: tuple[str, ...]
@@ -262,47 +309,24 @@ def _enabled(hook: Hook, _event: Event) -> GateResult:
 
 
 def _listens(hook: Hook, event: Event) -> GateResult:
-    asked = {str(event.name)} | ({f"{CUSTOM_PREFIX}{event.subject}"} if event.name is EventName.CUSTOM else set())
-    passed = not asked.isdisjoint(hook.on)
+    passed = not set(_keys(event)).isdisjoint(hook.on)
     listed = " and ".join(hook.on) or "no event"
     return GateResult(Gate.EVENT, passed, f"it runs at {listed}" + ("" if passed else f", not at {event.name}"))
 
 
-def _sifted(hooks: Iterable[Hook], event: Event, *, gates: Sequence[AskGate]) -> Plan:
-    """Keep the hooks that every gate lets through; the others have the reason of the first that does not."""
-    chosen: list[Hook] = []
-    skipped: list[Skip] = []
-    for hook in hooks:
-        closed = next((answer for gate in gates if not (answer := gate(hook, event)).passed), None)
-        if closed is None:
-            chosen.append(hook)
-        else:
-            skipped.append(Skip(hook, closed.gate, closed.reason))
-    return Plan(tuple(_stages(chosen)), tuple(skipped))
+def _keys(event: Event) -> tuple[str, ...]:
+    """Give the names under which hooks listen to an event."""
+    if event.name is EventName.CUSTOM:
+        return (str(event.name), f"{CUSTOM_PREFIX}{event.subject}")
+    return (str(event.name),)
 
 
-def _names(event: Event, spec: DialectSpec | None) -> Iterator[str]:
-    """Give every name a matcher may know the event's subject by."""
-    if not event.tool:
-        yield event.subject
-        return
-    names = dict.fromkeys([event.tool, event.native_tool, *(spec.tools.get(event.tool, ()) if spec else ())])
-    for name in filter(None, names):
-        yield name
-        if not name.startswith((_MCP_PREFIX, "builtin:")):
-            yield f"builtin:{name}"
+def _closed(gates: Iterable[AskGate], hook: Hook, event: Event) -> GateResult | None:
+    """Give the first gate that does not let a hook through."""
+    return next((answer for gate in gates if not (answer := gate(hook, event)).passed), None)
 
 
-def _stages(hooks: list[Hook]) -> Iterator[tuple[Hook, ...]]:
-    """Put neighbours that may run together into one stage."""
-    together: list[Hook] = []
-    for hook in hooks:
-        if not hook.parallel:
-            if together:
-                yield tuple(together)
-                together = []
-            yield (hook,)
-        else:
-            together.append(hook)
-    if together:
-        yield tuple(together)
+def _remember(memory: dict[_Subject, T], key: _Subject, found: T) -> None:
+    if len(memory) >= MEMORY:
+        memory.clear()
+    memory[key] = found

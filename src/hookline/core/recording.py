@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import time
 
 from hookline.model.event import Event
+from hookline.model.plan import Gate
 from hookline.model.record import Record, Step
 from hookline.model.verdict import Decision, Outcome, Verdict
 
@@ -21,6 +22,7 @@ def beginning(event: Event) -> Record:
         detail["args"] = event.args
     if event.chain:
         detail["chain"] = event.chain
+        detail["parent"] = event.parent
     return record(event, Step.EVENT, detail)
 
 
@@ -28,6 +30,8 @@ def ending(event: Event, outcome: Outcome) -> Iterator[Record]:
     """Say who was left out, what could not be, and what the answer is."""
     for skip in outcome.skipped:
         yield record(event, Step.SKIPPED, {"gate": skip.gate, "reason": skip.reason}, hook=skip.hook.id)
+        if skip.gate is Gate.CHAIN:
+            yield record(event, Step.WARNING, {"message": f"not run again: {skip.reason}"}, hook=skip.hook.id)
     for warning in _warnings(event, outcome.verdicts):
         yield record(event, Step.WARNING, {"message": warning})
     yield record(event, Step.OUTCOME, _summary(outcome))

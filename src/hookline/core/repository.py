@@ -34,6 +34,12 @@ def top(root: str | Path) -> str:
     return str(found) if found is not None else os.path.realpath(root)
 
 
+def common(root: str | Path) -> Path | None:
+    """Give the folder of git that all worktrees of a repository share; None outside one, and in any doubt."""
+    above = _above(Path(os.path.realpath(root)))
+    return _common(above) if above is not None else None
+
+
 def _identity(root: str, hops: int) -> str:
     folder = Path(root)
     # Only as the origin of another one: in a folder that people work in, anybody can have committed such files.

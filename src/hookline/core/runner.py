@@ -3,23 +3,25 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import inf
 from time import perf_counter, time
 from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.core import merge
+from hookline.core import chains, merge
+from hookline.core.budget import Budget, limited
 from hookline.core.bus import MessageBus
 from hookline.core.debugger import SLOW
 from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
-from hookline.errors import StoreError
+from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
-from hookline.model.hook import Hook, Layer
+from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings
@@ -49,6 +51,9 @@ class Doorkeeper(Protocol):
     async def ask(self, hook: Hook, event: Event, sealed: Sealed | None) -> Held | Verdict | None:
         """Hold a hook back, or give the answer it gave before; None lets it run."""
 
+    async def ask_later(self, hook: Hook, event: Event) -> Held | None:
+        """Ask what `ask` leaves out of a background hook, now that its turn has come."""
+
     async def learn(self, hook: Hook, event: Event, sealed: Sealed | None, verdict: Verdict) -> None:
         """Take note of what a hook that ran said."""
 
@@ -56,7 +61,7 @@ class Doorkeeper(Protocol):
 # puts a background hook into the queue and gives the job's id
 Enqueue = Callable[[Hook, Event], Awaitable[str]]
 # raises another event in the name of a hook, and gives what its hooks said
-Raise = Callable[[Hook, Event, str, Mapping[str, object]], Awaitable[Outcome]]
+Raise = Callable[[Hook, Event, str, Mapping[str, object], Budget | None], Awaitable[Outcome]]
 
 # told what went to a hook and what came back, for whoever looks for a mistake
 Tap = Callable[[Hook, Request, Reply], None]
@@ -122,8 +127,12 @@ class HookRunner:
         moment = self._event(event)
         vetted = await self._trust.vet(Plan(((hook,),)), moment)
         for skip in vetted.skipped:
-            return self._refused(hook, f"not run: {skip.reason}")
+            return self._unable(hook, moment, FailureKind.REFUSED, f"not run: {skip.reason}")
         return await self._execute(hook, moment, vetted.sealed.get(hook.id))
+
+    async def execute_vetted(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
+        """Run one hook that somebody else has vetted and asked the gates about."""
+        return await self._execute(hook, event, sealed)
 
     async def execute_hooks(self, hooks: Sequence[Hook], event: Event | Mapping[str, object]) -> list[Verdict]:
         """Run hooks in this order; untrusted ones are left out."""
@@ -137,12 +146,16 @@ class HookRunner:
         outcome = merge.merge(moment, run.event, run.verdicts)
         return replace(outcome, skipped=run.skipped, duration=perf_counter() - started)
 
-    async def run(self, plan: Plan, event: Event) -> Run:
-        """Run a vetted plan, stage by stage."""
+    def budget(self) -> Budget | None:
+        """Give the time that all hooks of one event have together, counted from now; None when nobody limits it."""
+        return Budget(self._settings.budget) if self._settings.budget is not None else None
+
+    async def run(self, plan: Plan, event: Event, budget: Budget | None = None) -> Run:
+        """Run a vetted plan, stage by stage, in the time that is left."""
         executions: list[Execution] = []
         held: list[Skip] = []
         for place, stage in enumerate(plan.stages):
-            results = await self._stage(stage, event, plan.sealed)
+            results = await self._stage(stage, event, plan.sealed, budget)
             held += [result for result in results if isinstance(result, Skip)]
             done = [result for result in results if isinstance(result, Execution)]
             executions += done
@@ -156,16 +169,16 @@ class HookRunner:
 
     async def _run_these(self, hooks: Sequence[Hook], event: Event) -> Run:
         vetted = await self._trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
-        run = await self.run(vetted, event)
+        run = await self.run(vetted, event, self.budget())
         return replace(run, skipped=(*vetted.skipped, *run.skipped))
 
     async def _stage(
-        self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed]
+        self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed], budget: Budget | None
     ) -> list[Execution | Skip]:
         if len(stage) == 1:
-            return [await self._admit(stage[0], event, sealed.get(stage[0].id))]
+            return [await self._admit(stage[0], event, sealed.get(stage[0].id), budget)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._admit(hook, event, sealed.get(hook.id))) for hook in stage]
+            tasks = [group.create_task(self._admit(hook, event, sealed.get(hook.id), budget)) for hook in stage]
         results = [task.result() for task in tasks]
         done = [result for result in results if isinstance(result, Execution)]
         problems = merge.conflicts(event, [execution.verdict for execution in done])
@@ -179,107 +192,179 @@ class HookRunner:
             results[last] = _blocked_by_conflict(results[last], problems)
         return results
 
-    async def _admit(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution | Skip:
+    async def _admit(self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None) -> Execution | Skip:
         """Run a hook, unless it is held back, has answered this before, or is for the background."""
+        if hook.id in event.chain:
+            return Skip(hook, Gate.CHAIN, f"it led to this event itself: {chains.told(event, hook)}")
+        if budget is not None and budget.left <= 0 and budget.holds_for(hook):
+            return self._unable(hook, event, FailureKind.TIMEOUT, f"not started: {budget}")
         keeper = self.doorkeeper
-        if keeper is None or not keeper.concerns(hook):
-            return await self._run_or_queue(hook, event, sealed)
+        # what will be refused does not run, so nothing of its limits is used up
+        if keeper is None or not keeper.concerns(hook) or self.refusal(hook):
+            return await self._run_or_queue(hook, event, sealed, budget)
         said = await keeper.ask(hook, event, sealed)
         if isinstance(said, Held):
             return self._held(hook, event, said)
         if said is not None:
             return self._recalled(hook, event, said)
-        execution = await self._run_or_queue(hook, event, sealed)
+        execution = await self._run_or_queue(hook, event, sealed, budget)
         if not execution.verdict.job:
             await keeper.learn(hook, event, sealed, execution.verdict)
         return execution
 
-    async def _run_or_queue(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
-        if not hook.background or self.enqueue is None:
-            return await self._execute(hook, event, sealed)
+    async def _run_or_queue(self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None) -> Execution:
+        # what could never run is refused now, where somebody sees it
+        if not hook.background or self.enqueue is None or self.refusal(hook):
+            return await self._execute(hook, event, sealed, budget)
         try:
             job = await self.enqueue(hook, event)
         except StoreError as problem:
-            return self._refused(hook, f"it cannot be put into the queue: {problem}")
-        if self._bus.listening:
-            self._bus.publish_soon(self._record(Step.QUEUED, hook, event, {"job": job}))
+            return self._unable(hook, event, FailureKind.REFUSED, f"it cannot be put into the queue: {problem}")
+        except Exception as problem:
+            logger.exception("hook %s could not be put into the queue", hook.id)
+            return self._unable(hook, event, FailureKind.INTERNAL, f"it cannot be put into the queue: {problem!r}")
+        self.tell(Step.QUEUED, hook, event, lambda: {"job": job})
         return Execution(hook=hook, verdict=Verdict(hook=hook.id, job=job), reply=Reply(), duration=0.0)
 
     def _held(self, hook: Hook, event: Event, held: Held) -> Execution | Skip:
         """Leave a hook out, or let its failure policy decide where it should have run and could not."""
-        if not held.failed:
-            return Skip(hook, held.gate, held.reason)
-        verdict, reply = self._failed(hook, FailureKind.UNAVAILABLE, held.reason)
-        if not verdict.blocks:
-            return Skip(hook, held.gate, held.reason)
-        verdict = replace(verdict, hook=hook.id, observed=self._observes(hook))
-        if self._bus.listening:
-            detail = {**_detail(verdict, reply), "gate": held.gate}
-            self._bus.publish_soon(self._record(Step.FAILED, hook, event, detail))
+        if held.failed and self._failed(hook, FailureKind.UNAVAILABLE, held.reason)[0].blocks:
+            return self._unable(hook, event, FailureKind.UNAVAILABLE, held.reason, gate=held.gate)
+        return Skip(hook, held.gate, held.reason)
+
+    def _unable(self, hook: Hook, event: Event, kind: FailureKind, message: str, **more: object) -> Execution:
+        """Let the failure policy decide about a hook that is not even started."""
+        verdict, reply = self._failed(hook, kind, message)
+        verdict = replace(verdict, hook=hook.id, observed=self.observes(hook))
+        self.tell(Step.FAILED, hook, event, lambda: _detail(verdict, reply) | more)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
 
     def _recalled(self, hook: Hook, event: Event, verdict: Verdict) -> Execution:
-        verdict = replace(verdict, hook=hook.id, cached=True, duration=0.0, observed=self._observes(hook))
-        if self._bus.listening:
-            self._bus.publish_soon(self._record(Step.COMPLETED, hook, event, _detail(verdict, Reply())))
+        verdict = replace(verdict, hook=hook.id, cached=True, duration=0.0, observed=self.observes(hook))
+        self.tell(Step.COMPLETED, hook, event, lambda: _detail(verdict, Reply()))
         return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
-    async def _execute(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
-        listening = self._bus.listening
-        if listening:
-            self._bus.publish_soon(self._record(Step.STARTED, hook, event, {"dialect": hook.dialect}))
+    async def _execute(
+        self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None = None
+    ) -> Execution:
+        self.tell(Step.STARTED, hook, event, lambda: {"dialect": hook.dialect})
         started = perf_counter()
         try:
-            verdict, reply = await self._ask(hook, event, sealed)
+            verdict, reply = await self._ask(hook, event, sealed, budget)
         except asyncio.CancelledError:
-            if listening:
-                detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
-                self._bus.publish_soon(self._record(Step.FAILED, hook, event, detail))
+            detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
+            self.tell(Step.FAILED, hook, event, lambda: detail)
             raise
         duration = perf_counter() - started
-        verdict = replace(verdict, hook=hook.id, duration=duration, observed=self._observes(hook))
-        if listening:
-            step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-            self._bus.publish_soon(self._record(step, hook, event, _detail(verdict, reply)))
+        if budget is not None:
+            budget.note(hook, duration)
+        verdict = replace(verdict, hook=hook.id, duration=duration, observed=self.observes(hook))
+        step = Step.COMPLETED if verdict.failure is None else Step.FAILED
+        self.tell(step, hook, event, lambda: _detail(verdict, reply))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
-    async def _ask(self, hook: Hook, event: Event, sealed: Sealed | None) -> tuple[Verdict, Reply]:
+    async def _ask(
+        self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None
+    ) -> tuple[Verdict, Reply]:
         try:
             refusal = self.refusal(hook)
             if refusal:
                 return self._failed(hook, FailureKind.REFUSED, refusal)
             request = self._translator.encode(event, hook)
             request.sealed = sealed
-            # nobody can take the time from a managed hook
-            general = None if hook.layer is Layer.MANAGED else self._timeout
-            timeout = self._translator.timeout(hook, general)
+            own = self._time_of(hook)
+            timeout = limited(own, budget, hook)
             reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
             if self.tap is not None:
                 self.tap(hook, request, reply)
-            return await self._raised(hook, event, self._translator.read(reply, request, hook)), reply
+            if budget is not None and timeout < own and reply.failure is not None:
+                reply = replace(reply, failure=_cut_short(reply.failure, budget))
+            verdict = self._translator.read(reply, request, hook)
+            return await self._raised(hook, event, verdict, budget), reply
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was
             # asked to block does not turn into a yes because we fell over.
             logger.exception("hook %s could not be asked", hook.id)
             return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
 
-    async def _raised(self, hook: Hook, event: Event, verdict: Verdict) -> Verdict:
+    def _time_of(self, hook: Hook) -> float:
+        # the steps of a hook have times of their own
+        if hook.steps and hook.timeout is None:
+            return inf
+        # nobody can take the time from a managed hook
+        general = None if hook.layer is Layer.MANAGED else self._timeout
+        return self._translator.timeout(hook, general)
+
+    async def _raised(self, hook: Hook, event: Event, verdict: Verdict, budget: Budget | None) -> Verdict:
         """Raise the events a hook asked for; what their hooks say counts as said by this one."""
         wanted = [effect for effect in verdict.effects if effect.kind is EffectKind.RAISE]
-        if not wanted or self.raise_event is None:
+        if not wanted:
             return verdict
         kept = tuple(effect for effect in verdict.effects if effect.kind is not EffectKind.RAISE)
-        verdict = replace(verdict, effects=kept)
-        # what is only observed does nothing, and an event would do something
-        for effect in [] if self._observes(hook) else wanted:
-            data = effect.value if isinstance(effect.value, Mapping) else {}
-            outcome = await self.raise_event(hook, event, effect.path[0], data)
-            verdict = merge.folded(verdict, outcome)
+        verdict = replace(verdict, effects=kept, raised=tuple(effect.path[0] for effect in wanted))
+        for effect in wanted:
+            name = effect.path[0]
+            wrong = chains.objection(name)
+            if wrong:
+                verdict = self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
+            else:
+                data = effect.value if isinstance(effect.value, Mapping) else {}
+                verdict = await self._raise(hook, event, verdict, name=name, data=data, budget=budget)
         return verdict
 
-    def _observes(self, hook: Hook) -> bool:
+    async def _raise(
+        self,
+        hook: Hook,
+        event: Event,
+        verdict: Verdict,
+        *,
+        name: str,
+        data: Mapping[str, object],
+        budget: Budget | None,
+    ) -> Verdict:
+        if self.raise_event is None or self.observes(hook):
+            # what is only observed does nothing, and an event would do something
+            return replace(verdict, notes=(*verdict.notes, f'it wanted to raise the event "{name}"'))
+        with chains.raising(event, hook, name) as refusal:
+            if refusal:
+                self.tell(Step.WARNING, hook, event, lambda: {"message": refusal})
+                return replace(verdict, notes=(*verdict.notes, refusal))
+            try:
+                outcome = await self.raise_event(hook, event, name, data, budget)
+            except ConfigError as problem:
+                wrong = f'the event "{name}" could not be raised: {problem}'
+                return self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
+            except Exception as problem:
+                # what the hook said itself was said before: a denial is not lost to what came of an event
+                logger.exception("the event %s of hook %s could not be raised", name, hook.id)
+                wrong = f'error inside Hookline, raising the event "{name}": {problem!r}'
+                return self._fallen_over(hook, verdict, FailureKind.INTERNAL, wrong)
+        loops = [
+            f'hook "{skip.hook.id}" was not run again for "{name}": {skip.reason}'
+            for skip in outcome.skipped
+            if skip.gate is Gate.CHAIN
+        ]
+        return replace(merge.folded(verdict, outcome), notes=(*verdict.notes, *loops))
+
+    def _fallen_over(self, hook: Hook, verdict: Verdict, kind: FailureKind, message: str) -> Verdict:
+        """Add a failure to what a hook said; the first one is told, and the failure policy decides."""
+        failure = verdict.failure or Failure(kind, message)
+        default = self._translator.default_on_error(hook)
+        return settle(replace(verdict, failure=failure), hook=hook, default=default)
+
+    def guards(self, hook: Hook) -> bool:
+        """Say whether a hook's failures block."""
+        return (hook.on_error or self._translator.default_on_error(hook)) is OnError.BLOCK
+
+    def observes(self, hook: Hook) -> bool:
+        """Say whether what a hook says is only written down."""
         # nobody can take the teeth out of a managed hook
         return hook.observe or (self._settings.observe and hook.layer is not Layer.MANAGED)
+
+    def tell(self, step: Step, hook: Hook, event: Event, detail: Callable[[], Mapping[str, object]]) -> None:
+        """Tell whoever listens what became of a hook; for nobody, nothing is put together."""
+        if self._bus.listening:
+            self._bus.publish_soon(Record(event.id, step, time(), event.name, event.session.id, hook.id, detail()))
 
     def refusal(self, hook: Hook) -> str:
         """Say why a hook would not be run as it is written; empty when it would."""
@@ -301,18 +386,11 @@ class HookRunner:
         default = self._translator.default_on_error(hook)
         return settle(failed(failure), hook=hook, default=default), Reply(failure=failure)
 
-    def _refused(self, hook: Hook, message: str) -> Execution:
-        verdict, reply = self._failed(hook, FailureKind.REFUSED, message)
-        return Execution(hook=hook, verdict=replace(verdict, hook=hook.id), reply=reply, duration=0.0)
-
     def _event(self, event: Event | Mapping[str, object]) -> Event:
         if isinstance(event, Event):
             return event
         data = event.get("data")
         return self._translator.to_hook_input(str(event["event"]), data if isinstance(data, Mapping) else {})
-
-    def _record(self, step: Step, hook: Hook, event: Event, detail: Mapping[str, object]) -> Record:
-        return Record(event.id, step, time(), event.name, event.session.id, hook.id, detail)
 
 
 def _blocked_by_conflict(execution: Execution | Skip, problems: list[str]) -> Execution | Skip:
@@ -324,7 +402,14 @@ def _blocked_by_conflict(execution: Execution | Skip, problems: list[str]) -> Ex
     return replace(execution, verdict=verdict)
 
 
-_SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "notes", "metadata")
+def _cut_short(failure: Failure, budget: Budget) -> Failure:
+    """Say that a hook had less time than it was promised."""
+    if failure.kind is not FailureKind.TIMEOUT:
+        return failure
+    return Failure(failure.kind, f"{failure.message}; this was {budget.rest}")
+
+
+_SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "raised", "notes", "metadata")
 
 
 def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:

@@ -36,6 +36,16 @@ class _Engine(Protocol):
         hear: Hear | None = None,
     ) -> object: ...
 
+    async def skill(
+        self,
+        name: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        session: Session = ...,
+        cwd: str = "",
+        hear: Hear | None = None,
+    ) -> Mapping[str, object]: ...
+
     def notify(
         self,
         message: str,
@@ -99,6 +109,12 @@ class SessionScope:
     ) -> object:
         """Run a tool between its hooks; see `Engine.call_tool`."""
         return await self._engine.call_tool(name, args, function, session=self.session, cwd=self._cwd, hear=hear)
+
+    async def skill(
+        self, name: str, parameters: Mapping[str, object] | None = None, *, hear: Hear | None = None
+    ) -> Mapping[str, object]:
+        """Ask the hooks of a skill, and get its parameters as they prepared them; see `Engine.skill`."""
+        return await self._engine.skill(name, parameters, session=self.session, cwd=self._cwd, hear=hear)
 
     def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
         """Tell notification hooks something without waiting for them."""

@@ -141,6 +141,8 @@ def _has_place(effect: object) -> bool:
             return True
         case EffectKind.DATA, (str(),):
             return True
+        case EffectKind.RAISE, (str(),):
+            return isinstance(effect.value, Mapping)
         case EffectKind.CONTEXT | EffectKind.MESSAGE | EffectKind.ASK_AGENT, ():
             return True
     return False

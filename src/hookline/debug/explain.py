@@ -1,6 +1,8 @@
 """Why a hook would run for an event, or would not: every gate, with yes or no and the reason."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Final
 
@@ -9,9 +11,11 @@ from msgspec import Struct
 from hookline.core.engine import Engine
 from hookline.core.trust import Standing
 from hookline.debug.program import Program, find_module, find_program
+from hookline.errors import StoreError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Layer
+from hookline.model.plan import Gate
 
 Specs = Mapping[str, DialectSpec]
 ModuleFile = Callable[[Hook, Event], str]
@@ -98,13 +102,37 @@ def _hooks_on(asked: Asked) -> Iterator[Answered]:
 
 def _planned(asked: Asked) -> Iterator[Answered]:
     for result in asked.engine.planner.gates(asked.hook, asked.event):
-        yield Answered(str(result.gate), result.passed, result.reason)
+        if result.gate is not Gate.CONDITION or asked.hook.condition:
+            yield Answered(str(result.gate), result.passed, result.reason)
 
 
 def _trusted(asked: Asked) -> Iterator[Answered]:
     clearance = asked.engine.trust.clearance(asked.hook, cwd=asked.event.cwd)
     reason = clearance.objection or _MAY[clearance.standing]
     yield Answered("trust", not clearance.objection, reason)
+
+
+def _has_its_needs(asked: Asked) -> Iterator[Answered]:
+    if asked.hook.needs is None:
+        return
+    # nothing is looked for, and nobody is called, on behalf of a hook that may not run
+    if asked.engine.trust.objection(asked.hook, cwd=asked.event.cwd):
+        yield Answered("needs", passed=True, reason="looked at once it is trusted")
+        return
+    # whoever asks may be inside a loop of their own
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        lacking = pool.submit(asyncio.run, asked.engine.doorkeeper.missing(asked.hook, asked.event)).result()
+    yield Answered("needs", not lacking, lacking or "everything it needs is there")
+
+
+def _within_limits(asked: Asked) -> Iterator[Answered]:
+    try:
+        standing = asked.engine.doorkeeper.standing(asked.hook, asked.event)
+    except StoreError as problem:
+        yield Answered("limits", passed=True, reason=f"not known, so it runs without them: {problem}")
+        return
+    for one in standing:
+        yield Answered(str(one.gate), one.passed, one.reason)
 
 
 def _allowed(asked: Asked) -> Iterator[Answered]:
@@ -135,6 +163,8 @@ GATES: Final[tuple[Callable[[Asked], Iterator[Answered]], ...]] = (
     _hooks_on,
     _planned,
     _trusted,
+    _has_its_needs,
+    _within_limits,
     _allowed,
     _there,
 )

@@ -1,5 +1,6 @@
 """What only shows when a hook is seen as a whole: that it cannot start, can never run, or hardly does what was meant."""
 
+import asyncio
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,14 +10,18 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from hookline.core import paths
+from hookline.core.caching import is_cached
+from hookline.core.conditions.condition import compile_condition
 from hookline.core.engine import Engine
 from hookline.debug.explain import Asked, ModuleFile, Specs, found_program
 from hookline.debug.samples import sample
 from hookline.display import typed
-from hookline.errors import StoreError
+from hookline.errors import ConfigError, StoreError
+from hookline.model.context import context_of
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate
+from hookline.needs import find_missing
 
 Weight = Literal["error", "warning", "note"]
 
@@ -26,6 +31,8 @@ _MCP: Final = "mcp__"
 _BUILTIN: Final = "builtin:"
 _WORD: Final = re.compile(r"[\w-]+")
 _NEARLY_THE_SAME: Final = 0.8
+# what keeps a hook from being asked, though all is well with it
+_LIMITS: Final = ("once", "per_minute", "cooldown", "debounce")
 
 
 class Finding(Struct, frozen=True):
@@ -147,6 +154,45 @@ def _can_block(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
         yield "warning", f'has on_error "block", and {_listed(hook.on)} cannot be blocked'
 
 
+def _is_asked(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    """Point out guards that are not asked beyond their own limits."""
+    hook = seen.hook
+    limits = [f"`{name}`" for name in _LIMITS if getattr(hook, name)]
+    if limits and hook.on_error is OnError.BLOCK:
+        yield "warning", f'has on_error "block", and {_listed(limits)}: what it is not asked about is not blocked'
+
+
+def _can_be_kept(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.cache is not None and not is_cached(hook):
+        why = "in the background" if hook.background else "by way of other hooks"
+        yield "warning", f"has `cache`, which means nothing here: what it does, it does {why}, each time"
+
+
+def _asks_for_what_is_there(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    """Point at slips in a condition; what else an event has is up to whoever sends it."""
+    hook = seen.hook
+    # what only all of CEL reads tells no names, and what nobody reads was told when it was loaded
+    with suppress(ConfigError):
+        names = compile_condition(hook.condition).names if hook.condition else frozenset()
+        known = {field for spec in EVENTS.values() for field in spec.fields}
+        known.update(*(context_of(sample(event, hook=hook, fits=paths.written)) for event in hook.on))
+        for name in sorted(names - known):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY_THE_SAME)
+            if near:
+                yield "warning", f'has an `if` that asks for "{name}", and no event has that (did you mean "{near[0]}"?)'
+
+
+def _knows_the_others(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    names = seen.engine.planner.names()
+    for word in ("after", "before"):
+        for name in getattr(seen.hook, word):
+            # where all hooks are switched off none is known, and that is said elsewhere
+            if names.find(name, by=seen.hook) is None and seen.engine.registry.has_hook(seen.hook.id):
+                missing = names.missing(name, by=seen.hook)
+                yield "warning", f"is to run {word} one that does not exist: {missing}"
+
+
 def _said_in_its_dialect(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     spec = seen.specs.get(seen.hook.dialect)
     foreign = [event for event in seen.hook.on if spec and event_name(event) not in spec.events]
@@ -162,6 +208,23 @@ def _is_approved(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
             yield "note", f"does not run yet: {objection}; look at it with `hookline trust show {typed(seen.hook.id)}`"
 
 
+def _has_what_it_needs(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.needs is None:
+        return
+    # to look has effects, and nobody who was not approved has any
+    with suppress(StoreError):
+        if not seen.engine.trust.objection(hook, cwd=seen.engine.cwd):
+            missing = asyncio.run(find_missing(hook, seen.engine.cwd))
+            if missing:
+                yield "warning", f"cannot run now: {missing}"
+
+
+def _can_stay(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    if seen.hook.persistent and seen.hook.kind != "command":
+        yield "warning", f"is persistent, which only commands can be; its kind is {seen.hook.kind}"
+
+
 def _listed(names: Iterable[str]) -> str:
     return " or ".join(names)
 
@@ -172,7 +235,13 @@ CHECKS: Final[tuple[Check, ...]] = (
     _has_a_subject,
     _knows_a_tool,
     _has_paths,
+    _asks_for_what_is_there,
     _can_block,
+    _knows_the_others,
+    _is_asked,
+    _can_be_kept,
     _said_in_its_dialect,
     _is_approved,
+    _has_what_it_needs,
+    _can_stay,
 )

@@ -11,7 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from rich.console import Console
+try:
+    from rich.console import Console
+except ModuleNotFoundError:
+    raise SystemExit("hookline: the demo draws its timeline with rich: pip install 'hookline[demo]'") from None
 
 from hookline.core.engine import Engine
 from hookline.demo.redactor import Redactor

@@ -4,7 +4,7 @@ Nothing is lost here and nothing is renamed. A hook may answer with its exit cod
 says why. Functions of the embedding program may also return a `Verdict`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -101,7 +101,7 @@ def _time(value: object, where: str) -> int:
 _MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, deny_exit=2)
 _WORDS: Final = {decision.name.lower(): decision for decision in Decision}
 _FIELDS: Final = frozenset(
-    {"decision", "reason", "args", "output", "context", "message", "ask_agent", "data", "metadata"}
+    {"decision", "reason", "args", "output", "context", "message", "ask_agent", "data", "metadata", "raise"}
 )
 
 
@@ -141,7 +141,16 @@ def _effects(document: Mapping[str, object], event: Event) -> tuple[Effect, ...]
         *said("message", EffectKind.MESSAGE),
         *said("ask_agent", EffectKind.ASK_AGENT),
         *_reply.data_effects(document.get("data"), where="data", dialect=_NAME),
+        *_raised(document.get("raise")),
     )
+
+
+def _raised(said: object) -> Iterator[Effect]:
+    """Take the events to raise: a name, an object with `event` and `data`, or a list of these."""
+    for item in said if isinstance(said, list) else [said] if said is not None else []:
+        named = {"event": item} if isinstance(item, str) else _read.obj(item, "raise", dialect=_NAME)
+        name = _read.need_text(named.get("event"), "raise.event", dialect=_NAME)
+        yield Effect(EffectKind.RAISE, _read.obj(named.get("data"), "raise.data", dialect=_NAME), (name,))
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:

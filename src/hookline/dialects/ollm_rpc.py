@@ -51,6 +51,10 @@ SPEC: Final = DialectSpec(
     tools=MappingProxyType(_TOOLS.names()),
 )
 
+# what the document says every context has; empty where the host does not tell
+_AGENT: Final[Mapping[str, object]] = MappingProxyType({"mode": "", "context": {}, "history": []})
+_USER: Final[Mapping[str, object]] = MappingProxyType({"preferences": {}, "settings": {}})
+
 _FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
 _FILE: Final = (("path", "path"), ("content", "content"), ("diff", "changes"))
 _TAKEN: Final = ("tool_name", "args", "cwd")
@@ -85,8 +89,8 @@ def _document(event: Event) -> dict[str, object]:
         context["file"] = {theirs: event.data[key] for key, theirs in _FILE if key in event.data}
         # the document has contents here and nowhere else, and they can be large
         data.pop("content", None)
-    context["agent"] = dict(event.session.agent)
-    context["user"] = dict(event.session.profile)
+    context["agent"] = _completed(_AGENT, event.session.agent)
+    context["user"] = _completed(_USER, event.session.profile)
     if session := write_session(event.session, without=("agent", "profile")):
         context["session"] = session
     said = {"type": _LAYOUT.names.say(event), "timestamp": event.timestamp, "data": data}
@@ -96,6 +100,11 @@ def _document(event: Event) -> dict[str, object]:
         "params": {"event": said, "context": context},
         "id": request_id,
     }
+
+
+def _completed(empty: Mapping[str, object], told: Mapping[str, object]) -> dict[str, object]:
+    # made anew: a hook that is a function may change what it is given
+    return {**{name: type(value)() for name, value in empty.items()}, **told}
 
 
 def _request_id(event: Event) -> str | int:
@@ -124,9 +133,15 @@ def decode_event(raw: bytes) -> Event:
 def _session(context: dict[str, object]) -> Session:
     return replace(
         read_session(context, "params.context.session", dialect=_NAME),
-        agent=_read.obj(context.get("agent"), "params.context.agent", dialect=_NAME),
-        profile=_read.obj(context.get("user"), "params.context.user", dialect=_NAME),
+        agent=_told(context, "agent", _AGENT),
+        profile=_told(context, "user", _USER),
     )
+
+
+def _told(context: Mapping[str, object], key: str, empty: Mapping[str, object]) -> dict[str, object]:
+    """Take what a host tells; what is there only to be there says nothing."""
+    found = _read.obj(context.get(key), f"params.context.{key}", dialect=_NAME)
+    return {name: value for name, value in found.items() if name not in empty or value != empty[name]}
 
 
 def _timestamp(value: object) -> int:
@@ -182,7 +197,7 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         raise _read.wrong(document, "", dialect=_NAME, wanted="a response with either `result` or `error`")
     _check_id(document, request)
     if error is not None:
-        return Verdict(failure=Failure(FailureKind.HOOK_ERROR, _error_message(error)))
+        return Verdict(failure=Failure(FailureKind.HOOK_ERROR, _error_message(error)), metadata={"error": error})
     if not isinstance(result, dict):
         raise _read.wrong(result, "result", dialect=_NAME, wanted="an object")
     return _read_result(result, request.event)

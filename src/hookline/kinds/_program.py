@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from hookline.kinds._child import Env
-from hookline.model.workspace import inside
+from hookline.model.workspace import find_program
 
 # A shell would run the file they name before the hook itself.
 _LEFT_OUT: Final = frozenset({"BASH_ENV", "ENV"})
@@ -82,7 +82,7 @@ class Programs:
         """Find a program on a search path, but in none of the foreign folders; empty when it is not there."""
         found = self._found.get((name, path, foreign))
         if found is None:
-            found = _search(name, path, foreign)
+            found = find_program(name, path, foreign)
             if found:
                 if len(self._found) >= _REMEMBERED:
                     self._found.clear()
@@ -93,20 +93,3 @@ class Programs:
         """Look anew for a program that is not where it was."""
         self._found.pop((name, path, foreign), None)
         return self.find(name, path, foreign)
-
-
-def _search(name: str, path: str, foreign: tuple[str, ...]) -> str:
-    if os.name == "nt":
-        import shutil  # noqa: PLC0415 - knows about PATHEXT, which nobody else has
-
-        return shutil.which(name, path=path) or ""
-    for folder in path.split(os.pathsep):
-        # A relative entry, or an activated .venv of a cloned project, would let the folder an agent works in decide
-        # what "node" is.
-        if not folder.startswith("/") or (foreign and inside(os.path.realpath(folder), foreign)):
-            continue
-        candidate = f"{folder}/{name}"
-        # a folder that may not be read is one without the program; the methods of a path would raise
-        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):  # noqa: PTH113
-            return candidate
-    return ""

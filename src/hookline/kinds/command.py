@@ -3,11 +3,9 @@
 import asyncio
 import errno
 import os
-import re
-import shlex
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -17,7 +15,10 @@ from msgspec.structs import replace
 
 from hookline.errors import ConfigError
 from hookline.kinds._absent import with_absence
-from hookline.kinds._child import Env, Feed, Finished
+from hookline.kinds._child import Feed, Finished
+from hookline.kinds._job import Job, Launch, spoiled
+from hookline.kinds._line import METACHARACTERS, WHITELIST, Line, plain_line, shell_line
+from hookline.kinds._persistent import Order, Persistent
 from hookline.kinds._process import run
 from hookline.kinds._program import Environment, Programs, search_path, variable_of
 from hookline.kinds._replies import EXIT_NOT_STARTED, not_started, refused, reply
@@ -32,58 +33,22 @@ from hookline.kinds._sealing import (
 )
 from hookline.kinds._slots import Slots
 from hookline.kinds._vetted import Vetted, describe
-from hookline.kinds.shell.template import ShellTemplate, compile_line
+from hookline.kinds.shell.template import ShellTemplate, compile_line, has_template
+from hookline.model import run_command
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
 from hookline.model.workspace import grounds
 
-WHITELIST: Final = ("node", "python", "python3", "bash", "sh", "npx", "uvx")
-"""Programs a hook may name without their path."""
-
-METACHARACTERS: Final = ";&|`$(){}[]<>"
-"""What a shell would give a meaning to; refused where there is no shell."""
+__all__ = ["METACHARACTERS", "WHITELIST", "Command"]
 
 _SHELL: Final = "/bin/sh"
-_META: Final = re.compile(f"[{re.escape(METACHARACTERS)}\0]")
-
-# A line that means the same to a shell and to us. Its first word is a path or a program no shell has built in.
-_PLAIN: Final = re.compile(
-    rf"(?:[\w.,:@%+-]*/[\w.,:@%+/-]*|{'|'.join(WHITELIST)})(?:[ \t]+[\w./,:=@%+-]+)*", flags=re.ASCII
-)
 
 _NO_SHELL: Final = "it is a shell line, and there is neither sh nor bash here (cmd.exe is not supported)"
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES})
 
 _REMEMBERED: Final = 256
-
-
-class _Line(Struct, frozen=True, kw_only=True):
-    """A configured command as read: its words, the text for a shell, or why it may not run."""
-
-    words: tuple[str, ...] = ()
-    script: str = ""
-    refusal: str = ""
-
-
-class _Job(Struct, frozen=True, kw_only=True):
-    """One child to start. `script` is what a shell would be given instead.
-
-    `cwd` is empty where the child starts in this program's own folder, which is `here`; `foreign` are the folders no
-    program is taken from, and `files` the descriptors the child keeps.
-    """
-
-    program: str = ""
-    argv: tuple[str, ...]
-    env: Env
-    cwd: str
-    here: str
-    path: str
-    script: str = ""
-    extra: bytes = b""
-    foreign: tuple[str, ...] = ()
-    files: tuple[int, ...] = ()
 
 
 class _Done(Struct, frozen=True, kw_only=True):
@@ -98,7 +63,7 @@ class _Done(Struct, frozen=True, kw_only=True):
     script: str
     vetted: Vetted
 
-    def holds(self, draft: _Job, folder: str, seals: Seals) -> bool:
+    def holds(self, draft: Job, folder: str, seals: Seals) -> bool:
         """Say whether sealing it again would give the same; then its files are opened again, too."""
         for name, value in self.variables.items():
             if _variable(draft, folder, name) != value:
@@ -119,10 +84,13 @@ class Command:
         self._grounds: dict[tuple[str, Source, str], tuple[str, ...]] = {}
         self._vault = Vault()
         self._done: dict[tuple[object, ...], _Done] = {}
+        self._persistent = Persistent()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, Slots] = WeakKeyDictionary()
 
     def refusal(self, hook: Hook) -> str:
         """Say why this hook may not run as it is written; empty when it may."""
+        if objection := run_command.refusal(hook) or _unable_to_stay(hook):
+            return objection
         line = self._line(hook)
         if line.script and not line.refusal:
             if not self._find_shell(os.environ.get("PATH", os.defpath)):
@@ -133,9 +101,14 @@ class Command:
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Run the program and wait at most `timeout` seconds from its start."""
+        if objection := run_command.refusal(hook, at=request.event.name):
+            return refused(objection)
         draft = self._draft(hook, request)
         if isinstance(draft, Failure):
             return Reply(failure=draft, exit_code=EXIT_NOT_STARTED)
+        if hook.persistent:
+            answer = await self._ask_who_stays(hook, draft, request, timeout=timeout)
+            return answer if not answer.exit_code else _with_absence(answer, draft, request.sealed or {})
         job = draft if request.sealed is not None else self._ready(draft, request.values)
         if isinstance(job, Failure):
             return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
@@ -153,6 +126,16 @@ class Command:
             slots.give()
         return answer if not answer.exit_code else _with_absence(answer, draft, request.sealed or {})
 
+    async def _ask_who_stays(self, hook: Hook, draft: Job, request: Request, *, timeout: float) -> Reply:
+        order = Order(
+            hook=hook,
+            draft=draft,
+            request=request,
+            launch=partial(self._launch, draft, request),
+            another=self._another_way,
+        )
+        return await self._persistent.ask(order, timeout=timeout)
+
     def sealing(self, hook: Hook, sealed: Sealed, *, cwd: str = "") -> str:
         """Say in words which of a hook's files run from the bytes that were vetted, and which are only compared."""
         draft = self._draft(hook, Request(event=Event(name=EventName.BEFORE_TOOL, cwd=cwd)))
@@ -166,19 +149,20 @@ class Command:
         return describe(vetted)
 
     async def close(self) -> None:
-        """Give back what is kept for the next call; no child outlives its own."""
+        """End who stays, and give back what is kept for the next call; no other child outlives its own."""
+        await self._persistent.close()
         self._vault.close()
 
-    def _line(self, hook: Hook) -> _Line:
+    def _line(self, hook: Hook) -> Line:
         shell = hook.shell
         if shell is None:
             shell = hook.dialect in self._shell_dialects and not hook.args
-        return _shell_line(hook.command, hook.args) if shell else _plain_line(hook.command, hook.args)
+        return shell_line(hook.command, hook.args) if shell else plain_line(hook.command, hook.args)
 
     def _find_shell(self, path: str) -> str:
         return self._shell or self._programs.find("sh", path) or self._programs.find("bash", path)
 
-    async def _answer(self, job: _Job, request: Request, *, argv: tuple[str, ...], timeout: float) -> Reply:
+    async def _answer(self, job: Job, request: Request, *, argv: tuple[str, ...], timeout: float) -> Reply:
         """Run it; `argv` are the words a person knows it by."""
         try:
             finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
@@ -186,29 +170,49 @@ class Command:
             return not_started(job.program, job.cwd, argv, problem=problem)
         return reply(finished, timeout, argv)
 
-    async def _answer_sealed(self, draft: _Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
+    async def _answer_sealed(self, draft: Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
         """Run exactly what was vetted; what has to stay where it lies is compared before and after."""
         with Seals(self._vault) as seals:
-            try:
-                sealed_draft, vetted = self._sealed(draft, sealed, seals)
-            except Refused as objection:
-                return refused(str(objection))
-            except OSError as problem:
-                return refused(f"its files cannot be kept from changing: {problem.strerror}")
-            job = self._ready(sealed_draft, request.values)
-            if isinstance(job, Failure):
-                return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
-            if changed := vetted.changed():
-                return refused(f'"{changed}" changed since it was checked')
-            # a person knows the words as they were written
-            argv = draft.argv or ("sh", "-c", draft.script)
-            answer = await self._answer(job, request, argv=argv, timeout=timeout)
-            spoiled = _spoiled(seals, vetted)
+            opened = self._opened(draft, request, sealed=sealed, seals=seals)
+            if isinstance(opened, Reply):
+                return opened
+            job, vetted = opened
+            answer = await self._answer(job, request, argv=_written(draft), timeout=timeout)
+            taint = spoiled(seals, vetted)
         if answer.failure is not None:
             self._done.clear()  # a program may not be where it was
-        return refused(spoiled) if spoiled else answer
+        return refused(taint) if taint else answer
 
-    def _sealed(self, draft: _Job, sealed: Sealed, seals: Seals) -> tuple[_Job, Vetted]:
+    def _opened(self, draft: Job, request: Request, *, sealed: Sealed, seals: Seals) -> tuple[Job, Vetted] | Reply:
+        """Make a draft ready to run from vetted bytes; a reply says why it cannot."""
+        try:
+            sealed_draft, vetted = self._sealed(draft, sealed, seals)
+        except Refused as objection:
+            return refused(str(objection))
+        except OSError as problem:
+            return refused(f"its files cannot be kept from changing: {problem.strerror}")
+        job = self._ready(sealed_draft, request.values)
+        if isinstance(job, Failure):
+            return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
+        if changed := vetted.changed():
+            return refused(f'"{changed}" changed since it was checked')
+        return job, vetted
+
+    def _launch(self, draft: Job, request: Request) -> Launch | Reply:
+        """Make ready what stays; what it was handed is taken back when it has gone."""
+        if request.sealed is None:
+            job = self._ready(draft, request.values)
+            if isinstance(job, Failure):
+                return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
+            return Launch(job=job, words=_written(draft))
+        seals = Seals(self._vault)
+        opened = self._opened(draft, request, sealed=request.sealed, seals=seals)
+        if isinstance(opened, Reply):
+            seals.__exit__()
+            return opened
+        return Launch(job=opened[0], words=_written(draft), seals=seals, vetted=opened[1])
+
+    def _sealed(self, draft: Job, sealed: Sealed, seals: Seals) -> tuple[Job, Vetted]:
         """Put vetted bytes where a command names files, or remember how that was done with the same files."""
         folder = draft.cwd or draft.here
         key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
@@ -238,8 +242,8 @@ class Command:
         return job, vetted
 
     def _sealed_anew(
-        self, draft: _Job, folder: str, *, sealed: Sealed, seals: Seals, asked: dict[str, str | None]
-    ) -> tuple[_Job, Vetted]:
+        self, draft: Job, folder: str, *, sealed: Sealed, seals: Seals, asked: dict[str, str | None]
+    ) -> tuple[Job, Vetted]:
         def variable(name: str) -> str | None:
             value = asked[name] = _variable(draft, folder, name)
             return value
@@ -257,7 +261,7 @@ class Command:
             return replace(draft, program=program, argv=argv, script=""), vetted
         return replace(draft, script=seal_line(draft.script, handover), argv=()), vetted
 
-    def _draft(self, hook: Hook, request: Request) -> _Job | Failure:
+    def _draft(self, hook: Hook, request: Request) -> Job | Failure:
         line = self._line(hook)
         if line.refusal:
             return Failure(FailureKind.REFUSED, line.refusal)
@@ -265,7 +269,7 @@ class Command:
         cwd = _folder(hook, request.event, here)
         env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
         name = line.words[0] if line.words else ""
-        return _Job(
+        return Job(
             # what is vetted decides for itself what runs under this name
             program=name if "/" in name and request.sealed is None else "",
             argv=line.words,
@@ -290,7 +294,7 @@ class Command:
             known = self._grounds[key] = grounds(hook, cwd)
         return known
 
-    def _ready(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
+    def _ready(self, job: Job, values: Mapping[str, object] | None) -> Job | Failure:
         """Find the file to execute: the program's, or a shell's."""
         if job.program:
             return job
@@ -306,7 +310,7 @@ class Command:
             return Failure(FailureKind.NOT_FOUND, f'program "{name}" not found on PATH')
         return self._shell_job(job, values)
 
-    def _shell_job(self, job: _Job, values: Mapping[str, object] | None) -> _Job | Failure:
+    def _shell_job(self, job: Job, values: Mapping[str, object] | None) -> Job | Failure:
         shell = self._find_shell(job.path)
         if not shell:
             return Failure(FailureKind.NOT_FOUND, _NO_SHELL)
@@ -319,7 +323,7 @@ class Command:
         argv = ("sh", "-c", bound.script, "hookline", *bound.arguments)
         return replace(job, program=shell, argv=argv, script="", extra=bound.long_values)
 
-    async def _run(self, job: _Job, *, stdin: Feed, timeout: float) -> Finished:
+    async def _run(self, job: Job, *, stdin: Feed, timeout: float) -> Finished:
         try:
             return await _start(job, stdin=stdin, timeout=timeout)
         except OSError as problem:
@@ -328,14 +332,14 @@ class Command:
                 raise
         return await _start(other, stdin=stdin, timeout=timeout)
 
-    def _another_way(self, job: _Job, code: int) -> _Job | None:
+    def _another_way(self, job: Job, code: int) -> Job | None:
         """Say how else a program may be started that could not be; None when there is no other way."""
         if code == errno.ECHILD:  # it did start
             return None
         if job.script:
             # It is a shell line: the shell says what is wrong with it, as its author expects.
             other = self._shell_job(job, None)
-            return other if isinstance(other, _Job) else None
+            return other if isinstance(other, Job) else None
         if code == errno.ENOEXEC and _is_text(Path(job.cwd, job.program)):
             # No "#!" line: shells run it themselves.
             return replace(job, program=self._find_shell(job.path), argv=("sh", job.program, *job.argv[1:]))
@@ -343,47 +347,6 @@ class Command:
             found = self._programs.find_again(job.argv[0], job.path, job.foreign)
             return replace(job, program=found) if found not in {"", job.program} else None
         return None
-
-
-@lru_cache(maxsize=512)
-def _shell_line(command: str, args: tuple[str, ...]) -> _Line:
-    if args:
-        return _Line(refusal="a shell line has no args: write them into the line, or leave shell out")
-    if "\0" in command:
-        return _Line(refusal="the command holds a NUL character")
-    return _Line(script=command, words=tuple(command.split()) if _PLAIN.fullmatch(command) else ())
-
-
-@lru_cache(maxsize=512)
-def _plain_line(command: str, args: tuple[str, ...]) -> _Line:
-    for what, text in (("command", command), *(("args", arg) for arg in args)):
-        found = _META.search(text)
-        if found:
-            return _Line(refusal=_metacharacter(what, text=text, found=found[0]))
-    try:
-        # reading a line as a shell does takes its time, and most have nothing a shell would read
-        split = str.split if _PLAIN.fullmatch(command) else shlex.split
-        words = (command, *args) if args else tuple(split(command))
-    except ValueError:
-        return _Line(refusal=f"the command has a quote that is not closed: {command}")
-    if not words or not words[0]:
-        return _Line(refusal="the command is empty")
-    if words[0] in WHITELIST or Path(words[0]).is_absolute():
-        return _Line(words=words)
-    return _Line(refusal=_unknown_program(words[0]))
-
-
-def _metacharacter(what: str, *, text: str, found: str) -> str:
-    if found == "\0":
-        return f"{what} holds a NUL character"
-    advice = "templates are filled in shell lines only; read" if "{{" in text else "set shell: true, or read"
-    return f'{what} holds "{found}", which is refused without a shell: {advice} what is needed from stdin'
-
-
-def _unknown_program(name: str) -> str:
-    if "/" in name:
-        return f'program "{name}" is a relative path: write the absolute one'
-    return f'program "{name}" is none of {", ".join(WHITELIST)}: write its absolute path, or let a shell find it (shell = true)'
 
 
 @lru_cache(maxsize=512)
@@ -399,6 +362,17 @@ def _template_refusal(line: str) -> str:
     except ConfigError as problem:
         return problem.message
     return ""
+
+
+def _unable_to_stay(hook: Hook) -> str:
+    """Say why a command cannot answer many events; empty when it need not, or can."""
+    if not hook.persistent:
+        return ""
+    if hook.plain:
+        return "plain text has no end that could be seen: a persistent command answers each event with a line of JSON"
+    if has_template(hook.command):
+        return "a persistent command is started once for many events: read their values from stdin instead of {{…}}"
+    return "persistent commands are not for Windows" if os.name == "nt" else ""
 
 
 def _own_folder() -> str:
@@ -424,7 +398,7 @@ def _folder(hook: Hook, event: Event, here: str) -> str:
     return "" if folder == here else folder
 
 
-async def _start(job: _Job, *, stdin: Feed, timeout: float) -> Finished:
+async def _start(job: Job, *, stdin: Feed, timeout: float) -> Finished:
     return await run(
         job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra, files=job.files
     )
@@ -439,15 +413,12 @@ def _is_text(file: Path) -> bool:
         return False
 
 
-def _spoiled(seals: Seals, vetted: Vetted) -> str:
-    """Say why what a hook did does not count; empty when it does."""
-    if altered := seals.altered():
-        return f'it wrote to "{altered}", which it was given as a copy: redirect with > or >> instead'
-    changed = vetted.changed()
-    return f'"{changed}" changed while the hook ran' if changed else ""
+def _written(draft: Job) -> tuple[str, ...]:
+    """Give the words a person knows a command by."""
+    return draft.argv or ("sh", "-c", draft.script)
 
 
-def _with_absence(answer: Reply, draft: _Job, vetted: Sealed) -> Reply:
+def _with_absence(answer: Reply, draft: Job, vetted: Sealed) -> Reply:
     try:
         folder = draft.cwd or os.getcwd()  # noqa: PTH109 - as in _folder
     except OSError:  # our own folder was removed: nobody can say what a name means
@@ -459,5 +430,5 @@ def _with_absence(answer: Reply, draft: _Job, vetted: Sealed) -> Reply:
     return with_absence(answer, draft.argv, draft.script, folder=folder, variable=variable, vetted=vetted)
 
 
-def _variable(draft: _Job, folder: str, name: str) -> str | None:
+def _variable(draft: Job, folder: str, name: str) -> str | None:
     return folder if name == "PWD" else variable_of(draft.env, name)

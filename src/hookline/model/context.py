@@ -9,22 +9,33 @@ _FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff":
 
 
 def context_of(event: Event) -> dict[str, object]:
-    """Give the event's own fields, and what OLLM's document calls the context."""
+    """Give the event's own fields, and what OLLM's document calls the context.
+
+    `tool`, `args` and `file` are there at every event, empty where it has none, so that a condition can ask for them.
+    """
     path = event.data.get("path") or event.args.get("path")
     file = {theirs: event.data[key] for key, theirs in _FILE.items() if key in event.data}
     session = event.session
     return {
+        "file": {},
         **event.data,
-        "event": {"type": event.native_name or event.name, "timestamp": event.timestamp, "data": event.data},
+        "data": event.data,
+        "event": {
+            "type": event.native_name or str(event.name),
+            "name": str(event.name),
+            "timestamp": event.timestamp,
+            "data": event.data,
+        },
         "cwd": event.cwd,
         "session": {"id": session.id, "user": session.user, "model": session.model, "provider": session.provider},
         "agent": session.agent,
         "user": session.profile,
         **({"file": {**file, "path": path}} if path else {}),
-        **(_tool(event) if event.tool else {}),
+        "tool": event.tool,
+        "args": event.args,
+        **(_native(event) if event.tool else {}),
     }
 
 
-def _tool(event: Event) -> dict[str, object]:
-    name = event.native_tool or event.tool
-    return {"tool": event.tool, "tool_name": name, "args": event.args, "tool_args": event.args}
+def _native(event: Event) -> dict[str, object]:
+    return {"tool_name": event.native_tool or event.tool, "tool_args": event.args}

@@ -49,16 +49,20 @@ class EventSpec(Struct, frozen=True, kw_only=True):
     """What may happen at one kind of moment.
 
     `rewrites` says what a hook may change there: "args", "output", or nothing; the output is the field of
-    `Event.data` that `output` names. `subject` is the field of `Event.data` a matcher looks at ("tool" is the
-    tool's name), `fields` are the canonical fields of `Event.data`. Fields beyond these are carried as they are.
+    `Event.data` that `output` names. Where no tool is called, the arguments are the field that `input` names.
+    `subject` is the field of `Event.data` a matcher looks at ("tool" is the tool's name), `fields` are the canonical
+    fields of `Event.data`. Fields beyond these are carried as they are.
+    `raisable` events are those that a hook may raise.
     """
 
     when: str
     can_block: bool = False
     rewrites: str = ""
     output: str = ""
+    input: str = ""
     subject: str = ""
     fields: tuple[str, ...] = ()
+    raisable: bool = False
 
 
 _ERROR_FIELDS: Final = ("error", "error_type", "error_code", "error_stack")
@@ -122,7 +126,13 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             fields=("operation", "details", "requester"),
         ),
         EventName.SKILL_TRIGGER: EventSpec(
-            when="a skill raises an event", can_block=True, subject="skill", fields=("skill", "parameters")
+            when="a skill raises an event",
+            can_block=True,
+            rewrites="args",
+            input="parameters",
+            subject="skill",
+            fields=("skill", "parameters"),
+            raisable=True,
         ),
         EventName.PRE_COMPRESS: EventSpec(
             when="before the context is compacted",
@@ -174,7 +184,10 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             fields=("branch", "from_commit", "to_commit", "is_branch"),
         ),
         EventName.ERROR: EventSpec(
-            when="something went wrong", subject="error_type", fields=(*_ERROR_FIELDS, "operation")
+            when="something went wrong",
+            subject="error_type",
+            fields=(*_ERROR_FIELDS, "operation"),
+            raisable=True,
         ),
         EventName.USER_TRIGGERED: EventSpec(
             when="a person starts a hook by hand", can_block=True, subject="hook", fields=("hook", "input")
@@ -183,13 +196,17 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
             when="the time of a hook has come", subject="hook", fields=("hook", "schedule", "due")
         ),
         EventName.NOTIFICATION: EventSpec(
-            when="the agent tells the person something", subject="type", fields=("message", "type", "title")
+            when="the agent tells the person something",
+            subject="type",
+            fields=("message", "type", "title"),
+            raisable=True,
         ),
         EventName.CUSTOM: EventSpec(
             when="an extension raises an event of its own",
             can_block=True,
             subject="event_name",
             fields=("event_name", "payload", "source"),
+            raisable=True,
         ),
     }
 )
@@ -201,7 +218,8 @@ class Event(Struct, frozen=True, kw_only=True):
     `tool` and `args` carry canonical names; `native_tool` is what the host calls the tool. `native_name` is
     the host's own event name where the canonical one does not tell it. `timestamp` counts milliseconds
     since the epoch. `id` names the moment in traces and is given by the engine. `chain` names the hooks that led to
-    this event one after another, the first one first; an event that nobody raised from a hook has none.
+    this event one after another, the first one first; an event that nobody raised from a hook has none. `parent` is
+    the id of the event that the last of them was asked about.
     """
 
     name: EventName
@@ -215,6 +233,7 @@ class Event(Struct, frozen=True, kw_only=True):
     native_name: str = ""
     id: str = ""
     chain: tuple[str, ...] = ()
+    parent: str = ""
 
     @property
     def spec(self) -> EventSpec:

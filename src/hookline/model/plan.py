@@ -19,6 +19,7 @@ class Gate(StrEnum):
     WRITES = "writes"
     CONDITION = "condition"
     TRUST = "trust"
+    CHAIN = "chain"
     ONCE = "once"
     NEEDS = "needs"
     BREAKER = "breaker"

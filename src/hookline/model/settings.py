@@ -34,8 +34,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer."""
-        if self.timeout is not None and not self.timeout > 0:
-            raise ConfigError(f"the setting timeout is {self.timeout}, wanted more than 0 seconds")
+        for name, seconds in (("timeout", self.timeout), ("budget", self.budget)):
+            if seconds is not None and not seconds > 0:
+                raise ConfigError(f"the setting {name} is {seconds}, wanted more than 0 seconds")
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:

@@ -48,7 +48,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     `failure` is set when the hook fell over, or reported an error of its own. `ends` keeps later hooks from
     running. `observed` marks what was recorded but not enforced. `notes` are for the trace: noise on stdout
     and other oddities. `metadata` is whatever else the hook wanted to be kept. `cached` marks an answer that was given
-    before, `job` one that is still to come: the place of a background hook in the queue.
+    before, `job` one that is still to come: the place of a background hook in the queue. `raised` names the events that
+    it had raised.
     """
 
     hook: str = ""
@@ -63,6 +64,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     duration: float = 0.0
     cached: bool = False
     job: str = ""
+    raised: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> bool:

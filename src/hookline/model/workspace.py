@@ -1,6 +1,6 @@
 """Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH109, PTH111, PTH116, PTH120
+# ruff: noqa: PTH109, PTH111, PTH113, PTH116, PTH120
 
 import os
 from collections.abc import Collection
@@ -68,6 +68,24 @@ def inside(path: str, folders: Collection[str]) -> bool:
         if path.startswith(folder) and (path == folder or folder.endswith("/") or path[len(folder)] == "/"):
             return True
     return False
+
+
+def find_program(name: str, path: str, foreign: tuple[str, ...] = ()) -> str:
+    """Find a program on a search path, but in none of the foreign folders; empty when it is not there."""
+    if os.name == "nt":
+        import shutil  # noqa: PLC0415 - knows about PATHEXT, which nobody else has
+
+        return shutil.which(name, path=path) or ""
+    for folder in path.split(os.pathsep):
+        # A relative entry, or an activated .venv of a cloned project, would let the folder an agent works in decide
+        # what "node" is.
+        if not folder.startswith("/") or (foreign and inside(os.path.realpath(folder), foreign)):
+            continue
+        candidate = f"{folder}/{name}"
+        # a folder that may not be read is one without the program; the methods of a path would raise
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return ""
 
 
 def lies_in(path: str, folders: Collection[str]) -> bool:

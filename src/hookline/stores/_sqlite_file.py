@@ -167,7 +167,7 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """Tell this file from another one at the same place."""
+    """Tell this file from another one at the same place; where there is none, both numbers are 0."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -232,5 +232,7 @@ def explained(problem: sqlite3.Error | OSError, path: Path) -> StoreError:
     """Say what went wrong with which file, and what to do."""
     # the low byte is the plain error, the others only refine it
     code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-    advice = "this is a folder, name a file in it" if path.is_dir() else _ADVICE.get(code, _MAY_WRITE)
+    # not with pathlib, which raises where the folder above may not be looked into: that is what is explained here
+    is_folder = os.path.isdir(path)  # noqa: PTH112
+    advice = "this is a folder, name a file in it" if is_folder else _ADVICE.get(code, _MAY_WRITE)
     return StoreError(f"{path}: {problem}: {advice}")

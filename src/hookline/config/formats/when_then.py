@@ -1,6 +1,5 @@
 """OLLM's event automation: `name/when/then` as people wrote it first, and the definition that replaced it."""
 
-import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -13,17 +12,16 @@ from hookline.config.reading import Origin, Reading, owner_of
 from hookline.config.values import NAME, SCHEMA_KEY, SHARED, Key, any_texts, describe, flag, ignored, slug, text, words
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
+from hookline.model import run_command
 from hookline.model.hook import Hook
+from hookline.model.run_command import PROGRAMS
 
 # these files lie among OLLM's other hooks, but their events have names of their own
 DIALECT: Final = "ollm-rpc"
 # the field each action needs
 ACTIONS: Final[Mapping[str, str]] = MappingProxyType({"askAgent": "prompt", "runCommand": "command"})
-# "Only valid with promptSubmit and agentStop", says OLLM's document
-COMMAND_EVENTS: Final = frozenset({"promptSubmit", "agentStop"})
+COMMAND_EVENTS: Final = frozenset(run_command.EVENTS.values())
 _FILE_EVENT: Final = "file_"
-# the only programs that runCommand may start, by name
-PROGRAMS: Final = ("node", "python", "python3", "bash", "sh", "npx", "uvx")
 
 
 class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -168,7 +166,7 @@ def add(reading: Reading, entry: object, where: KeyPath) -> None:
         "files": files,
         "on": on,
         "dialect": DIALECT,
-        "format": "when_then",
+        "format": run_command.FORMAT,
         ACTIONS[action.type]: action.prompt or action.command,
         # what OLLM runs here is any program, and what that prints is its message
         "plain": action.type == "runCommand",
@@ -201,26 +199,12 @@ def _may_run(reading: Reading, definition: Definition, where: KeyPath) -> bool:
         return True
     owner = f"hook {quoted(definition.id)}"
     if definition.event_type not in COMMAND_EVENTS:
-        allowed = " and ".join(sorted(COMMAND_EVENTS))
-        what = f"runCommand is for {allowed} only, not for {quoted(definition.event_type)}; use askAgent"
+        what = run_command.not_at(definition.event_type)
     else:
-        what = objection(definition.action.command)
+        what = run_command.objection(definition.action.command)
     if what:
         reading.error(where, f"{owner}: {what}; the hook is not loaded")
     return not what
-
-
-def objection(command: str) -> str:
-    """Say why `runCommand` may not run a command; empty when it may."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return f"runCommand cannot run {quoted(command)}: a quote is never closed"
-    if words and words[0] in PROGRAMS:
-        return ""
-    known = f"{', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]}"
-    name = words[0] if words else ""
-    return f"runCommand may only run {known}, by name, not {quoted(name)}"
 
 
 def _legacy(reading: Reading, entry: Mapping[str, object], where: KeyPath) -> Definition | None:

@@ -134,21 +134,30 @@ _QUOTED: Final[Mapping[Quoting, Callable[[str], str]]] = MappingProxyType(
 )
 
 
-def fill(text: str, values: Mapping[str, object], *, unknown: list[str] | None = None) -> str:
+def fill(
+    text: str,
+    values: Mapping[str, object],
+    *,
+    unknown: list[str] | None = None,
+    mark: Callable[[str, str], str] | None = None,
+) -> str:
     """Fill in one argument of a program, or a prompt. No shell may ever read the result.
 
-    A name without a value becomes nothing; where `unknown` is given, it stays as it is and is put there.
+    A name without a value becomes nothing; where `unknown` is given, it stays as it is and is put there. `mark` makes
+    of a name and its value what is put there.
     """
     parts: list[str] = []
     end = 0
-    for mark in _marks(text):
-        parts.append(text[end : mark.start])
-        if unknown is not None and _look_up(values, mark.path) is None:
-            unknown.append(".".join(mark.path))
-            parts.append(text[mark.start : mark.end])
+    for place in _marks(text):
+        name = ".".join(place.path)
+        parts.append(text[end : place.start])
+        if unknown is not None and _look_up(values, place.path) is None:
+            unknown.append(name)
+            parts.append(text[place.start : place.end])
         else:
-            parts.append(_text(values, mark.path))
-        end = mark.end
+            value = _text(values, place.path)
+            parts.append(mark(name, value) if mark is not None else value)
+        end = place.end
     return "".join((*parts, text[end:]))
 
 

@@ -1,0 +1,17 @@
+"""Where a hook would run, as far as it matters for what is there."""
+
+import os
+
+from msgspec import Struct
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A folder, the folders no program is taken from, and the variables a hook sets for itself."""
+
+    folder: str
+    foreign: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+    def variable(self, name: str) -> str:
+        """Give a variable as the hook would see it; empty when it is not set."""
+        return dict(self.env).get(name, os.environ.get(name, ""))

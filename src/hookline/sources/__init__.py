@@ -1,0 +1,1 @@
+"""What raises events besides agents: files, git, the clock, the person, and programs that call over HTTP."""

@@ -1,0 +1,84 @@
+"""What asking a condition costs, against the same question in plain Python and against the official CEL library."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import harness
+from cel_expr_python import cel  # type: ignore[import-untyped]
+
+from hookline.core.conditions.condition import compile_condition
+from hookline.core.parts import Condition
+from hookline.model.context import context_of
+from hookline.model.event import Event, EventName
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
+INNER = 1000
+FLOOR = "the same in plain Python"
+OURS = "a condition"
+THEIRS = "the official library, which reads the event each time"
+PATTERN = "a condition with a pattern"
+LOOP = "a condition with a loop over two paths"
+READ = "read a condition"
+
+TEXT = 'tool == "shell" && args.command.contains("rm ")'
+EVENT = context_of(
+    Event(
+        name=EventName.BEFORE_TOOL,
+        tool="shell",
+        args={"command": "cd build && rm -rf *.o", "paths": ["src/a.py", "b.py"]},
+        cwd="/home/me/project",
+    )
+)
+
+
+def python(event: Mapping[str, object]) -> bool:
+    """Ask the same without a condition."""
+    args = event["args"]
+    return event["tool"] == "shell" and isinstance(args, Mapping) and "rm " in args["command"]
+
+
+def asking(condition: Condition | Callable[[Mapping[str, object]], bool]) -> Callable[[int], Awaitable[None]]:
+    """Ask often."""
+    if condition(EVENT) is not True:
+        raise SystemExit("this condition should be true")
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            condition(EVENT)
+
+    return ask
+
+
+async def reading(times: int) -> None:
+    """Read the same condition often."""
+    for _ in range(times):
+        compile_condition(TEXT)
+
+
+async def measure() -> None:
+    """Measure all side by side."""
+    expression = cel.NewEnv(variables={"tool": cel.Type.DYN, "args": cel.Type.DYN}).compile(TEXT)
+    data = {name: EVENT[name] for name in ("tool", "args")}
+
+    async def official(times: int) -> None:
+        for _ in range(times):
+            expression.eval(data=data).value()
+
+    candidates = {
+        FLOOR: asking(python),
+        OURS: asking(compile_condition(TEXT)),
+        PATTERN: asking(compile_condition(r'args.command.matches(r"\brm\s+-[a-z]*r")')),
+        LOOP: asking(compile_condition('args.paths.exists(path, path.startsWith("src/"))')),
+        THEIRS: official,
+        READ: reading,
+    }
+    timings = await harness.interleave_loops(candidates, max(5, ROUNDS // 10), inner=INNER)
+    harness.report("Asking a condition", timings, floor=FLOOR, goals={OURS: 5.0})
+
+
+if __name__ == "__main__":
+    harness.main(measure)

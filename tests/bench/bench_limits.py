@@ -1,0 +1,57 @@
+"""What limits and kept answers cost: an emit with one function, plain, limited in memory, and limited in a file."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import harness
+
+from hookline import Engine
+from hookline.model.hook import Hook, Source
+from hookline.model.policy import Caching
+from hookline.ports import StateStore
+from hookline.stores.memory_state import MemoryState
+from hookline.stores.state import SqliteState
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
+PLAIN = "one function, no limit"
+DATA = {"session": {"id": "bench"}}
+
+
+def emitting(state: StateStore, **fields: object) -> Callable[[int], Awaitable[None]]:
+    """Make a candidate: an engine with one function."""
+    given: dict[str, object] = {"id": "f", "on": "after_tool", "call": lambda _event: None, **fields}
+    engine = Engine(state=state)
+    engine.add(Hook(source=Source.BUILTIN, **given))  # type: ignore[arg-type]
+
+    async def emit(times: int) -> None:
+        for _ in range(times):
+            await engine.emit("after_tool", DATA, tool="shell")
+
+    return emit
+
+
+async def measure() -> None:
+    """Measure all of them side by side."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = SqliteState(Path(folder) / "state.db")
+        candidates = {
+            PLAIN: emitting(MemoryState()),
+            "at its limit of 30 a minute, in memory": emitting(MemoryState(), per_minute=30),
+            "at its limit of 30 a minute, in a file": emitting(state, per_minute=30),
+            "a breaker that is closed, in a file": emitting(state, breaker=5),
+            "resting for a microsecond each time, in a file": emitting(state, cooldown=1e-6),
+            "an answer that was given before, in memory": emitting(MemoryState(), cache=Caching(seconds=3600)),
+            "an answer that was given before, in a file": emitting(state, cache=Caching(seconds=3600)),
+        }
+        timings = await harness.interleave_loops(candidates, max(20, ROUNDS // 5), inner=50)
+        harness.report("An emit with a limited hook (CPU time)", timings, floor=PLAIN)
+        state.close()
+
+
+if __name__ == "__main__":
+    harness.main(measure)

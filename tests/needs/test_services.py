@@ -1,0 +1,125 @@
+"""Services a hook needs, on real sockets."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from hookline import Hook
+from hookline.model.hook import Source
+from hookline.model.policy import Needs
+from hookline.needs import find_missing, forget
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def hook(*services: str) -> Hook:
+    return Hook(id="h", command="/bin/true", needs=Needs(services=services), source=Source.USER)
+
+
+def answering(text: bytes) -> Serve:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(text)
+        writer.close()
+
+    return serve
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
+
+
+async def missing(serve: Serve, address: str) -> str:
+    forget()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(server)
+        port = server.sockets[0].getsockname()[1]
+        async with asyncio.timeout(30):
+            return await find_missing(hook(address.format(port=port)), "/")
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    assert isinstance(port, int)
+    return port
+
+
+@pytest.mark.spec("D-12")
+@pytest.mark.parametrize(
+    ("status", "there"), [(200, True), (204, True), (301, True), (401, True), (404, True), (500, False), (503, False)]
+)
+def test_web_service_is_there_unless_it_is_broken(status: int, *, there: bool) -> None:
+    text = asyncio.run(missing(answering(f"HTTP/1.1 {status} X\r\n\r\n".encode()), "http://127.0.0.1:{port}/health"))
+
+    assert (text == "") is there
+    assert there or f"answers with status {status}: start it" in text
+
+
+@pytest.mark.spec("D-12")
+def test_port_that_takes_connections_is_there() -> None:
+    assert asyncio.run(missing(silent, "tcp://127.0.0.1:{port}")) == ""
+
+
+@pytest.mark.spec("D-12")
+def test_port_that_nobody_listens_at_is_not() -> None:
+    forget()
+    address = f"tcp://127.0.0.1:{free_port()}"
+
+    text = asyncio.run(find_missing(hook(address), "/"))
+
+    assert text == f"{address} cannot be reached (Connection refused): start it, or correct {address} in needs"
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"), [(b"SSH-2.0-x\r\n", "does not speak HTTP"), (b"", "does not speak HTTP"), (b"x" * 9000, "")]
+)
+def test_what_speaks_otherwise_is_no_web_service(said: bytes, problem: str) -> None:
+    text = asyncio.run(missing(answering(said), "http://127.0.0.1:{port}/"))
+
+    assert problem in text
+    assert text
+
+
+def test_service_that_never_answers_is_given_up() -> None:
+    assert "gave no answer within 2 s" in asyncio.run(missing(silent, "http://127.0.0.1:{port}/"))
+
+
+def test_plain_text_where_encryption_is_wanted_is_told() -> None:
+    text = asyncio.run(missing(answering(b"HTTP/1.1 200 OK\r\n\r\n"), "https://127.0.0.1:{port}/secret-token"))
+
+    assert text.startswith("https://127.0.0.1:")
+    assert "secret-token" not in text
+
+
+@pytest.mark.spec("D-12")
+def test_socket_file_is_found_when_somebody_listens(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+
+    async def both() -> tuple[str, str]:
+        forget()
+        before = await find_missing(hook(f"unix://{path}"), "/")
+        forget()
+        server = await asyncio.start_unix_server(silent, path)
+        async with server:
+            return before, await find_missing(hook(f"unix://{path}"), "/")
+
+    before, after = asyncio.run(both())
+
+    assert "No such file" in before
+    assert after == ""
+
+
+def test_host_that_does_not_exist_is_told() -> None:
+    forget()
+
+    text = asyncio.run(find_missing(hook("tcp://no-such-host.invalid:80"), "/"))
+
+    assert text.startswith("tcp://no-such-host.invalid:80 ")

@@ -1,0 +1,94 @@
+import pytest
+
+from hookline.sources.rounds import AT_ONCE, LAST, WAITS, Rounds, wait_of
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_change_while_nothing_runs_is_somebodys_own() -> None:
+    assert Rounds(2.0).number == 0
+
+
+def test_a_change_while_hooks_run_is_one_round_further() -> None:
+    rounds = Rounds(2.0)
+
+    with rounds.running(0):
+        assert rounds.number == 1
+        with rounds.running(3):
+            assert rounds.number == 4
+
+
+def test_a_change_right_after_hooks_ran_may_be_theirs_and_a_later_one_is_not() -> None:
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    with rounds.running(4):
+        pass
+
+    clock.now += 1.9
+    assert rounds.number == 5
+    clock.now += 0.2
+    assert rounds.number == 0
+
+
+def test_what_ended_long_ago_does_not_make_later_rounds_longer() -> None:
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    with rounds.running(4):
+        pass
+    clock.now += 10
+
+    with rounds.running(0):
+        assert rounds.number == 1
+
+
+def test_a_round_that_waited_for_quiet_still_counts() -> None:
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    with rounds.running(AT_ONCE):
+        pass
+    clock.now += 10
+
+    with rounds.running(AT_ONCE + 1):
+        assert rounds.number == AT_ONCE + 2
+
+
+def test_quiet_is_counted_from_the_end_of_the_last_run() -> None:
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    assert rounds.quiet == float("inf")
+    with rounds.running():
+        clock.now += 5
+        assert rounds.quiet == 0
+    clock.now += 3
+    assert rounds.quiet == pytest.approx(3)
+
+
+def test_the_first_rounds_run_at_once_the_next_wait_longer_and_longer_and_then_none_runs() -> None:
+    assert [wait_of(number) for number in range(AT_ONCE + 1)] == [0.0] * (AT_ONCE + 1)
+    assert tuple(wait_of(number) for number in range(AT_ONCE + 1, LAST + 1)) == WAITS
+    assert sorted(WAITS) == list(WAITS)
+    assert wait_of(LAST + 1) is None
+
+
+def test_a_hook_that_always_changes_a_file_ends_whatever_the_times() -> None:
+    """Play a loop through: each run makes a change, which is looked at as the rounds say."""
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    number, runs = 0, 0
+    while (wait := wait_of(number)) is not None:
+        clock.now += wait
+        with rounds.running(number):
+            runs += 1
+            clock.now += 30
+        clock.now += 0.3
+        number = rounds.number
+
+    assert runs == LAST + 1
