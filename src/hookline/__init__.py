@@ -12,11 +12,12 @@ from hookline.core.runner import Execution, HookRunner
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.display import sanitize
-from hookline.errors import Blocked, ConfigError, DialectError, EngineError, HostError, StoreError
+from hookline.errors import Blocked, ConditionError, ConfigError, DialectError, EngineError, HostError, StoreError
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, Layer, OnError, Priority, Source
 from hookline.model.plan import Gate, Plan, Skip
+from hookline.model.policy import Caching, Needs
 from hookline.model.record import Record, Step
 from hookline.model.session import Session
 from hookline.model.settings import Settings
@@ -28,6 +29,8 @@ __all__ = [
     "Answer",
     "Approval",
     "Blocked",
+    "Caching",
+    "ConditionError",
     "ConfigError",
     "Decision",
     "DialectError",
@@ -52,6 +55,7 @@ __all__ = [
     "HostError",
     "Layer",
     "MessageBus",
+    "Needs",
     "OnError",
     "Outcome",
     "Plan",

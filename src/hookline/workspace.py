@@ -235,5 +235,6 @@ def _objection(engine: Engine, hook: Hook) -> str:
     try:
         engine.planner.check(hook)
     except ConfigError as problem:
-        return problem.message
+        # whoever reports it names the hook
+        return problem.message.removeprefix(f'hook "{hook.id}": ')
     return schedules.objection(hook.schedule) if hook.schedule else ""

@@ -45,7 +45,7 @@ def test_broken_condition_is_told_with_file_and_line(home: Path) -> None:
     done = hookline(home, "check")
     assert done.returncode == 1
     assert (
-        'hookline.toml:2: error: hook "typo" is not loaded: hook "typo": if: unknown function "contians" '
+        'hookline.toml:2: error: hook "typo" is not loaded: if: unknown function "contians" '
         '(did you mean "contains"?), at column 33: tool == "shell" && args.command.-->contians("rm")\n'
     ) in done.stdout
     assert 'hookline.toml:8: warning: hook "slip" has an `if` that asks for "tol"' in done.stdout

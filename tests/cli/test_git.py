@@ -21,11 +21,13 @@ def message_file(repository: Repository, text: str) -> str:
 
 
 def test_run_says_no_with_exit_code_2(repository: Repository) -> None:
-    done = repository.hookline("run", "commit-msg", message_file(repository, "wip\n"), ok=False)
+    file = message_file(repository, "wip\n")
+
+    done = repository.hookline("run", "commit-msg", file, ok=False)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith('hookline: this commit is blocked by "recorder":\nfinish it first\n')
-    assert "git commit -eF .git/COMMIT_EDITMSG" in done.stderr
+    assert f"git commit -eF {file} takes it up again" in done.stderr
 
 
 def test_run_says_nothing_when_nobody_objects(repository: Repository) -> None:

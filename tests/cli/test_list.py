@@ -239,3 +239,17 @@ def test_name_of_a_project_that_is_too_long_is_no_folder(home: Path) -> None:
 
     assert done.returncode == 1
     assert done.stderr.startswith("hookline: --project: there is no folder xxx")
+
+
+def test_lists_of_hooks_and_raised_events_are_named(home: Path) -> None:
+    own = home / ".config" / "hookline" / "hookline.toml"
+    own.write_text(
+        '[[hook]]\nname = "both"\non = "error"\nsteps = ["one", "two"]\n'
+        '[[hook]]\nname = "one"\non = "user_triggered"\nraise = "custom:done"\n'
+        '[[hook]]\nname = "two"\non = "user_triggered"\nask = "And now?"\n'
+    )
+
+    shown = hookline(home, "list", "--source", "user").stdout
+
+    assert "steps: one, two" in shown
+    assert "raise: custom:done" in shown

@@ -252,6 +252,34 @@ for line in sys.stdin:
 """
 
 
+# answers only once it was asked about 2
+ALL_AT_ONCE = """\
+import json, sys
+asked = []
+for line in sys.stdin:
+    asked.append(json.loads(line))
+    print("heard", len(asked), file=sys.stderr, flush=True)
+    if asked[-1]["n"] == 2:
+        for request in asked:
+            answer = {"jsonrpc": "2.0", "id": request["id"], "result": {"saw": request["n"]}}
+            print(json.dumps(answer), flush=True)
+"""
+
+
+def test_who_is_called_off_does_not_end_what_others_wait_for(kind: Command, tmp_path: Path) -> None:
+    hook = script(tmp_path, ALL_AT_ONCE)
+
+    async def talk() -> list[object]:
+        calls = [asyncio.create_task(kind.call(hook, request(n, rpc=True), timeout=30)) for n in (0, 1)]
+        await asyncio.sleep(0.5)
+        calls[0].cancel()
+        await asyncio.wait(calls[:1])
+        calls.append(asyncio.create_task(kind.call(hook, request(2, rpc=True), timeout=30)))
+        return [json.loads((await call).stdout)["result"]["saw"] for call in calls[1:]]
+
+    assert run(talk()) == [1, 2]
+
+
 def test_late_answer_with_an_id_is_dropped_and_the_process_stays(kind: Command, tmp_path: Path) -> None:
     hook = script(tmp_path, SKIPS_THE_FIRST)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -123,3 +124,40 @@ def test_host_that_does_not_exist_is_told() -> None:
     text = asyncio.run(find_missing(hook("tcp://no-such-host.invalid:80"), "/"))
 
     assert text.startswith("tcp://no-such-host.invalid:80 ")
+
+
+def test_name_that_is_looked_up_for_ever_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go, ended = threading.Event(), threading.Event()
+
+    def resolve(*_args: object, **_named: object) -> list[object]:
+        let_go.wait(60)
+        ended.set()
+        return []
+
+    forget()
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+    text = asyncio.run(find_missing(hook("tcp://somewhere.invalid:80"), "/"))
+
+    # not even the end of the loop waits for it
+    assert not ended.is_set()
+    assert "gave no answer within" in text
+    let_go.set()
+    assert ended.wait(60)
+
+
+def test_every_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(_host: str, port: int, **_named: object) -> list[object]:
+        return [(0, 0, 0, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+    assert asyncio.run(missing(silent, "tcp://database.invalid:{port}")) == ""
+
+
+def test_name_without_an_address_is_said_to_have_none() -> None:
+    forget()
+
+    text = asyncio.run(find_missing(hook("tcp://no-such-host.invalid:80"), "/"))
+
+    assert text.startswith("tcp://no-such-host.invalid:80 cannot be reached (")

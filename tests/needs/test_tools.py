@@ -123,3 +123,18 @@ def test_bound_that_cannot_be_read_is_told_and_nothing_runs(tmp_path: Path) -> N
 
     assert "cannot be looked for: wanted a version" in missing(tmp_path / "p", "tool>>1", path=tmp_path / "bin")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("source", "is_asked_here"), [(Source.USER, False), (Source.WORKSPACE, True)])
+def test_project_does_not_choose_what_answers_for_a_persons_own_hook(
+    tmp_path: Path, source: Source, *, is_asked_here: bool
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    # as version managers do: what the folder names is run
+    (project / ".toolrc").write_text("touch ran\n")
+    program(tmp_path / "bin", "tool", "test -e .toolrc && . ./.toolrc\necho 1.2")
+
+    assert missing(project, "tool>=1", path=tmp_path / "bin", source=source) == ""
+
+    assert (project / "ran").exists() is is_asked_here

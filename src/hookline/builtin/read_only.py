@@ -81,7 +81,7 @@ def _names(key: str, value: str) -> Iterator[str]:
     yield value
     if key in _PATTERNS:
         # a pattern leads as far as its first wildcard, and braces stand for several
-        yield from filter(None, (value.split("*")[0], *re.split("[{},]", value)))
+        yield from filter(None, (value.split("*", maxsplit=1)[0], *re.split("[{},]", value)))
 
 
 _TOOLS: Final[Mapping[str, Callable[[Mapping[str, object], Ground], str]]] = {

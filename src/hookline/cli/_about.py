@@ -44,6 +44,8 @@ def runs(hook: Hook) -> str:
         "python": f"{hook.module}:{hook.function}" if hook.function else hook.module,
         "webhook": f"{hook.method} {hook.url}",
         "ask_agent": f"ask: {hook.prompt}",
+        "steps": f"steps: {', '.join(hook.steps)}",
+        "raise_event": f"raise: {hook.raises}",
         "function": _BUILTIN.get(hook.id, hook.kind),
     }
     return said.get(hook.kind, hook.kind)

@@ -145,8 +145,8 @@ class _Home:
         """Find or start the process, ask it, and look whether its answer counts."""
         seat = self._seats.setdefault((order.hook.id, order.draft.folder), _Seat())
         try:
-            async with asyncio.timeout(timeout):
-                process, answer = await self._answered(seat, order, tag)
+            async with asyncio.timeout(timeout) as limit:
+                process, answer = await self._answered(seat, order, tag, limit)
         except TimeoutError:
             return _late(seat.process, timeout)
         if process is None:
@@ -159,14 +159,16 @@ class _Home:
             seat.complaint = ""
         return answer
 
-    async def _answered(self, seat: _Seat, order: Order, tag: int) -> tuple[Standing | None, Reply]:
+    async def _answered(
+        self, seat: _Seat, order: Order, tag: int, limit: asyncio.Timeout
+    ) -> tuple[Standing | None, Reply]:
         """Ask until somebody was asked: who ended before does not count."""
         while True:
             async with seat.lock:
                 process = await self._process(seat, order)
             if isinstance(process, Reply):
                 return None, process
-            answer = await process.ask(Question(order.request.document, tag))
+            answer = await process.ask(Question(order.request.document, tag, limit))
             if answer is not None:
                 return process, answer
 

@@ -33,11 +33,15 @@ Leaving: TypeAlias = Callable[["Standing"], None]
 
 
 class Question:
-    """One document on its way: its line, and the id it was given on this way; `asked` is the id it came with."""
+    """One document on its way: its line, and the id it was given on this way; `asked` is the id it came with.
 
-    __slots__ = ("answer", "asked", "line", "seen", "tag")
+    `limit` is how long somebody waits for its answer.
+    """
 
-    def __init__(self, document: object, tag: int) -> None:
+    __slots__ = ("answer", "asked", "limit", "line", "seen", "tag")
+
+    def __init__(self, document: object, tag: int, limit: asyncio.Timeout) -> None:
+        self.limit = limit
         self.tag = 0
         self.asked: object = None
         if isinstance(document, dict) and "jsonrpc" in document:
@@ -263,7 +267,9 @@ class Standing(asyncio.SubprocessProtocol):
             self._waiting.remove(question)
         elif self._under_way.pop(question.tag, None) is not None:
             self._given_up.add(question.tag)
-            if question.seen == self.answered:
+            # others still wait, and who was only called off says nothing about the process
+            spared = question.tag and self._under_way and not question.limit.expired()
+            if question.seen == self.answered and not spared:
                 # who has answered nobody since is stuck; without ids, the late answer would be the next one's
                 self.end(Failure(FailureKind.KILLED, "was ended, because it did not answer an earlier event in time"))
         if not self._under_way and not self._waiting and not self._ending:

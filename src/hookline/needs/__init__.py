@@ -64,8 +64,11 @@ def _place(hook: Hook, cwd: str) -> Place:
         foreign = grounds(hook, cwd)
     except OSError:  # our own folder was removed, so nothing lies in it
         here, foreign = "/", ()
-    folder = hook.root if hook.root and hook.source not in OF_THE_PERSON else here
-    return Place(folder=folder, foreign=foreign, env=tuple(sorted(hook.env.items())))
+    is_own = hook.source in OF_THE_PERSON
+    folder = hook.root if hook.root and not is_own else here
+    # what a project says of its programs was approved with its hooks, and with nothing of the person's own
+    asked_in = "/" if is_own else folder
+    return Place(folder=folder, asked_in=asked_in, foreign=foreign, env=tuple(sorted(hook.env.items())))
 
 
 async def _look(key: _Key) -> str:

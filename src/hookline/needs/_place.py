@@ -6,9 +6,13 @@ from msgspec import Struct
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A folder, the folders no program is taken from, and the variables a hook sets for itself."""
+    """A folder, the folders no program is taken from, and the variables a hook sets for itself.
+
+    `asked_in` is where programs are asked for their version: version managers run what the folder they are in wants.
+    """
 
     folder: str
+    asked_in: str
     foreign: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
 

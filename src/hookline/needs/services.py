@@ -6,6 +6,9 @@ below 500 says that somebody is there.
 
 import asyncio
 import os
+import socket
+import threading
+from contextlib import suppress
 from typing import Final
 
 from hookline.model.needed import NeededService, service_of
@@ -48,16 +51,57 @@ def shown(service: NeededService) -> str:
 
 
 async def _connect(service: NeededService) -> str:
-    if service.scheme == "unix":
-        reader, writer = await asyncio.open_unix_connection(service.path)
-    else:
-        encrypted = True if service.scheme == "https" else None
-        reader, writer = await asyncio.open_connection(service.host, service.port, ssl=encrypted, limit=_LONGEST_LINE)
+    reader, writer = await _reached(service)
     try:
         return await _ask(service, reader, writer) if service.scheme in {"http", "https"} else ""
     finally:
         # nobody waits for a polite goodbye
         writer.transport.abort()
+
+
+async def _reached(service: NeededService) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if service.scheme == "unix":
+        return await asyncio.open_unix_connection(service.path)
+    secure = {"ssl": True, "server_hostname": service.host} if service.scheme == "https" else {}
+    problem: OSError = OSError(f"{service.host} has no address")
+    for address in await _addresses(service):
+        try:
+            return await asyncio.open_connection(address, service.port, limit=_LONGEST_LINE, **secure)  # type: ignore[arg-type]
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+async def _addresses(service: NeededService) -> list[str]:
+    """Look a name up in a thread that nobody waits for: a resolver may take half a minute to say no.
+
+    The loop's own threads are waited for when it ends, and so would be whoever emitted the event.
+    """
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[str]] = loop.create_future()
+
+    def tell(addresses: list[str], problem: OSError | UnicodeError | None) -> None:
+        if found.cancelled():
+            return
+        if problem is not None:
+            found.set_exception(problem)
+        else:
+            found.set_result(addresses)
+
+    def resolve() -> None:
+        addresses: list[str] = []
+        problem: OSError | UnicodeError | None = None
+        try:
+            rows = socket.getaddrinfo(service.host, service.port, type=socket.SOCK_STREAM)
+            addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
+        except (OSError, UnicodeError) as error:
+            problem = error
+        # the loop may have ended meanwhile
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell, addresses, problem)
+
+    threading.Thread(target=resolve, name="hookline-resolve", daemon=True).start()
+    return await found
 
 
 async def _ask(service: NeededService, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:

@@ -9,7 +9,6 @@ import re
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -94,9 +93,9 @@ async def _version(program: str, tool: NeededTool, place: Place) -> tuple[Versio
     return tuple(int(number) for number in found[0].split(".")), ""
 
 
-def _folder(place: Place) -> str | None:
-    """Say where to ask: version managers look for what a project wants in its folder."""
-    return place.folder if Path(place.folder).is_dir() else None
+def _folder(place: Place) -> str:
+    """Say where to ask: never in a folder that we happen to be in."""
+    return place.asked_in if os.path.isdir(place.asked_in) else "/"  # noqa: PTH112 - a text that may name nothing
 
 
 async def _read(process: asyncio.subprocess.Process) -> bytes:

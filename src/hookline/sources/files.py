@@ -236,12 +236,18 @@ class Files:
 
     async def _heard(self, hints: Hints) -> AsyncGenerator[Batch, None]:
         """Turn hints into files, until there are folders that have to be watched, too."""
-        doubtful, number = False, 0
+        doubtful, number, root = False, 0, _identity(self._tree.root)
         while True:
             try:
-                async with asyncio.timeout(_SETTLED if doubtful else None):
+                async with asyncio.timeout(_SETTLED if doubtful else POLLING):
                     heard, number = await hints.get()
             except TimeoutError:
+                if _identity(self._tree.root) != root:
+                    # as long as a program is in it, the system keeps the old folder, and says nothing
+                    yield Batch(await self._compare(), number)
+                    return
+                if not doubtful:
+                    continue
                 doubtful = False
                 yield Batch(await self._compare(), number)
                 continue
@@ -252,7 +258,8 @@ class Files:
                 continue
             paths = self._counted(heard)
             yield Batch(self._tree.suspects(paths), number, is_hint=True)
-            if await self._obey(paths) or "" in paths or any(map(self._tree.is_news, paths)):
+            is_other = await self._obey(paths) or "" in paths
+            if is_other or any(self._tree.is_news(path) or self._tree.is_gone(path) for path in paths):
                 yield Batch(await self._compare(), number)
                 return
             doubtful = doubtful or len(heard) >= _MANY or hints.qsize() > 0
@@ -268,3 +275,12 @@ class Files:
     def _counted(self, paths: Iterable[str]) -> set[str]:
         top = f"{self._tree.root}/"
         return {path.removeprefix(top) if path != self._tree.root else "" for path in paths}
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Tell a folder from another one that has its name later."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - one look at a text
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,7 +1,8 @@
 """Hooks that change files, which runs hooks, which change files: how that comes to an end.
 
 A change that comes while nothing runs is somebody's own: it begins anew. A change that comes while hooks run, or
-right after, may be theirs: it is one round further than the furthest of them. The first rounds run at once. Further
+right after, may be theirs: it is one round further than the furthest of those. What ended earlier did not make it,
+however long others run: a hook that a clock starts again and again does not make each save count for more. The first rounds run at once. Further
 ones wait until it was quiet for longer and longer, and after the last nothing more runs until a change comes that is
 somebody's own. So every chain ends, and whoever saves a file while hooks run is heard all the same.
 """
@@ -29,34 +30,30 @@ class Rounds:
         self._grace = grace
         self._clock = clock
         self._running: list[int] = []
-        self._furthest = 0
-        self._ended = float("-inf")
+        # when the last run of each round ended: there are not many rounds
+        self._ended: dict[int, float] = {}
 
     @property
     def number(self) -> int:
         """The round of a change that comes now; 0 for one that is somebody's own."""
-        if self._running:
-            return max(self._furthest, *self._running) + 1
-        return self._furthest + 1 if self.quiet < self._grace else 0
+        since = self._clock() - self._grace
+        recent = [number for number, ended in self._ended.items() if ended > since]
+        return max((*self._running, *recent), default=-1) + 1
 
     @property
     def quiet(self) -> float:
         """For how many seconds nothing has run."""
-        return 0.0 if self._running else self._clock() - self._ended
+        return 0.0 if self._running else self._clock() - max(self._ended.values(), default=float("-inf"))
 
     @contextmanager
     def running(self, number: int = 0) -> Iterator[None]:
         """Say that hooks run for a change of this round."""
-        if self.number == 0:
-            # what ended long ago did not make this one
-            self._furthest = 0
         self._running.append(number)
-        self._furthest = max(self._furthest, number)
         try:
             yield
         finally:
             self._running.remove(number)
-            self._ended = self._clock()
+            self._ended[number] = self._clock()
 
 
 def wait_of(number: int) -> float | None:

@@ -17,6 +17,9 @@ from hookline.model.hook import Hook
 
 # A machine that slept does not count the time it slept: the clock is looked at again and again.
 LONGEST_SLEEP: Final = 20.0
+# A clock that goes back by more than this was wrong before: what it said then does not count. After less, nothing runs
+# a second time.
+_SET_BACK: Final = 3 * 3600.0
 
 _LOCAL: Final = Path("/etc/localtime")
 _ZONES: Final = "/zoneinfo/"
@@ -43,6 +46,7 @@ class Timetable:
         self._clock = clock
         self._zone = zone or local_zone()
         self._times: dict[str, tuple[Hook, datetime]] = {}
+        self._seen = float("-inf")
 
     def set(self, hooks: Iterable[Hook]) -> None:
         """Take these hooks from now on; the time of one that was there with the same schedule stays as it is."""
@@ -63,6 +67,9 @@ class Timetable:
     def due(self) -> list[Due]:
         """Give the hooks whose time has come, each once however often that was, the earliest first."""
         now = self._now()
+        if now.timestamp() < self._seen - _SET_BACK:
+            self._times = {name: (hook, next_time(hook.schedule, now)) for name, (hook, _) in self._times.items()}
+        self._seen = now.timestamp()
         found: list[Due] = []
         for name, (hook, at) in self._times.items():
             if at > now:

@@ -53,8 +53,9 @@ class Tree:
                 self._enter(path, files, folders)
             elif (found := self.stamp(path)) is not None:
                 files[path] = found
-                # a file is watched through the folder it is in: editors put another one in its place
-                folders.add(path.rpartition("/")[0])
+            if path:
+                # it is watched through the folder it is in as well: another one may take its place, or it may come back
+                folders.add(self._nearest(path))
         return Seen(files, frozenset(folders))
 
     def _enter(self, start: str, files: dict[str, Stamp], folders: set[str]) -> None:
@@ -70,6 +71,10 @@ class Tree:
                             waiting.append(name)
                     elif entry.is_file(follow_symlinks=False) and not self.ignoring.ignores(name):
                         files[name] = _stamp(entry.stat(follow_symlinks=False))
+
+    def _nearest(self, path: str) -> str:
+        """Give the folder above a path that is there."""
+        return next(above for above in _above(path) if not above or os.path.isdir(self.whole(above)))  # noqa: PTH112
 
     def _entries(self, folder: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
         with suppress(OSError), os.scandir(self.whole(folder)) as entries:
@@ -109,6 +114,10 @@ class Tree:
         if not os.path.isdir(self.whole(path)) or os.path.islink(self.whole(path)):  # noqa: PTH112, PTH114 - texts
             return False
         return self._is_within(path) and not self.ignoring.ignores(path, is_folder=True)
+
+    def is_gone(self, path: str) -> bool:
+        """Say whether there was a watched folder at a path where there is none any more."""
+        return path in self.folders and not os.path.isdir(self.whole(path))  # noqa: PTH112 - texts
 
     def _is_within(self, path: str) -> bool:
         return any(not top or path == top or path.startswith(f"{top}/") for top in self._paths)

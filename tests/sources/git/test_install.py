@@ -133,7 +133,7 @@ def test_their_no_is_a_no_and_ours_is_not_asked(repository: Repository) -> None:
 
 
 def test_a_shell_script_of_theirs_keeps_its_name_its_arguments_and_its_options(repository: Repository) -> None:
-    text = '#!/usr/bin/env bash\nset -eu\necho "$0|$#|$1|${2-}|$3" >> "$HOME/theirs"\n'
+    text = '#!/usr/bin/env bash\nset -eu\necho "$(dirname "$0")/$(basename "$0")|$#|$1|${2-}|$3" >> "$HOME/theirs"\n'
     repository.hook(".git/hooks/post-checkout", text)
     repository.commit("first", "--no-verify")
     repository.hookline("install")
