@@ -264,3 +264,29 @@ def test_file_of_a_project_that_cannot_be_read_does_not_bring_down_a_persons_gua
 
     assert [hook.layer for hook in opened.loaded.hooks] == [Layer.USER]
     assert [problem.path for problem in opened.problems] == [str(project / "hookline.toml")]
+
+
+def test_background_hooks_of_folders_that_no_worker_would_find_run_in_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOOKLINE_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+    places, ran = folders(tmp_path), tmp_path / "ran"
+    places.config.mkdir()
+    text = f'[[hook]]\nid = "later"\non = "notification"\nrun = "touch {ran}"\nshell = true\nbackground = true\n'
+    (places.config / "hookline.toml").write_text(text)
+    root = project(tmp_path)
+
+    async def scenario() -> None:
+        async with load_engine(root, folders=places) as engine:
+            await engine.emit("notification", {"message": "hi"})
+
+    asyncio.run(scenario())
+
+    assert ran.exists()
+    assert not (places.data / "queue.db").exists()
+    # nobody was started who would look elsewhere
+    assert list(home.iterdir()) == []

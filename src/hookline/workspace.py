@@ -125,7 +125,7 @@ def open_project(
         store=open_traces(where) if traced else None,
         state=open_state(where),
         # who keeps no traces looks at hooks, or tries one out, and leaves nothing behind for later
-        queue=open_queue(where, root) if traced and _are_the_persons(where, root) else None,
+        queue=open_queue(where, root) if traced and (folders is None or _are_the_persons(where, root)) else None,
         tell_agent=tell_agent,
         cwd=str(root),
     )

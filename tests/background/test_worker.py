@@ -322,6 +322,28 @@ def test_emitting_starts_a_worker_that_leaves_when_there_is_nothing_to_do(
     assert (home.data / "worker.log").read_text() == ""
 
 
+def test_project_that_starts_a_worker_lends_no_programs_to_others(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = '[[hook]]\nid = "other"\non = "notification"\nrun = "true"\nshell = true\nbackground = true'
+    home.configure(run=f"tool > {home.out}/said", more=other)
+    home.put()
+    for place, said in ((tmp_path / "bin", "installed"), (tmp_path / "cloned" / "bin", "cloned")):
+        place.mkdir(parents=True)
+        (place / "tool").write_text(f"#!/bin/sh\necho {said}\n")
+        (place / "tool").chmod(0o755)
+    # as an activated environment of a project does
+    monkeypatch.setenv("PATH", f"{tmp_path}/cloned/bin:bin:{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.delenv("HOOKLINE_WORKER")
+
+    done = home.hookline("emit", "notification", "--project", str(tmp_path / "cloned"))
+
+    assert done.returncode == 0
+    until(lambda: not home.queue.jobs())
+    assert (home.out / "said").read_text() == "installed\n"
+    until(lambda: not standby.workers(home.data))
+
+
 def test_second_worker_that_starts_by_itself_leaves_the_work_to_the_first(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,3 +126,12 @@ def test_no_text_makes_it_fall_over(ground: Ground, text: str) -> None:
     danger(f"rm -rf {text}", ground)
     danger(f"sudo {text}", ground)
     danger(f"find {text}", ground)
+
+
+def test_a_line_with_thousands_of_programs_is_looked_at_once(ground: Ground) -> None:
+    many = "find . " + "-exec ls {} \\; " * 5_000
+
+    assert danger(many, ground) == ""
+    assert danger(f"{many} -exec rm -rf ~ \\;", ground)
+    assert danger("find . -name x " + "-exec " * 5_000 + "rm -rf ~", ground)
+    assert danger("cd a;" * 20_000 + "rm -rf ~", ground)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hookline.builtin._ground import Ground
+from hookline.builtin._readers import FD, GIT, JQ, READERS, Reader
 from hookline.builtin.reading import programs_read
 from tests.builtin.ground import lines, make_project, run
 
@@ -157,6 +158,43 @@ def test_every_line_that_is_allowed_changes_nothing_when_it_is_run(tmp_path: Pat
     assert changed == []
 
 
+# what makes one program or another write, delete or run something
+TAILS = ["--output=new", "-onew README.md", "README.md new", "-O./evil foo", "-D main"]
+READ_BY_TABLE = {**READERS, "fd": FD, "jq": JQ, **{f"git {name}": reader for name, reader in GIT.items()}}
+
+
+def _with_every_option(name: str, reader: Reader) -> list[str]:
+    letters = [f"-{letter}" for letter in reader.flags + reader.values + reader.glued]
+    options = [
+        "",
+        *letters,
+        *(f"{one}o" for one in letters),
+        *(f"--{long}" for long in reader.long | reader.long_values),
+    ]
+    return [f"{name} {option} {tail}" for option in options for tail in TAILS]
+
+
+@pytest.mark.spec("C-12")
+def test_no_option_makes_a_program_swallow_what_would_have_been_seen(tmp_path: Path) -> None:
+    """An option that takes a word for us and none for the program would let the next option through, and the reverse."""
+    ground = make_project(tmp_path)
+    evil = Path(ground.root) / "evil"
+    evil.write_text("#!/bin/sh\n: > ran\n")
+    evil.chmod(0o755)
+    before = _state(tmp_path)
+    changed = {}
+
+    # programs that share a row need not all be tried
+    for name, reader in {id(reader): (name, reader) for name, reader in READ_BY_TABLE.items()}.values():
+        taken = [line for line in _with_every_option(name, reader) if programs_read(line, ground)]
+        run(["bash", "-c", "\n".join(taken)], Path(ground.root), Path(ground.home))
+        if (after := _state(tmp_path)) != before:
+            changed[name] = sorted(set(after) ^ set(before))
+            before = after
+
+    assert changed == {}
+
+
 def test_the_check_of_changes_sees_one(tmp_path: Path) -> None:
     ground = make_project(tmp_path)
     before = _state(tmp_path)
@@ -216,6 +254,7 @@ def test_a_whole_folder_is_searched_only_without_secrets(tmp_path: Path) -> None
 def test_a_very_long_line_is_no_opinion(ground: Ground) -> None:
     assert programs_read("echo " + "a" * 20_000, ground) == ()
     assert programs_read("echo " + "$(" * 5_000, ground) == ()
+    assert programs_read("cd src;" * 1_000 + "cat app.py " * 500, ground) == ()
 
 
 def test_a_variable_that_leads_elsewhere_is_heeded(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

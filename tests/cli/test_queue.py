@@ -66,6 +66,15 @@ def test_list_shows_jobs_and_letters_of_this_project(home: Home) -> None:
     assert found["letters"][0]["text"] == "look \x1b[31mat this"
 
 
+def test_long_letter_is_shown_in_full_only_where_it_is_asked_for(home: Home) -> None:
+    letter = post(home, f"begins {'x' * 5000} ends")
+
+    assert "ends" not in queue(home, "list").stdout
+    assert len(queue(home, "list").stdout) < 1000
+    assert queue(home, "show", letter).stdout.rstrip().count(" ends") == 1
+    assert answer(home, "list")["letters"][0]["text"].endswith(" ends")
+
+
 def test_list_knows_other_projects_only_with_all(home: Home, tmp_path: Path) -> None:
     bury(home)
     (tmp_path / "elsewhere").mkdir()
@@ -94,7 +103,7 @@ def test_show_gives_the_whole_event(home: Home) -> None:
     shown = answer(home, "show", job[:6])
 
     assert shown["event"]["data"]["result"] == "all of it"
-    assert "all of it" in queue(home, "show", job).stdout
+    assert '"data":{"result":"all of it"}' in queue(home, "show", job).stdout
     assert queue(home, "show", post(home, "look at me")).stdout.count("look at me") == 1
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -119,6 +120,24 @@ def test_hook_that_a_program_made_itself_is_not_left_to_a_worker_that_cannot_fin
 
     assert ran.exists()
     assert queue.jobs() == []
+
+
+@pytest.mark.parametrize(("parallel", "most"), [(False, 1), (True, 3)])
+def test_function_runs_beside_itself_only_where_it_says_so(tmp_path: Path, *, parallel: bool, most: int) -> None:
+    running, seen = [0], [0]
+
+    async def work(_event: Event) -> None:
+        running[0] += 1
+        seen[0] = max(seen[0], running[0])
+        for _ in range(20):
+            await asyncio.sleep(0)
+        running[0] -= 1
+
+    engine = make(tmp_path, hook(call=work, source=Source.BUILTIN, parallel=parallel))
+
+    emit(engine, "after_tool", "after_tool", "after_tool")
+
+    assert seen == [most]
 
 
 def test_endless_burst_does_not_keep_a_function_from_running_for_ever(tmp_path: Path) -> None:
@@ -295,6 +314,37 @@ def test_prompt_that_was_not_taken_is_not_taken_for_another_that_says_the_same(t
 
     assert taken == ["same"]
     assert outcome.follow_ups == ("same",)
+
+
+def test_letters_that_nobody_waits_for_any_more_go_back(tmp_path: Path, queue: SqliteQueue) -> None:
+    taken, go_on = threading.Event(), threading.Event()
+
+    class Slow(SqliteQueue):
+        def collect(self, project: str) -> list[Letter]:
+            found = super().collect(project)
+            taken.set()
+            assert go_on.wait(60)
+            return found
+
+    place = str(tmp_path.resolve())
+    queue.post([Letter(project=place, text=text) for text in ("one", "two")])
+    engine = make(tmp_path, queue=Slow(queue.path))
+
+    async def run() -> None:
+        asking = asyncio.create_task(engine.emit("before_agent", {"prompt": "go on"}))
+        await asyncio.to_thread(taken.wait, 60)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert queue.letters() == []
+        go_on.set()
+        while not queue.letters():  # noqa: ASYNC110 - they go back in a thread that nobody waits for
+            await asyncio.sleep(0.01)
+        outcome = await engine.emit("before_agent", {"prompt": "go on"})
+        assert outcome.follow_ups == ("one", "two")
+        await engine.close()
+
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 @pytest.mark.spec("D-05")

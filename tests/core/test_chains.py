@@ -318,3 +318,53 @@ def test_event_that_could_not_be_raised_follows_the_failure_policy(policy: OnErr
 
     assert outcome.decision is wanted
     assert [verdict.failure.kind for verdict in outcome.failures if verdict.failure] == [FailureKind.INTERNAL]
+
+
+@pytest.mark.parametrize(("policy", "blocked"), [(OnError.BLOCK, True), (None, False)])
+def test_guard_whose_event_is_not_raised_any_more_blocks(policy: OnError | None, *, blocked: bool) -> None:
+    names = ["before_tool", *(f"custom:{number}" for number in range(DEPTH + 1))]
+    links = [
+        hook(f"h{number}", name, raising(names[number + 1], noting=lambda _event: None))
+        for number, name in enumerate(names[:DEPTH])
+    ]
+    guard = hook("guard", names[DEPTH], raising(names[DEPTH + 1], noting=lambda _event: None), on_error=policy)
+
+    outcome, records = answered(*links, guard)
+
+    assert outcome.blocked is blocked
+    assert any("8 hooks led here already" in str(message) for message in warnings(records))
+
+
+def raises_many(_event: Event) -> Verdict:
+    effects = [effect for number in range(100) for effect in Verdict.raise_event(f"custom:{number}").effects]
+    return Verdict(effects=tuple(effects))
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        [hook("many", "before_tool", raises_many)],
+        [hook("one", "before_tool", raises_many), hook("two", "before_tool", raises_many)],
+        [hook(name, "before_tool", raises_many, parallel=True) for name in ("one", "two", "three")],
+        [hook("all", "before_tool", steps=("many",) * 5), hook("many", "user_triggered", raises_many)],
+    ],
+    ids=["one hook", "one after another", "side by side", "steps"],
+)
+def test_no_more_events_come_of_one_however_they_are_raised(hooks: list[Hook]) -> None:
+    heard: list[Event] = []
+    listens = hook("listens", "custom", heard.append)
+
+    outcome, _ = answered(*hooks, listens)
+    assert len(heard) == MOST
+    assert any(f"{MOST} events came of this one already" in note for said in outcome.verdicts for note in said.notes)
+
+    async def twice() -> None:
+        async with Engine() as engine:
+            engine.add(*hooks, listens)
+            for _ in range(2):
+                await engine.emit("before_tool", tool="shell")
+
+    heard.clear()
+    asyncio.run(twice())
+    # the next event has as many of its own
+    assert len(heard) == 2 * MOST

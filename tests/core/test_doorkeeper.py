@@ -261,6 +261,25 @@ def test_limits_of_all_hooks_together_leave_guards_and_managed_hooks_alone(state
     ]
 
 
+@pytest.mark.parametrize("leading", [{"steps": ("guard",)}, {"raises": "custom:look"}])
+def test_limits_of_all_hooks_together_leave_guards_alone_that_others_lead_to(
+    state: StateStore, leading: dict[str, object]
+) -> None:
+    engine = Engine(state=state, settings=Settings(per_minute=1))
+    guard = Calls(Verdict.deny("no"))
+    engine.add(
+        hook(Calls(), id="plain"),
+        hook(guard, id="guard", on="custom:look", on_error="block"),
+        Hook(id="leads", on="before_tool", source=Source.BUILTIN, **leading),  # type: ignore[arg-type]
+    )
+
+    async def blocked() -> list[bool]:
+        return [(await engine.emit("before_tool", tool="shell")).blocked for _ in range(3)]
+
+    assert asyncio.run(blocked()) == [True, True, True]
+    assert guard.count == 3
+
+
 def test_after_an_event_all_hooks_rest_together(state: StateStore, clock: Clock) -> None:
     engine = Engine(state=state, settings=Settings(cooldown=5))
     engine.add(hook(Calls(), id="one"), hook(Calls(), id="two"))

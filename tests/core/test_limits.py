@@ -193,3 +193,13 @@ def test_what_cannot_be_read_is_forgotten() -> None:
 )
 def test_times_are_rounded_up(seconds: float, text: str) -> None:
     assert limits.span(seconds) == text
+
+
+def test_killed_try_keeps_nobody_from_trying_for_longer_than_it_may_take() -> None:
+    terms = limits.terms_of(Hook(id="h", command="true", breaker=1, retry_after=600), lease=15)
+    past = limits.learned(terms, Past(), 1000.0, failed=True)
+    # somebody tries it, and is never heard of again
+    past = limits.tried(terms, past, 1600.0)
+
+    assert not limits.paused(terms, past, 1614.0).passed
+    assert limits.paused(terms, past, 1616.0).passed

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Watched:
         self.found: list[Change] = []
         self.batches = 0
         self.number_of_files = 0
+        self.following: Callable[[], Awaitable[None]] = self.follow
 
     async def follow(self) -> None:
         async for batch in self.files.changes():
@@ -61,6 +63,7 @@ def watch(root: Path, scenario: Callable[[Watched], Awaitable[None]], *paths: st
         watched = Watched(root, *paths)
         watched.number_of_files = await watched.files.start(read=True)
         following = asyncio.create_task(watched.follow())
+        watched.following = lambda: following
         await come(lambda: watched.batches > 0)
         try:
             await scenario(watched)
@@ -317,6 +320,74 @@ def test_a_project_that_is_gone_is_an_error_that_says_so(tmp_path: Path) -> None
 
     with pytest.raises(Exception, match="is not there any more"):
         asyncio.run(scenario())
+
+
+def test_a_project_that_is_gone_is_noticed_while_a_program_is_still_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    # the system keeps the folder for us, and gives no notice
+    monkeypatch.chdir(project)
+
+    async def scenario(watched: Watched) -> None:
+        project.rmdir()
+        await asyncio.wait_for(watched.following(), SOON)
+
+    with pytest.raises(Exception, match="is not there any more"):
+        watch(project, scenario)
+
+
+def test_a_project_that_is_put_in_the_place_of_another_one_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    write(project / "a")
+    monkeypatch.chdir(project)
+
+    async def scenario(watched: Watched) -> None:
+        write(tmp_path / "other" / "b")
+        project.rename(tmp_path / "old")
+        (tmp_path / "other").rename(project)
+        await watched.until((DELETED, "a"), (CREATED, "b"))
+        write(project / "b", "later\n")
+        await watched.until((EDITED, "b"))
+
+    watch(project, scenario)
+
+
+@pytest.mark.parametrize("named", ["src", "deep/below/src", "src/a"])
+def test_what_was_named_is_watched_again_when_it_comes_back(tmp_path: Path, named: str) -> None:
+    file = tmp_path / named if named.endswith("/a") else tmp_path / named / "a"
+    path = str(file.relative_to(tmp_path))
+    write(file)
+
+    async def scenario(watched: Watched) -> None:
+        shutil.rmtree(tmp_path / named.partition("/")[0])
+        await watched.until((DELETED, path))
+        for text in ("one\n", "longer\n"):
+            # long enough for whoever looked only once
+            await asyncio.sleep(1.5)
+            write(file, text)
+            await come(lambda text=text: len(watched.found) == 2 + (text == "longer\n"))  # type: ignore[misc]
+        write(tmp_path / "elsewhere")
+
+    watched = watch(tmp_path, scenario, named)
+
+    assert watched.names() == [(DELETED, path), (CREATED, path), (EDITED, path)]
+
+
+def test_a_file_may_have_the_name_of_a_folder_that_was_there(tmp_path: Path) -> None:
+    write(tmp_path / "thing" / "a")
+
+    async def scenario(watched: Watched) -> None:
+        shutil.rmtree(tmp_path / "thing")
+        await watched.until((DELETED, "thing/a"))
+        await asyncio.sleep(1.5)
+        write(tmp_path / "thing")
+        await watched.until((CREATED, "thing"))
+
+    watch(tmp_path, scenario)
 
 
 @pytest.mark.parametrize(

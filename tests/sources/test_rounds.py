@@ -92,3 +92,17 @@ def test_a_hook_that_always_changes_a_file_ends_whatever_the_times() -> None:
         number = rounds.number
 
     assert runs == LAST + 1
+
+
+def test_a_clock_that_starts_a_hook_again_and_again_does_not_make_saves_count_for_more() -> None:
+    clock = Clock()
+    rounds = Rounds(2.0, clock=clock)
+    numbers = []
+    with rounds.running(0):  # something that never ends
+        for _ in range(20):
+            clock.now += 5
+            numbers.append(rounds.number)
+            with rounds.running(numbers[-1]):
+                clock.now += 1
+
+    assert numbers == [1] * 20

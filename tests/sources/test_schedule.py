@@ -151,3 +151,24 @@ def test_a_zone_that_is_none_still_gives_the_machines_time(monkeypatch: pytest.M
     monkeypatch.setenv("TZ", name)
 
     assert datetime.now(local_zone()).utcoffset() is not None
+
+
+def test_a_clock_that_was_years_ahead_keeps_no_hook_waiting() -> None:
+    clock = Clock(NOON + timedelta(days=2000))
+    times = timetable(clock, hook("five", "*/5 * * * *"))
+    clock.now = NOON + timedelta(minutes=1)
+
+    assert times.due() == []
+    assert times.times["five"] == NOON + timedelta(minutes=5)
+
+
+def test_a_clock_that_goes_back_a_little_runs_nothing_twice() -> None:
+    clock = Clock()
+    times = timetable(clock, hook("five", "*/5 * * * *"))
+    clock.now += timedelta(minutes=5)
+    assert len(times.due()) == 1
+    clock.now -= timedelta(minutes=1)
+    assert times.due() == []
+    clock.now += timedelta(minutes=1)
+
+    assert times.due() == []

@@ -82,6 +82,7 @@ def test_long_letter_is_cut_and_odd_text_is_kept(queue: SqliteQueue) -> None:
     first, second = queue.collect("/a")
 
     assert len(first.text) == _letters.LONGEST
+    assert first.text.endswith("x…")
     assert second.text == "caf?"
 
 

@@ -464,3 +464,18 @@ def test_folder_that_cannot_be_looked_into_is_a_store_error(tmp_path: Path) -> N
         queue.collect(PROJECT)
     with pytest.raises(StoreError, match="you may write there"):
         queue.put(HOOK, EVENT, project=PROJECT)
+
+
+def test_dead_jobs_keep_no_other_out_and_the_oldest_go(
+    queue: SqliteQueue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "MOST_JOBS", 1)
+    monkeypatch.setattr(module, "MOST_DEAD", 2)
+    tickets = []
+    for number in range(4):
+        tickets.append(queue.put(HOOK, EVENT, project=PROJECT).id)
+        [job] = claim(queue)
+        queue.bury(job, f"no {number}")
+
+    assert [job.id for job in queue.jobs()] == tickets[2:]
+    assert "given up first are forgotten" in caplog.text

@@ -20,7 +20,8 @@ from hookline.model.workspace import inside
 _SECRETS: Final = each(
     ".env .env.* *.env .envrc id_rsa* id_dsa* id_ecdsa* id_ed25519* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx"
     " .ssh .gnupg .aws .azure .kube .docker .git .netrc _netrc .npmrc .yarnrc* .pypirc .git-credentials .htpasswd"
-    " .pgpass .my.cnf credentials credentials.* *secret* *password* *.tfstate *.ovpn *_history .vault-token"
+    " .pgpass .my.cnf credentials credentials.* *secret* *password* *.tfstate* *.tfvars* *.ovpn *_history .vault-token kubeconfig*"
+    " *.keytab *.ppk *.agekey .s3cfg .boto .dockercfg service-account*.json"
 )
 _WILD: Final = frozenset("*?[")
 _MOST_MATCHES: Final = 500
@@ -79,7 +80,7 @@ class Ground(Struct, frozen=True):
 
 def is_secret(name: str) -> bool:
     """Say whether one part of a path is what people call files with keys, passwords and tokens."""
-    parts = [part for part in name.lower().split("/") if part not in {"", ".", ".."}]
+    parts = [part for part in name.casefold().split("/") if part not in {"", ".", ".."}]
     return any(fnmatchcase(part, pattern) for part in parts for pattern in _SECRETS)
 
 

@@ -17,7 +17,8 @@ class Reader(Struct, frozen=True, kw_only=True):
     """How a program that only reads is called.
 
     `flags` and `values` are its letters without and with a value, `long` and `long_values` its long options.
-    `numbers` says that -5 is an option, `apart` that a value is always a word of its own. The first `texts` operands are no files, and with `plain` none is; there may
+    `numbers` says that -5 is an option, `apart` that a value is always a word of its own, and `glued` are letters whose
+    value never is one. The first `texts` operands are no files, and with `plain` none is; there may
     be `most` operands. `inert` says that no option of the program does harm, so that even a file called like one does
     not. `shows` says that it shows what is in files, and not just their names and sizes; with one of `deep`, what is
     in all files of a folder.
@@ -29,6 +30,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     long_values: frozenset[str] = frozenset()
     numbers: bool = False
     apart: bool = False
+    glued: str = ""
     texts: int = 0
     plain: bool = False
     most: int | None = None
@@ -221,8 +223,8 @@ OF_THE_SHELL: Final = each("cd echo printf pwd test [ true false : type command"
 
 # tests of find and what follows each; nothing that runs, deletes or writes
 FIND_FLAGS: Final = each(
-    "-H -L -P -print -print0 -ls -prune -quit -depth -mount -xdev -empty -readable -writable -executable -daystart"
-    " -follow -noleaf -nouser -nogroup -true -false -a -and -o -or -not ! ( ) ,"
+    "-H -P -print -print0 -ls -prune -quit -depth -mount -xdev -empty -readable -writable -executable -daystart"
+    " -noleaf -nouser -nogroup -true -false -a -and -o -or -not ! ( ) ,"
 )
 FIND_VALUES: Final = each(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -mmin -atime"
@@ -267,7 +269,7 @@ _GIT_LOG: Final = (
     " simplify-by-decoration regexp-ignore-case ignore-case invert-grep all-match walk-reflogs no-walk full-history"
     " ancestry-path parents children no-notes relative-date cc"
 )
-_GIT_SHOW: Final = Reader(flags="psuwbRzacM", values="USGn", numbers=True, long=each(_GIT_LOG))
+_GIT_SHOW: Final = Reader(flags="psuwbRzacM", values="SGn", glued="U", numbers=True, long=each(_GIT_LOG))
 _GIT_LIST: Final = (
     "sort format contains no-contains merged no-merged points-at color no-color column no-column ignore-case omit-empty"
 )
@@ -280,10 +282,12 @@ GIT: Final[Mapping[str, Reader]] = MappingProxyType(
                 "short branch show-stash porcelain long verbose untracked-files ignored ahead-behind renames column"
             ),
         ),
-        "log": Reader(flags="psuwbzcgimRM", values="USGn", numbers=True, long=each(_GIT_LOG)),
+        "log": Reader(flags="psuwbzcgimRM", values="SGn", glued="U", numbers=True, long=each(_GIT_LOG)),
         "show": _GIT_SHOW,
-        "diff": Reader(flags="psuwbRzaM", values="USG", long=each(_GIT_DIFF)),
-        "diff-tree": Reader(flags="prtszumc", values="USG", long=each(f"{_GIT_DIFF} root no-commit-id pretty format")),
+        "diff": Reader(flags="psuwbRzaM", values="SG", glued="U", long=each(_GIT_DIFF)),
+        "diff-tree": Reader(
+            flags="prtszumc", values="SG", glued="U", long=each(f"{_GIT_DIFF} root no-commit-id pretty format")
+        ),
         "branch": Reader(
             flags="arvi", most=0, long=each(f"all remotes show-current verbose abbrev no-abbrev {_GIT_LIST}")
         ),

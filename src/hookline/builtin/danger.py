@@ -41,6 +41,8 @@ _FUNCTION: Final = re.compile(r"(?<![^;&|\n(){}])(?:function)?([^\s(){};|&]{1,64
 _VARIABLE: Final = re.compile(r"\$(?:\{(HOME|PWD)\}|(HOME|PWD)(?!\w))")
 _WRITING: Final = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
 _PIECES: Final = "runs what it {}, before anybody could look at it"
+_LONGEST_PATH: Final = 1024
+_EXECUTING: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ECHOES: Final = frozenset(("echo", "printf"))
 
 
@@ -168,7 +170,8 @@ def _moved(words: Words, ground: Ground) -> Ground:
     named = operands(words[1:])
     target = named[0] if named else ground.home
     bases = () if target in {None, "-"} else tuple(ground.full(base, str(target)) for base in ground.bases)
-    return replace(ground, bases=bases)
+    # hardly any folder is that deep, and each further step would take longer
+    return replace(ground, bases=tuple(base for base in bases if len(base) < _LONGEST_PATH))
 
 
 def _of_command(line: Line, spot: _Spot, ground: Ground, depth: int) -> str:
@@ -211,12 +214,16 @@ def _asks_for_text(word: str | None) -> bool:
 
 
 def _executed(words: Words) -> Iterator[str]:
-    """Give what find would run for each file, as a line."""
-    for place, word in enumerate(words):
-        if word in {"-exec", "-execdir", "-ok", "-okdir"}:
-            inner = [text or "?" for text in words[place + 1 :]]
-            shown = [f"'{text}'" if " " in text and "'" not in text else text for text in inner]
-            yield " ".join(text for text in shown if text not in {";", "+"})
+    """Give what find would run for each file, as a line; each word belongs to one of them at most."""
+    inner: list[str] | None = None
+    for word in (*words, ";"):
+        if inner is not None and (word in _EXECUTING or word in {";", "+"}):
+            yield " ".join(f"'{text}'" if " " in text and "'" not in text else text for text in inner)
+            inner = None
+        if word in _EXECUTING:
+            inner = []
+        elif inner is not None:
+            inner.append(word or "?")
 
 
 def _piped(line: Line, spots: Sequence[_Spot], ground: Ground, depth: int) -> Iterator[str]:

@@ -35,7 +35,7 @@ def judge(event: Event, *, root: str = "", home: str = "") -> Verdict | None:
 
 
 def _leads_elsewhere(name: str) -> bool:
-    return _ELSEWHERE.search(name) is not None
+    return _ELSEWHERE.search(name) is not None or not name.isprintable()
 
 
 def _folders(args: Mapping[str, object]) -> Iterable[str]:

@@ -66,6 +66,7 @@ _AS_NUMBER: Final = re.compile(r"(?:[^%]|%%|%[-+ 0#]*[0-9]*(?:\.[0-9]+)?[sbqcdio
 _SIGNATURE: Final = re.compile(r"%[-+ ]?G|signature")
 # -g anywhere in a word of options, or its long name, and what is given with it
 _RG_GLOB: Final = re.compile(r"(?:-[^-]*?g|--i?glob(?:=|$))(.*)", re.DOTALL)
+_MOST_FOLDERS: Final = 8
 _MOST_FILES: Final = 5000
 _WRITES: Final = frozenset((">", ">>", "&>", "&>>"))
 
@@ -253,7 +254,13 @@ def _option(reader: Reader, text: str, rest: Iterator[Term]) -> bool:
         if name in reader.long:
             return True
         return name in reader.long_values and (bool(equals) or _value(rest))
+    return _letters(reader, text, rest)
+
+
+def _letters(reader: Reader, text: str, rest: Iterator[Term]) -> bool:
     for place, letter in enumerate(text[1:], start=2):
+        if letter in reader.glued:
+            return len(text) > place
         if letter in reader.values:
             return (len(text) > place and not reader.apart) or (len(text) == place and _value(rest))
         if letter not in reader.flags:
@@ -262,9 +269,9 @@ def _option(reader: Reader, text: str, rest: Iterator[Term]) -> bool:
 
 
 def _value(rest: Iterator[Term]) -> bool:
-    """Take the word after an option; a pattern in its place could become several words."""
+    """Take the word after an option; a pattern could become several words, and an option may be one all the same."""
     term = next(rest, None)
-    return term is not None and not term.pattern
+    return term is not None and not term.pattern and (not term.is_option or _NUMBER.fullmatch(term.text) is not None)
 
 
 def _file(term: Term, ground: Ground, *, shows: bool) -> bool:
@@ -286,12 +293,15 @@ def _cd(terms: Sequence[Term], ground: Ground) -> bool:
     """Allow going to a folder of the project, where no variable leads to another one of the same name."""
     return (
         not os.environ.get("CDPATH")
+        and len(ground.bases) < _MOST_FOLDERS
         and len(terms) == 1
         and not terms[0].pattern
         and not terms[0].is_option
         and _inside(terms[0], ground)
+        # behind a link to a folder, shells and programs do not mean the same by ".."
+        and ".." not in terms[0].text.split("/")
         # a shell may know another folder by the name of one that is not there
-        and all(os.path.isdir(ground.full(base, terms[0].text)) for base in ground.bases[:1])
+        and any(os.path.isdir(ground.full(base, terms[0].text)) for base in ground.bases)
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from hookline import wire
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, counted, say, say_json, table
 from hookline.cli._project import add_json, add_project, project_of
@@ -29,6 +30,7 @@ EXAMPLE: Final = "hookline queue list"
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
 _SHORTEST: Final = 4  # characters of an id; fewer could be anybody's
+_SHOWN: Final = 200  # characters of a letter in a list; `show` has the rest
 
 Action = Callable[[argparse.Namespace], int]
 
@@ -92,7 +94,10 @@ def _list(args: argparse.Namespace) -> int:
         say()
     if letters:
         say("for the next agent here:" if not args.all else "for the next agent of each project:")
-        rows = [[letter.id, letter.hook or "-", letter.kind, ago(letter.created), letter.text] for letter in letters]
+        rows = [
+            [letter.id, letter.hook or "-", letter.kind, ago(letter.created), _beginning(letter.text)]
+            for letter in letters
+        ]
         table(["letter", "hook", "kind", "since", "text"], rows)
     if not jobs and not letters:
         where = "" if args.all else " of this project; --all looks at every project"
@@ -117,7 +122,14 @@ def _row(job: Job) -> list[str]:
 
 def _described(job: Job) -> Mapping[str, object]:
     event = {"name": job.event.name, "trace": job.event.id or None, "session": job.event.session.id or None}
-    return {**asdict(job), "event": event, "error": job.error or None, "worker": job.worker or None}
+    facts = {**asdict(job), "event": event, "error": job.error or None, "worker": job.worker or None}
+    # how a job finds its hook again is the queue's own business
+    del facts["mark"]
+    return facts
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -132,6 +144,8 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     for name, value in facts.items():
         shown = clock(value) if name in {"created", "due"} and isinstance(value, float) else value
+        if name == "event" and isinstance(value, dict):
+            shown = wire.dump(value).decode()
         if shown not in (None, ""):
             say(f"  {name:<12}  {shown}")
     return 0

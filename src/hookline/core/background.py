@@ -4,10 +4,12 @@ import asyncio
 import inspect
 import logging
 import os
+import threading
 from asyncio import TimerHandle
 from collections.abc import Callable, Sequence
 from time import monotonic, time
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -70,6 +72,7 @@ class Background:
         self._place = os.path.realpath(project)
         self._tasks: set[asyncio.Task[None]] = set()
         self._pending: dict[str, _Pending] = {}
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = WeakKeyDictionary()
 
     async def enqueue(self, hook: Hook, event: Event) -> str:
         """Keep a hook's run for later, and give the job's id.
@@ -114,6 +117,15 @@ class Background:
         task.add_done_callback(self._ended)
 
     async def _work(self, hook: Hook, event: Event) -> None:
+        """Run a hook as the queue would: unless it says that it may, it never runs beside itself."""
+        if hook.parallel:
+            await self._run(hook, event)
+            return
+        turns = self._turns.setdefault(asyncio.get_running_loop(), {})
+        async with turns.setdefault(hook.id, asyncio.Lock()):
+            await self._run(hook, event)
+
+    async def _run(self, hook: Hook, event: Event) -> None:
         keeper = self._runner.doorkeeper
         # limits were asked when it was put here; what it needs, and whether it is paused, is asked now
         held = await keeper.ask_later(hook, event) if keeper is not None else None
@@ -157,7 +169,7 @@ class Background:
         if self._queue is None or event.chain or outcome.blocked:
             return outcome
         try:
-            found = await asyncio.to_thread(self._queue.collect, self._place)
+            found = await _Handover(self._queue, self._place).letters()
         except StoreError as problem:
             # an answer does not depend on what somebody else wanted to add to it
             logger.warning("the inbox cannot be read: %s", problem)
@@ -223,6 +235,50 @@ class Background:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s failed", task.get_name(), exc_info=task.exception())
+
+
+class _Handover:
+    """Take letters out of an inbox; when nobody waits for them any more, they go back."""
+
+    def __init__(self, queue: JobQueue, project: str) -> None:
+        self._queue = queue
+        self._project = project
+        self._deciding = threading.Lock()
+        self._found: list[Letter] = []
+        self._is_given_up = False
+
+    async def letters(self) -> list[Letter]:
+        """Give the letters.
+
+        Raises:
+            StoreError: The inbox cannot be used.
+        """
+        try:
+            await asyncio.to_thread(self._take)
+        except asyncio.CancelledError:
+            with self._deciding:
+                self._is_given_up = True
+            # whoever gave up does not wait for a file either
+            threading.Thread(target=self._put_back, name="hookline-inbox").start()
+            raise
+        return self._found
+
+    def _take(self) -> None:
+        found = self._queue.collect(self._project)
+        with self._deciding:
+            self._found = found
+            is_too_late = self._is_given_up
+        if is_too_late:
+            self._put_back()
+
+    def _put_back(self) -> None:
+        with self._deciding:
+            found, self._found = self._found, []
+        try:
+            if found:
+                self._queue.post(found)
+        except StoreError as problem:
+            logger.warning("%d letters for the agent are lost: %s", len(found), problem)
 
 
 def said_by(verdict: Verdict) -> list[Effect]:

@@ -1,8 +1,6 @@
 """Events that hooks raise: which may be raised, and how far one may lead to the next. No I/O, no clock."""
 
 import difflib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -12,7 +10,7 @@ from hookline.model.hook import Hook
 
 # how many hooks may lead to an event one after another
 DEPTH: Final = 8
-# and how many events may come of one hook's event altogether: a few hooks that all raise what the others listen to
+# and how many events may come of one altogether: a few hooks that all raise what the others listen to
 # would come to millions without ever going in a circle
 MOST: Final = 64
 
@@ -40,33 +38,38 @@ def told(event: Event, hook: Hook) -> str:
 
 
 class _Count:
-    """How many events were raised since one that nobody raised."""
+    """How many events came of one that nobody raised."""
 
-    __slots__ = ("events",)
+    __slots__ = ("events", "root")
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        self.root = root
         self.events = 0
 
 
 _COUNT: Final[ContextVar[_Count | None]] = ContextVar("hookline_raised", default=None)
 
 
-@contextmanager
-def raising(event: Event, hook: Hook, name: str) -> Iterator[str]:
-    """Count an event that a hook raises while it is handled; gives why it may not be raised, or nothing."""
-    count = _COUNT.get() if event.chain else None
-    token = None
-    if count is None:
-        count = _Count()
-        token = _COUNT.set(count)
-    try:
-        if len(event.chain) >= DEPTH:
-            yield f'the event "{name}" was not raised: {DEPTH} hooks led here already: {told(event, hook)}'
-        elif count.events >= MOST:
-            yield f'the event "{name}" was not raised: {MOST} events came of this one already: {told(event, hook)}'
-        else:
-            count.events += 1
-            yield ""
-    finally:
-        if token is not None:
-            _COUNT.reset(token)
+def begin(event: Event) -> None:
+    """Let hooks that run side by side, each in a task of its own, count the events they raise together."""
+    _count(event)
+
+
+def refusal(event: Event, hook: Hook, name: str) -> str:
+    """Count an event that a hook is about to raise; gives why it may not be raised, or nothing."""
+    count = _count(event)
+    if len(event.chain) >= DEPTH:
+        return f'the event "{name}" was not raised: {DEPTH} hooks led here already: {told(event, hook)}'
+    if count.events >= MOST:
+        return f'the event "{name}" was not raised: {MOST} events came of this one already: {told(event, hook)}'
+    count.events += 1
+    return ""
+
+
+def _count(event: Event) -> _Count:
+    """Give the count of the event that all of this began with; it is known wherever its hooks run."""
+    count = _COUNT.get()
+    if count is None or (not event.chain and (not event.id or count.root != event.id)):
+        count = _Count(event.id)
+        _COUNT.set(count)
+    return count

@@ -75,7 +75,7 @@ class _TangledError(Exception):
 
 
 class Host(Protocol):
-    """What the steps of a hook are run with: what all other hooks are run with."""
+    """What hooks are run with, the steps of another one among them."""
 
     planner: HookPlanner
     trust: TrustedHooks

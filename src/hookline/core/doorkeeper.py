@@ -359,6 +359,10 @@ class HookDoorkeeper:
         return known
 
     def _is_always_asked(self, hook: Hook) -> bool:
+        """Say whether the limits of all hooks together leave a hook alone."""
+        # what only leads to others is no run of its own; each of those is counted for itself, and may be a guard
+        if hook.steps or hook.raises:
+            return True
         on_error = hook.on_error or self._translator.default_on_error(hook)
         return hook.layer is Layer.MANAGED or on_error is OnError.BLOCK
 

@@ -206,11 +206,12 @@ class Engine:
         if self.bus.listening:
             self.bus.publish_soon(beginning(event))
         run = await self.runner.run(plan, event, budget)
-        if is_alone:
-            run = replace(run, skipped=(*plan.skipped, *run.skipped))
+        if is_alone or run.event is event:
+            # nothing was changed that somebody could be asked about again
+            skipped = (*plan.skipped, *run.skipped)
         else:
-            again = functools.partial(ask_again, planner=self.planner, trust=self.trust, runner=self.runner)
-            run = await again(run, plan, event, budget=budget)
+            run = await ask_again(run, plan, event, host=self, budget=budget)
+            skipped = run.skipped
         outcome = merge.merge(event, run.event, run.verdicts)
         if outcome.decision is Decision.ASK and not host_asks:
             # the person judges what would happen: the event as the last hook left it
@@ -220,7 +221,7 @@ class Engine:
                 self.bus.publish_soon(record(event, Step.ASKED, asked))
         if (outcome.effects or event.name in self._mail) and not event.chain:
             outcome = await self._passed_on(outcome, event)
-        outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
+        outcome = replace(outcome, skipped=skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
             for line in ending(event, outcome):
                 self.bus.publish_soon(line)
@@ -419,8 +420,9 @@ class Engine:
             ConfigError: There is no such event.
         """
         now = time()
-        fill = functools.partial(self._moments.event, at=now, id=self._id(now))
-        return fill(name, data, tool=tool, args=args, session=session, cwd=cwd or self.cwd)
+        return self._moments.event(
+            name, data, tool=tool, args=args, session=session, cwd=cwd or self.cwd, at=now, id=self._id(now)
+        )
 
     async def close(self) -> None:
         """Finish what is under way and give everything back."""

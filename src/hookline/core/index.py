@@ -136,7 +136,7 @@ class _Names:
 
     def __init__(self, style: MatcherStyle) -> None:
         self._style = style
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[Matcher, Shelf] = {}
         self._exact: dict[str, list[Shelf]] = {}
         self._begun: dict[str, list[Shelf]] = {}
         self._lengths: set[int] = set()
@@ -144,9 +144,11 @@ class _Names:
 
     def shelf(self, hook: Hook, matcher_of: Callable[[Hook], Matcher]) -> Shelf:
         """Give the shelf of the hooks with the same matcher."""
-        found = self._shelves.get(hook.matcher)
+        matches = matcher_of(hook)
+        # the same text may be matched in another way for a stranger
+        found = self._shelves.get(matches)
         if found is None:
-            found = self._shelves[hook.matcher] = Shelf(matcher_of(hook))
+            found = self._shelves[matches] = Shelf(matches)
             self._place(found, starts(self._style, hook.matcher))
         return found
 

@@ -77,7 +77,7 @@ def terms_of(hook: Hook, *, lease: float) -> Terms:
         debounce=0.0 if hook.background else hook.debounce,
         breaker=hook.breaker,
         retry_after=hook.retry_after,
-        lease=max(hook.retry_after, lease),
+        lease=lease,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
+from hookline.core.strangers import LinearMatcher, is_quick
 from hookline.errors import ConfigError
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event
@@ -21,15 +22,16 @@ _REPEATS: Final = ("*", "?", "{")
 Matcher = Callable[[str], bool]
 
 
-def matcher_for(style: MatcherStyle, text: str) -> Matcher:
+def matcher_for(style: MatcherStyle, text: str, *, is_strangers: bool = False) -> Matcher:
     """Compile a matcher; an empty one and `*` match everything.
 
     Names are compared whole and without case: `edit` must not catch `notebook_edit`, and agents spell the
     same tool `Bash` and `bash`. A pattern that uses regular expression syntax is read as one, because the
-    pattern language of cli-agent promises to take Claude Code's matchers.
+    pattern language of cli-agent promises to take Claude Code's matchers. A stranger's takes no longer than a name is
+    long.
 
     Raises:
-        ConfigError: The text is no regular expression.
+        ConfigError: The text is no regular expression, or a stranger's that may take for ever.
     """
     if text in {"", "*"}:
         return _matches_everything
@@ -44,6 +46,8 @@ def matcher_for(style: MatcherStyle, text: str) -> Matcher:
         compiled = re.compile(expression, _FLAGS)
     except re.error as problem:
         raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
+    if is_strangers and not _is_pattern(style, text) and not is_quick(text):
+        return LinearMatcher(text)
     return lambda name: compiled.fullmatch(name) is not None
 
 

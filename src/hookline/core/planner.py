@@ -13,6 +13,7 @@ from hookline.core.matchers import Matcher, matcher_for, names_of
 from hookline.core.order import Names, Order, Rank, arrange, standing
 from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FileMatch, default_parts
 from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
+from hookline.core.strangers import check_patterns, is_stranger, within_one_time
 from hookline.core.translator import event_of
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.context import context_of
@@ -69,7 +70,7 @@ class HookPlanner:
         self._indexes: dict[str, Index] = {}
         self._order: Order | None = None
         self._names: Names | None = None
-        self._matchers: dict[tuple[MatcherStyle, str], Matcher] = {}
+        self._matchers: dict[tuple[MatcherStyle, str, bool], Matcher] = {}
         self._patterns: dict[tuple[str, ...], FileMatch] = {}
         self._conditions: dict[str, Condition] = {}
         self._version = registry.version
@@ -84,6 +85,8 @@ class HookPlanner:
             self._matcher_of(hook)
             for patterns in filter(None, (hook.files, hook.writes)):
                 self._patterns_of(patterns)
+                if is_stranger(hook):
+                    check_patterns(patterns)
             if hook.condition:
                 self._condition_of(hook.condition)
         except ConfigError as problem:
@@ -164,15 +167,17 @@ class HookPlanner:
         places = self.order().places
         files = Files(event)
         found = {places[hook.id]: hook for shelf in shelves for hook in shelf.hooks(files)}
-        # told once for all conditions
-        context = context_of(event) if any(hook.condition for hook in found.values()) else None
-        gates = (_enabled, partial(self._meant, context=context))
+        # told once for all conditions, and those of strangers have one time for all of them
+        asked = [hook for hook in found.values() if hook.condition]
+        context = context_of(event) if asked else {}
+        for_strangers = within_one_time(context) if any(map(is_stranger, asked)) else {}
         chosen: list[Hook] = []
         skipped: list[Skip] = []
         for _, hook in sorted(found.items()):
             if (hook.files or hook.writes) and _closed((self._about_files, self._may_write), hook, event):
                 continue
-            closed = _closed(gates, hook, event)
+            told = for_strangers if hook.condition and is_stranger(hook) else context
+            closed = _closed((_enabled, partial(self._meant, context=told)), hook, event)
             if closed is None:
                 chosen.append(hook)
             else:
@@ -297,10 +302,11 @@ class HookPlanner:
 
     def _matcher_of(self, hook: Hook) -> Matcher:
         spec = self._dialects.get(hook.dialect)
-        key = (spec.matcher if spec else MatcherStyle.PATTERN, hook.matcher)
+        style = spec.matcher if spec else MatcherStyle.PATTERN
+        key = (style, hook.matcher, is_stranger(hook))
         found = self._matchers.get(key)
         if found is None:
-            found = self._matchers[key] = matcher_for(*key)
+            found = self._matchers[key] = matcher_for(style, hook.matcher, is_strangers=key[2])
         return found
 
 

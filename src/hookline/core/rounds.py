@@ -5,9 +5,9 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from hookline.core.budget import Budget
+from hookline.core.composition import Host
 from hookline.core.planner import HookPlanner
-from hookline.core.runner import HookRunner, Run
-from hookline.core.trust import TrustedHooks
+from hookline.core.runner import Run
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Plan
@@ -18,9 +18,7 @@ async def ask_again(
     plan: Plan,
     event: Event,
     *,
-    planner: HookPlanner,
-    trust: TrustedHooks,
-    runner: HookRunner,
+    host: Host,
     budget: Budget | None = None,
 ) -> Run:
     """Ask, after a plan was run, who was left out of it; `skipped` of the result has every hook that did not run.
@@ -31,11 +29,11 @@ async def ask_again(
     """
     skipped = plan.skipped
     asked = {hook.id for hook in plan.hooks} | {skip.hook.id for skip in skipped if skip.gate is not Gate.CONDITION}
-    while due := _due(run, event, planner=planner, asked=asked):
+    while due := _due(run, event, planner=host.planner, asked=asked):
         ids = {hook.id for hook in due}
         asked |= ids
-        vetted = await trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
-        more = await runner.run(vetted, run.event, budget)
+        vetted = await host.trust.vet(Plan(tuple((hook,) for hook in due)), run.event)
+        more = await host.runner.run(vetted, run.event, budget)
         skipped = (*(skip for skip in skipped if skip.hook.id not in ids), *vetted.skipped)
         run = Run(
             executions=(*run.executions, *more.executions), event=more.event, skipped=(*run.skipped, *more.skipped)

@@ -156,14 +156,20 @@ class HookRunner:
         held: list[Skip] = []
         for place, stage in enumerate(plan.stages):
             results = await self._stage(stage, event, plan.sealed, budget)
-            held += [result for result in results if isinstance(result, Skip)]
-            done = [result for result in results if isinstance(result, Execution)]
-            executions += done
-            event = merge.carry(event, [execution.verdict for execution in done])
-            last = next((item.hook for item in done if item.verdict.ends and not item.verdict.observed), None)
-            if last is not None:
+            verdicts: list[Verdict] = []
+            last = ""
+            for result in results:
+                if isinstance(result, Skip):
+                    held.append(result)
+                    continue
+                executions.append(result)
+                verdicts.append(result.verdict)
+                if result.verdict.ends and not result.verdict.observed:
+                    last = last or result.hook.id
+            event = merge.carry(event, verdicts)
+            if last:
                 left = [hook for later in plan.stages[place + 1 :] for hook in later]
-                held += [Skip(hook, Gate.ENDED, f'hook "{last.id}" ended the run') for hook in left]
+                held += [Skip(hook, Gate.ENDED, f'hook "{last}" ended the run') for hook in left]
                 break
         return Run(executions=tuple(executions), event=event, skipped=tuple(held))
 
@@ -177,6 +183,7 @@ class HookRunner:
     ) -> list[Execution | Skip]:
         if len(stage) == 1:
             return [await self._admit(stage[0], event, sealed.get(stage[0].id), budget)]
+        chains.begin(event)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._admit(hook, event, sealed.get(hook.id), budget)) for hook in stage]
         results = [task.result() for task in tasks]
@@ -280,7 +287,7 @@ class HookRunner:
             if budget is not None and timeout < own and reply.failure is not None:
                 reply = replace(reply, failure=_cut_short(reply.failure, budget))
             verdict = self._translator.read(reply, request, hook)
-            return await self._raised(hook, event, verdict, budget), reply
+            return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was
             # asked to block does not turn into a yes because we fell over.
@@ -325,20 +332,22 @@ class HookRunner:
         if self.raise_event is None or self.observes(hook):
             # what is only observed does nothing, and an event would do something
             return replace(verdict, notes=(*verdict.notes, f'it wanted to raise the event "{name}"'))
-        with chains.raising(event, hook, name) as refusal:
-            if refusal:
-                self.tell(Step.WARNING, hook, event, lambda: {"message": refusal})
-                return replace(verdict, notes=(*verdict.notes, refusal))
-            try:
-                outcome = await self.raise_event(hook, event, name, data, budget)
-            except ConfigError as problem:
-                wrong = f'the event "{name}" could not be raised: {problem}'
-                return self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
-            except Exception as problem:
-                # what the hook said itself was said before: a denial is not lost to what came of an event
-                logger.exception("the event %s of hook %s could not be raised", name, hook.id)
-                wrong = f'error inside Hookline, raising the event "{name}": {problem!r}'
-                return self._fallen_over(hook, verdict, FailureKind.INTERNAL, wrong)
+        refusal = chains.refusal(event, hook, name)
+        if refusal:
+            self.tell(Step.WARNING, hook, event, lambda: {"message": refusal})
+            verdict = replace(verdict, notes=(*verdict.notes, refusal))
+            # a guard that could not ask those it wanted to ask has not said yes
+            return self._fallen_over(hook, verdict, FailureKind.REFUSED, refusal) if self.guards(hook) else verdict
+        try:
+            outcome = await self.raise_event(hook, event, name, data, budget)
+        except ConfigError as problem:
+            wrong = f'the event "{name}" could not be raised: {problem}'
+            return self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
+        except Exception as problem:
+            # what the hook said itself was said before: a denial is not lost to what came of an event
+            logger.exception("the event %s of hook %s could not be raised", name, hook.id)
+            wrong = f'error inside Hookline, raising the event "{name}": {problem!r}'
+            return self._fallen_over(hook, verdict, FailureKind.INTERNAL, wrong)
         loops = [
             f'hook "{skip.hook.id}" was not run again for "{name}": {skip.reason}'
             for skip in outcome.skipped

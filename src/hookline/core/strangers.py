@@ -5,10 +5,9 @@ it takes for ever, so what could is searched for in linear time, or refused when
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hookline.core.conditions.automaton import automaton
 from hookline.core.order import SOURCE_RANK, standing
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.hook import Hook, Source
@@ -17,10 +16,12 @@ from hookline.model.hook import Hook, Source
 MOST_REPEATS: Final = 2
 MOST_STARS: Final = 3
 
+_BEFORE: Final = "hooks that need approval are matched before they have it"
 _NEAREST: Final = SOURCE_RANK[Source.WORKSPACE]
 # `\*` and `[*+]` count, too: rather one too many
 _REPEAT: Final = re.compile(r"(?<!\()[*+?{][?+]?")
 _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
+_STARS: Final = re.compile(r"\*+")
 
 
 def is_stranger(hook: Hook) -> bool:
@@ -37,13 +38,15 @@ class LinearMatcher:
         Raises:
             ConfigError: It can only be searched for by trying one way after the other.
         """
+        from hookline.core.conditions.automaton import automaton  # noqa: PLC0415 - few matchers need it
+
         try:
             # by itself first: a parenthesis too many must not close what is put around it
             automaton(expression)
             self._machine = automaton(rf"(?is)\A(?:{expression})\z")
-        except ConfigError as problem:
+        except ConfigError:
             raise ConfigError(
-                f"matcher {expression!r} may take for ever, and nobody has approved this hook yet: {problem.message}; "
+                f"matcher {expression!r} may take for ever, and {_BEFORE}: "
                 f"repeat at most {MOST_REPEATS} times and no groups, or look neither around nor back"
             ) from None
 
@@ -56,6 +59,13 @@ class LinearMatcher:
             return self._machine.found_in(name)
         except ConditionError:
             return True
+
+
+def within_one_time(context: Mapping[str, object]) -> Mapping[str, object]:
+    """Give what conditions are asked about, with one time for all that are asked with it."""
+    from hookline.core.conditions.compiler import BUDGET, Budget  # noqa: PLC0415 - there by now, where there are any
+
+    return {**context, BUDGET: Budget()}
 
 
 def is_quick(expression: str) -> bool:
@@ -71,13 +81,8 @@ def check_patterns(patterns: Iterable[str]) -> None:
     """
     for pattern in patterns:
         parts = pattern.split("/")
-        if max(len(parts_of(part)) for part in parts) > MOST_STARS or parts.count("**") > MOST_STARS:
+        if parts.count("**") > MOST_STARS or any(len(_STARS.findall(part)) > MOST_STARS for part in parts):
             raise ConfigError(
-                f'file pattern "{pattern}" may take for ever, and nobody has approved this hook yet: '
+                f'file pattern "{pattern}" may take for ever, and {_BEFORE}: '
                 f'write at most {MOST_STARS} stars into one name, and "**" at most {MOST_STARS} times'
             )
-
-
-def parts_of(name: str) -> list[str]:
-    """Give the runs of stars in a name."""
-    return re.findall(r"\*+", name)

@@ -1,6 +1,6 @@
 """Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH109, PTH111, PTH113, PTH116, PTH120
+# ruff: noqa: PTH109, PTH111, PTH113, PTH116, PTH117, PTH120
 
 import os
 from collections.abc import Collection
@@ -86,6 +86,15 @@ def find_program(name: str, path: str, foreign: tuple[str, ...] = ()) -> str:
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return ""
+
+
+def path_outside(path: str, project: str) -> str:
+    """Give a search path without the folders of a project, and without those that depend on where one is."""
+    foreign = _around(real_path(project))
+    folders = path.split(os.pathsep)
+    return os.pathsep.join(
+        folder for folder in folders if os.path.isabs(folder) and not inside(os.path.realpath(folder), foreign)
+    )
 
 
 def lies_in(path: str, folders: Collection[str]) -> bool:

@@ -3,7 +3,8 @@
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,24 @@ RULES: Final = ".gitignore"
 _GIT: Final = ".git"
 _LARGEST: Final = 1_048_576
 _FOLDER: Final = "ps_d"
+_MARK: Final = b"\xef\xbb\xbf"
+
+# names for sets of characters, which the library does not know
+_CLASS: Final = re.compile(r"\[:([a-z]+):\]")
+_CLASSES: Final[Mapping[str, str]] = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": " \t",
+    "cntrl": "\x01-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": "!-/:-@[-`{-~",
+    "space": " \t\n\r\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
 
 
 class _Rule(Struct, frozen=True):
@@ -79,12 +98,13 @@ class Ignoring:
     def _by_rules(self, path: str, *, low: str) -> bool:
         """Ask the rules from the nearest folder up to the lowest that counts: the first that says something decides."""
         for folder in _upwards(path.rstrip("/"), low):
-            said = _decision(self._rules_of(folder), path[len(folder) + 1 :] if folder else path)
+            said = _decision(self._rules_of(folder), _bytewise(path[len(folder) + 1 :] if folder else path))
             if said is not None:
                 return said
         if low:
             return False
-        return next((said for rules in self._general if (said := _decision(rules, path)) is not None), False)
+        whole = _bytewise(path)
+        return next((said for rules in self._general if (said := _decision(rules, whole)) is not None), False)
 
     def _rules_of(self, folder: str) -> _Rules:
         if folder not in self._rules:
@@ -113,13 +133,20 @@ def _general(root: str, home: Path | None) -> Sequence[Path]:
     return [*inside, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git", "ignore")]
 
 
+def _bytewise(path: str) -> str:
+    """Spell a path with one character for each byte, which is what `?` stands for in git's rules."""
+    return path if path.isascii() else os.fsencode(path).decode("ascii", "surrogateescape")
+
+
 def _read(path: Path) -> _Rules:
     import pathspec  # noqa: PLC0415 - only whoever watches files needs it
 
     rules: list[_Rule] = []
     for line in _lines(path):
         # git takes no offence at a line that means nothing
-        with suppress(ValueError, re.error):
+        with suppress(ValueError, re.error), warnings.catch_warnings():
+            # what Python may understand otherwise some day is nothing to tell a person
+            warnings.simplefilter("ignore", FutureWarning)
             read = pathspec.GitIgnoreSpec.from_lines([_spelled_out(line)]).patterns
             of_folders = line.rstrip().endswith("/")
             rules += [_Rule(bool(one.include), of_folders, one.regex) for one in read if one.regex is not None]
@@ -127,6 +154,7 @@ def _read(path: Path) -> _Rules:
 
 
 def _spelled_out(line: str) -> str:
+    line = _CLASS.sub(lambda found: _CLASSES.get(found[1], found[0]), line)
     # every folder below one, which the library takes for that one
     bare = line.rstrip()
     return f"{bare}*/" if bare.endswith("/**/") else line
@@ -160,9 +188,10 @@ def _lines(path: Path) -> list[str]:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return []
-        text = os.read(handle, _LARGEST).decode("utf-8", "surrogateescape")
+        text = os.read(handle, _LARGEST).removeprefix(_MARK).decode("ascii", "surrogateescape")
     except OSError:
         return []
     finally:
         os.close(handle)
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [line for line in lines if line.strip() and not line.startswith("#")]

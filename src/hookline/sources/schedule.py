@@ -46,7 +46,7 @@ class Timetable:
         self._clock = clock
         self._zone = zone or local_zone()
         self._times: dict[str, tuple[Hook, datetime]] = {}
-        self._seen = float("-inf")
+        self._seen = clock()
 
     def set(self, hooks: Iterable[Hook]) -> None:
         """Take these hooks from now on; the time of one that was there with the same schedule stays as it is."""

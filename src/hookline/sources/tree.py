@@ -113,7 +113,9 @@ class Tree:
         """Say whether there is a folder at a path that has to be looked into."""
         if not os.path.isdir(self.whole(path)) or os.path.islink(self.whole(path)):  # noqa: PTH112, PTH114 - texts
             return False
-        return self._is_within(path) and not self.ignoring.ignores(path, is_folder=True)
+        # a folder on the way to what was named may have come back
+        is_meant = self._is_within(path) or any(top.startswith(f"{path}/") for top in self._paths)
+        return is_meant and not self.ignoring.ignores(path, is_folder=True)
 
     def is_gone(self, path: str) -> bool:
         """Say whether there was a watched folder at a path where there is none any more."""

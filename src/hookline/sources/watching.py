@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import Final
 
 from msgspec import Struct
@@ -16,7 +16,6 @@ from hookline.core.recording import record
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
-from hookline.model.job import JobState
 from hookline.model.plan import Gate
 from hookline.model.record import Step
 from hookline.model.session import Session
@@ -85,6 +84,9 @@ class Watcher:
         self._cleared: frozenset[str] = frozenset()
         self._following: asyncio.Task[None] | None = None
         self._ticking: set[str] = set()
+        # the jobs in the queue, with the round they belong to and when they are given up
+        self._owed: dict[str, tuple[int, float]] = {}
+        self._outlasting: asyncio.Task[None] | None = None
         self._group = asyncio.TaskGroup()
 
     async def run(self) -> None:
@@ -175,25 +177,33 @@ class Watcher:
     def _heard(self, event: Event, outcome: Outcome, number: int) -> None:
         self._audience.hear(event, outcome)
         jobs = frozenset(verdict.job for verdict in outcome.verdicts if verdict.job)
-        if jobs:
-            self._group.create_task(self._outlast(jobs, number))
+        until = monotonic() + _LONGEST_JOB
+        self._owed.update((job, (number, until)) for job in jobs)
+        if jobs and (self._outlasting is None or self._outlasting.done()):
+            self._outlasting = self._group.create_task(self._outlast())
 
-    async def _outlast(self, jobs: frozenset[str], number: int) -> None:
-        """Let the round go on as long as its jobs in the queue do: what they change is not somebody else's."""
-        with self._rounds.running(number):
-            for _ in range(int(_LONGEST_JOB / _ASKING)):
-                await asyncio.sleep(_ASKING)
-                if not await asyncio.to_thread(self._are_owed, jobs):
-                    return
+    async def _outlast(self) -> None:
+        """Let a round go on as long as its jobs in the queue do: what they change is not somebody else's."""
+        while self._owed:
+            asked = frozenset(self._owed)
+            with self._rounds.running(max(number for number, _ in self._owed.values())):
+                began = monotonic()
+                left = await asyncio.to_thread(self._unfinished)
+                now = monotonic()
+                for job in asked:
+                    if job not in left or self._owed[job][1] < now:
+                        del self._owed[job]
+                # a long queue is not asked all the time
+                await asyncio.sleep(max(_ASKING, 10 * (now - began)))
 
-    def _are_owed(self, jobs: frozenset[str]) -> bool:
+    def _unfinished(self) -> frozenset[str]:
         from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - only where hooks run in the background
 
         queue = SqliteQueue(self._configured.opened.folders.data / "queue.db")
         try:
-            return any(job.id in jobs and job.state is not JobState.DEAD for job in queue.jobs())
+            return queue.unfinished()
         except StoreError:
-            return False
+            return frozenset()
         finally:
             queue.close()
 

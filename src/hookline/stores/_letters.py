@@ -41,7 +41,7 @@ def post(connection: sqlite3.Connection, letters: Iterable[Letter]) -> None:
             os.urandom(6).hex(),
             text_of(letter.project),
             str(letter.kind),
-            text_of(letter.text)[:LONGEST],
+            _shortened(text_of(letter.text)),
             text_of(letter.hook),
             text_of(letter.trace),
             letter.created or time.time(),
@@ -81,6 +81,10 @@ def listed(connection: sqlite3.Connection, project: str | None = None) -> list[L
 def drop(connection: sqlite3.Connection, ids: Sequence[str]) -> int:
     """Throw letters away; give how many there were."""
     return connection.executemany("DELETE FROM letters WHERE id = ?", [(one,) for one in ids]).rowcount
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _letter(row: Sequence[object]) -> Letter:

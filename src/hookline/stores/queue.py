@@ -24,6 +24,7 @@ from hookline.stores._sqlite_file import Layout, text_of
 logger = logging.getLogger(__name__)
 
 MOST_JOBS: Final = 100_000
+MOST_DEAD: Final = 10_000  # of those that were given up the newest stay; they keep no other job out
 MOST_REDELIVERIES: Final = 10  # a hook that takes its worker down each time is not tried for ever
 BUSY_TIMEOUT: Final = 10.0  # whoever writes holds the file for moments; what takes longer is an error to report
 
@@ -73,6 +74,12 @@ _NEXT: Final = f"""
     ) AND (alone = 0 OR NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lane = next.lane))
     ORDER BY due, number LIMIT 1
 """  # noqa: S608 - constants only
+_OWED: Final = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
+_FORGET: Final = """
+    DELETE FROM jobs WHERE state = 'dead' AND number <= (
+        SELECT number FROM jobs WHERE state = 'dead' ORDER BY number DESC LIMIT 1 OFFSET ?
+    )
+"""
 # what makes a hook the one it is, where it has no name but its place in a file
 _DOES: Final = (
     *("on", "matcher", "files", "writes", "condition", "kind", "command", "args", "shell", "module", "function"),
@@ -124,7 +131,7 @@ class SqliteQueue:
         with self._kept.transaction() as connection:
             ticket = _folded(connection, lane, written, now, hook.debounce) if hook.debounce else None
             if ticket is None:
-                if connection.execute("SELECT count(*) FROM jobs").fetchone()[0] >= MOST_JOBS:
+                if connection.execute(_OWED).fetchone()[0] >= MOST_JOBS:
                     raise StoreError(
                         f"{self.path}: {MOST_JOBS} jobs are in the queue already; see `hookline queue status`"
                     )
@@ -198,6 +205,9 @@ class SqliteQueue:
                 "UPDATE jobs SET state = 'dead', worker = '', error = ? WHERE id = ? AND worker = ?",
                 (text_of(error), job.id, job.worker),
             )
+            gone = connection.execute(_FORGET, (MOST_DEAD,)).rowcount
+        if gone:
+            logger.warning("%d jobs that were given up first are forgotten: %d are the most", gone, MOST_DEAD)
 
     def workers(self) -> list[str]:
         """Name the workers that have jobs.
@@ -277,6 +287,16 @@ class SqliteQueue:
         query = f"SELECT {_COLUMNS} FROM jobs {where} ORDER BY number LIMIT ?"  # noqa: S608 - constants only
         with self._kept.reading() as connection:
             return [_job(row) for row in connection.execute(query, (*values, limit))]
+
+    def unfinished(self) -> frozenset[str]:
+        """Name the jobs that are still to run or run just now, without looking at what they are about.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        with self._kept.reading() as connection:
+            rows = connection.execute("SELECT id FROM jobs WHERE state <> ?", (JobState.DEAD,))
+            return frozenset(str(found) for (found,) in rows)
 
     def retry(self, ids: Iterable[str]) -> int:
         """Let jobs run as if they had never failed: dead ones, and those that wait for a later attempt.

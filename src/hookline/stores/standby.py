@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.errors import StoreError
+from hookline.model.workspace import path_outside
 
 SWITCH: Final = "HOOKLINE_WORKER"  # "off" keeps emitters from starting workers
 LOG: Final = "worker.log"
@@ -151,6 +152,8 @@ def _start(folder: Path, project: str) -> None:
             stdout=log,
             stderr=log,
             cwd="/",
+            # it works for all projects, and none of them lends its programs to another
+            env={**os.environ, "PATH": path_outside(os.environ.get("PATH", os.defpath), project)},
             start_new_session=True,
             close_fds=True,
         )

@@ -12,6 +12,7 @@ from hookline.config.reading import Origin
 from hookline.errors import ConfigError
 from hookline.kinds.command import WHITELIST
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.run_command import PROGRAMS
 
 Make = Callable[..., Origin]
 Parse = Callable[[object], Document]
@@ -163,7 +164,7 @@ def test_other_programs_are_refused_when_the_file_is_read(
 
 @pytest.mark.spec("D-06", "O-13")
 def test_the_allowed_programs_are_those_that_need_no_path() -> None:
-    assert when_then.PROGRAMS == WHITELIST
+    assert PROGRAMS == WHITELIST
 
 
 def test_patterns_at_an_event_without_files_are_reported_and_do_not_silence_the_hook(

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from hookline.core.conditions import automaton as module
-from hookline.core.conditions.automaton import Automaton, automaton
+from hookline.core.conditions.automaton import LONGEST_TEXT, Automaton, automaton
 from hookline.core.conditions.patterns import program
 from hookline.errors import ConditionError
 
@@ -86,3 +86,11 @@ def test_one_pattern_may_be_used_by_many_threads() -> None:
 def test_patterns_are_made_once() -> None:
     assert automaton("abc+") is automaton("abc+")
     assert module.automaton.cache_info().maxsize is not None
+
+
+def test_text_that_nobody_could_wait_for_is_not_searched() -> None:
+    text = "a" * (LONGEST_TEXT + 1)
+
+    assert not automaton("b").found_in(text[1:][:10])
+    with pytest.raises(ConditionError, match="16777217 characters is too long to be searched"):
+        automaton("b").found_in(text)

@@ -14,6 +14,8 @@ from hookline.errors import ConditionError
 
 # Steps that one search may look at: about a second. Only a pattern with large counts comes near to it.
 MOST_WORK: Final = 4_000_000
+# About a second, too, for what is found out already.
+LONGEST_TEXT: Final = 16 * 1024 * 1024
 # How much is remembered of one pattern, before it is forgotten and found out again: some megabytes at most. A state
 # weighs as much as the steps in it.
 _MOST_WEIGHT: Final = 100_000
@@ -58,6 +60,8 @@ class Automaton:
         Raises:
             ConditionError: The pattern is too costly for this text.
         """
+        if len(text) > LONGEST_TEXT:
+            raise ConditionError(f"a text of {len(text)} characters is too long to be searched")
         state = self._start
         work = 0
         for char in text:

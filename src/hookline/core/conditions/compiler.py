@@ -43,9 +43,13 @@ class Budget:
 
     __slots__ = ("_end", "_rounds")
 
-    def __init__(self) -> None:
+    def __init__(self, end: float | None = None) -> None:
         self._rounds = MOST_ROUNDS
-        self._end = time.monotonic() + MOST_SECONDS
+        self._end = time.monotonic() + MOST_SECONDS if end is None else end
+
+    def again(self) -> "Budget":
+        """Give the budget of one more answer in the same time."""
+        return Budget(self._end)
 
     def spend(self, rounds: int) -> None:
         """Take rounds of a loop from what is left.

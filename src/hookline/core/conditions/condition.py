@@ -36,7 +36,7 @@ class PolicyCondition:
             ConditionError: It cannot be decided.
         """
         try:
-            answer = self._evaluate({**context, BUDGET: Budget()} if self._costs else context)
+            answer = self._evaluate({**context, BUDGET: _budget(context)} if self._costs else context)
         except RecursionError:
             raise ConditionError("a value of the event is nested too deeply to be compared") from None
         except ConditionError:
@@ -61,6 +61,12 @@ class PolicyCondition:
             if len(found) == _MOST_FACTS:
                 break
         return ", ".join(found)
+
+
+def _budget(context: Mapping[str, object]) -> Budget:
+    """Give what this answer may cost; several may have to share their time."""
+    shared = context.get(BUDGET)
+    return shared.again() if isinstance(shared, Budget) else Budget()
 
 
 def compile_condition(text: str) -> PolicyCondition:
