@@ -180,7 +180,10 @@ def _asks_for_what_is_there(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
         for name in sorted(names - known):
             near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY_THE_SAME)
             if near:
-                yield "warning", f'has an `if` that asks for "{name}", and no event has that (did you mean "{near[0]}"?)'
+                yield (
+                    "warning",
+                    f'has an `if` that asks for "{name}", and no event has that (did you mean "{near[0]}"?)',
+                )
 
 
 def _knows_the_others(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
