@@ -199,3 +199,11 @@ def test_characters_are_bytes_classes_have_names_and_only_a_line_ends_a_line(tmp
     assert ours(tmp_path, paths) == wanted
     assert {"first", "e", "é.two", "voilà", "1.c"} <= wanted
     assert not {"é", "feed", "z.c"} & wanted
+
+
+@pytest.mark.parametrize("rule", ["a[[:punct:]]b", "a[![:punct:]]b", "a[[:graph:]]b", "a[[:punct:]x]b"])
+def test_named_classes_hold_what_they_hold_for_git(rule: str, tmp_path: Path) -> None:
+    repository(tmp_path, {".gitignore": f"{rule}\n"})
+    paths = [f"a{chr(code)}b" for code in range(32, 127) if chr(code) != "/"]
+
+    assert ours(tmp_path, paths) == git_ignores(tmp_path, paths) != set()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
+from operator import attrgetter
 from time import perf_counter, time
 from typing import Final, Protocol
 
@@ -155,7 +156,12 @@ class HookRunner:
         executions: list[Execution] = []
         held: list[Skip] = []
         for place, stage in enumerate(plan.stages):
-            results = await self._stage(stage, event, plan.sealed, budget)
+            # most stages are one hook, which needs nobody to look at what runs beside it
+            results = (
+                [await self._admit(stage[0], event, plan.sealed.get(stage[0].id), budget)]
+                if len(stage) == 1
+                else await self._stage(stage, event, plan.sealed, budget)
+            )
             verdicts: list[Verdict] = []
             last = ""
             for result in results:
@@ -181,8 +187,6 @@ class HookRunner:
     async def _stage(
         self, stage: tuple[Hook, ...], event: Event, sealed: Mapping[str, Sealed], budget: Budget | None
     ) -> list[Execution | Skip]:
-        if len(stage) == 1:
-            return [await self._admit(stage[0], event, sealed.get(stage[0].id), budget)]
         chains.begin(event)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._admit(hook, event, sealed.get(hook.id), budget)) for hook in stage]
@@ -208,7 +212,8 @@ class HookRunner:
         keeper = self.doorkeeper
         # what will be refused does not run, so nothing of its limits is used up
         if keeper is None or not keeper.concerns(hook) or self.refusal(hook):
-            return await self._run_or_queue(hook, event, sealed, budget)
+            run = self._run_or_queue if hook.background else self._execute
+            return await run(hook, event, sealed, budget)
         said = await keeper.ask(hook, event, sealed)
         if isinstance(said, Held):
             return self._held(hook, event, said)
@@ -419,6 +424,7 @@ def _cut_short(failure: Failure, budget: Budget) -> Failure:
 
 
 _SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "raised", "notes", "metadata")
+_SAID: Final = attrgetter(*_SAID_IF_SET)
 
 
 def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:
@@ -428,7 +434,9 @@ def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:
         detail["message"] = verdict.failure.message
         # a hook that could not answer and one that said no both block, for different people to mend
         detail["blocked_by_failure"] = verdict.blocks
-    detail |= {name: value for name in _SAID_IF_SET if (value := getattr(verdict, name))}
+    said = _SAID(verdict)
+    if any(said):
+        detail |= {name: value for name, value in zip(_SAID_IF_SET, said, strict=True) if value}
     if verdict.duration > SLOW:
         detail["slow"] = True
     if reply.stderr:

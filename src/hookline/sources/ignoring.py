@@ -30,7 +30,8 @@ _CLASSES: Final[Mapping[str, str]] = {
     "graph": '"-~!',
     "lower": "a-z",
     "print": " -~",
-    "punct": ":-@!-/[-`{-~",
+    # without the slash, which no name holds and which would end the pattern's part
+    "punct": ":-@!-.[-`{-~",
     "space": " \t\n\r\f\v",
     "upper": "A-Z",
     "xdigit": "0-9A-Fa-f",
