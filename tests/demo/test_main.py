@@ -38,6 +38,8 @@ def test_hooks_of_every_kind_run(shown: str, kind: str) -> None:
         "the agent was told: shell blocked by a hook: rm -rf is not for agents",
         "['bash_execute: head -n 3 server.log', 'bash_execute: rm -rf build']",
         "which the hook nobody approved would write: False",
+        "asks the agent Lint report.py",
+        "not run: 1 of 1 runs in the last minute",
     ],
 )
 def test_what_the_session_is_about_is_shown(shown: str, line: str) -> None:

@@ -86,6 +86,8 @@ async def play(engine: Engine, shell: Callable[..., Awaitable[str]], console: Co
         except Blocked as blocked:
             await engine.drain()
             console.print(f"         > the agent was told: {blocked}", style="italic", highlight=False)
+        for path in ("report.py", "build/made.py", "report.py"):
+            await session.emit("file_edited", {"path": path})
         session.notify("two commands asked for, one of them run")
         await engine.drain()
         await session.emit("after_agent", {"response": "The server is up.", "conversation_length": 2})
@@ -101,7 +103,7 @@ async def run(folder: Path, console: Console) -> int:
         engine = load_engine(project, approve=approve, folders=folders)
         register_functions(engine)
         hooks = {hook.id: hook for hooks in engine.registry.get_all_hooks().values() for hook in hooks}
-        console.print(f"{len(hooks)} hooks: in the files of three agents, and one function.", style="bold")
+        console.print(f"{len(hooks)} hooks: in the files of three agents and our own, and one function.", style="bold")
         for problem in engine.problems:
             console.print(f"problem: {problem}", style="red")
         described = {name: f"{hook.dialect}, {hook.kind}" for name, hook in hooks.items()}
