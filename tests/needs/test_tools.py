@@ -79,6 +79,7 @@ def test_version_it_says_decides(tmp_path: Path, said: str, wanted: str, *, fits
         ("echo 2.30; exit 1", "tool --version fails"),
         ("echo hello", "tool --version does not say it"),
         ("yes 'no number'", "tool --version fails"),
+        ("head -c 10000000 /dev/zero", "tool --version fails"),
     ],
 )
 def test_version_that_nobody_says_is_not_guessed(tmp_path: Path, text: str, problem: str) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from hookline.builtin.catalogue import BUILTINS
 from hookline.cli._output import complain
+from hookline.cli._policies import described_policies
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem
 from hookline.core.trust import Clearance, Standing
@@ -171,6 +172,7 @@ def described_hook(hook: Hook, project: Opened, found: Clearance | None) -> dict
         "trust": standing(found),
         "objection": (found.objection if found is not None else UNKNOWN) or None,
         "priority": hook.priority,
+        **described_policies(hook),
     }
 
 

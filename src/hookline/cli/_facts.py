@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from hookline.cli._policies import told_policies
 from hookline.core.approvals import Approval
 from hookline.core.changes import Change
 from hookline.core.identity import Identity
@@ -237,6 +238,8 @@ def _conditions(hook: Hook) -> Iterator[Fact]:
         yield _fact("for files", *map(_quoted, hook.files))
     if hook.writes:
         yield _fact("for writes", *map(_quoted, hook.writes))
+    for key, text in told_policies(hook):
+        yield _fact(key, exact(text))
     if not hook.enabled:
         yield _fact("switched", "off")
 
@@ -250,6 +253,11 @@ def _what_runs(hook: Hook) -> Iterator[Line]:
     elif hook.prompt:
         yield Line("", "the agent itself is asked:")
         yield from code(hook.prompt)
+    elif hook.steps:
+        yield Line("", "other hooks, one after another; each is approved for itself:")
+        yield from (Line(f"[{place}] ", exact(name)) for place, name in enumerate(hook.steps))
+    elif hook.raises:
+        yield Line("", f"another event is raised: {exact(hook.raises)}")
     elif hook.shell or (hook.shell is None and not hook.args and hook.dialect in shell_dialects()):
         yield Line("", "a shell, with this line:")
         yield from code(" ".join([hook.command, *hook.args]))

@@ -24,6 +24,7 @@ from hookline.cli._about import (
     standing,
 )
 from hookline.cli._output import complain, say, say_json
+from hookline.cli._policies import told_policies
 from hookline.cli._project import add_json, add_project, hook_named, opened
 from hookline.cli._times import clock, span
 from hookline.config.problem import Problem
@@ -121,10 +122,12 @@ def _ran(project: Opened, hook: Hook) -> list[Record]:
         return []
 
 
-def timeout_of(hook: Hook, project: Opened) -> tuple[float, str]:
-    """Say how long a hook may take, and who says so."""
+def timeout_of(hook: Hook, project: Opened) -> tuple[float | None, str]:
+    """Say how long a hook may take, and who says so; a list of hooks takes as long as these may."""
     if hook.timeout is not None:
         return hook.timeout, "the hook"
+    if hook.steps:
+        return None, "each step"
     setting = project.settings.timeout
     if setting is not None and hook.layer is not Layer.MANAGED:
         return setting, "your settings"
@@ -198,8 +201,9 @@ def _tell(project: Opened, facts: _Facts) -> None:
             ("matcher", hook.matcher),
             ("files", ", ".join(hook.files)),
             ("writes", ", ".join(hook.writes)),
+            *told_policies(hook),
             ("switched", "on" if hook.enabled else "off"),
-            ("timeout", f"{timeout[0]:g} s, from {timeout[1]}"),
+            ("timeout", f"{timeout[0]:g} s, from {timeout[1]}" if timeout[0] is not None else "each step has its own"),
             ("on error", f"{on_error[0]}, from {on_error[1]}"),
         ],
     )

@@ -31,8 +31,8 @@ EXAMPLE: Final = """hookline test guard --tool shell --args '{"command": "rm -rf
 
 FAILED: Final = 1
 _SHOWN: Final = 200
-# gates that keep a hook from running for an event, and not from being tried
-_OF_EVENTS: Final = frozenset({"hooks", "enabled", "event", "matcher", "files", "writes"})
+# gates that also keep a hook from being tried; what the others say of an event is said, and the hook is tried
+_OF_THE_HOOK: Final = frozenset({"trust", "command", "file"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +72,8 @@ async def _try(args: argparse.Namespace) -> int:
             return _not_run(args, hook, objection)
         explanation = explain(hook, event, engine=engine, specs=SPECS, module_file=module_file)
         watching(args, engine)
+        # a try uses up no limit and leaves no job behind, also where the hook leads to others
+        engine.runner.doorkeeper = engine.runner.enqueue = None
         execution = await engine.runner.execute_hook_with_metadata(hook, event)
         await engine.drain()
         if args.json:
@@ -96,7 +98,7 @@ def _answer(args: argparse.Namespace, execution: Execution, event: Event) -> Ans
 
 
 def _unmet(explanation: Explanation) -> list[str]:
-    return [one.reason for one in explanation.gates if not one.passed and one.gate in _OF_EVENTS]
+    return [one.reason for one in explanation.gates if not one.passed and one.gate not in _OF_THE_HOOK]
 
 
 def _described(

@@ -142,8 +142,9 @@ def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
     event = answer.event
     about = f"tool {event.tool} {wire.dump(event.args).decode()}" if event.tool else wire.dump(event.data).decode()
     say(f"at {event.name}, {'for example ' if sampled else ''}{cut(about, _SHOWN)}")
+    width = max(len(one.gate) for one in answer.gates)
     for one in answer.gates:
-        say(f"  {'yes' if one.passed else 'NO '}  {one.gate:<8}  {one.reason}")
+        say(f"  {'yes' if one.passed else 'NO '}  {one.gate:<{width}}  {one.reason}")
     closed = answer.closed
     if closed is not None:
         say(f"It would not run: {closed.reason}.")

@@ -31,6 +31,9 @@ _MCP: Final = "mcp__"
 _BUILTIN: Final = "builtin:"
 _WORD: Final = re.compile(r"[\w-]+")
 _NEARLY_THE_SAME: Final = 0.8
+# what the clock has nothing to show to
+_NARROW: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
+_RETRY_AFTER: Final = Hook(id="", kind="none").retry_after
 # what keeps a hook from being asked, though all is well with it
 _LIMITS: Final = ("once", "per_minute", "cooldown", "debounce")
 
@@ -167,6 +170,47 @@ def _can_be_kept(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     if hook.cache is not None and not is_cached(hook):
         why = "in the background" if hook.background else "by way of other hooks"
         yield "warning", f"has `cache`, which means nothing here: what it does, it does {why}, each time"
+    elif hook.cache is not None and hook.prompt:
+        yield "warning", "has `cache`, which saves nothing: to fill in a prompt takes no time, and one kept grows old"
+
+
+def _is_waited_for(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    if seen.hook.background and seen.hook.on_error is OnError.BLOCK:
+        yield (
+            "warning",
+            'has on_error "block", and runs in the background: by then the event is answered, so it blocks nothing',
+        )
+
+
+def _ever_pauses(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    if seen.hook.retry_after != _RETRY_AFTER and not seen.hook.breaker:
+        yield "warning", "has `retry_after`, which means nothing without `breaker`: it never pauses"
+
+
+def _has_its_time(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    """Point at hooks that wait for the clock in vain."""
+    hook = seen.hook
+    if not hook.schedule:
+        if EventName.SCHEDULED in hook.on:
+            yield "warning", "waits for scheduled, and has no `schedule`: `hookline watch` never starts it"
+        return
+    skipped = seen.engine.planner.only(hook, sample(EventName.SCHEDULED, hook=hook)).skipped
+    for skip in skipped:
+        if skip.gate in _NARROW:
+            yield "warning", f"is never started by its `schedule`, which has no tool and no file: {skip.reason}"
+
+
+def _is_heard(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook, raised = seen.hook, seen.hook.raises
+    if not raised or seen.engine.runner.refusal(hook):
+        return
+    listening = [one.id for one in seen.engine.registry.get_hooks_for_event(raised)]
+    if hook.observe:
+        yield "warning", f"is only observed, so it never raises {raised}"
+    elif hook.id in listening:
+        yield "warning", f"raises {raised}, which it runs at itself: it does not run again, and others run twice"
+    elif not listening:
+        yield "note", f"raises {raised}, and no hook runs at that"
 
 
 def _asks_for_what_is_there(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
@@ -243,6 +287,10 @@ CHECKS: Final[tuple[Check, ...]] = (
     _knows_the_others,
     _is_asked,
     _can_be_kept,
+    _is_waited_for,
+    _ever_pauses,
+    _has_its_time,
+    _is_heard,
     _said_in_its_dialect,
     _is_approved,
     _has_what_it_needs,

@@ -127,6 +127,8 @@ def _candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
         data["event_name"] = custom
     if event in {EventName.USER_TRIGGERED, EventName.SCHEDULED} and hook is not None:
         data["hook"] = hook.name or hook.id
+    if event is EventName.SCHEDULED and hook is not None and hook.schedule:
+        data["schedule"] = hook.schedule
     plain = Event(name=event, data=data, session=SESSION, cwd=cwd)
     wanted = hook or Hook(id="sample", kind="function")
     yield from _calls(plain, wanted) if EVENTS[event].subject == "tool" else _others(plain, wanted)

@@ -62,25 +62,34 @@ async def _version(program: str, tool: NeededTool, place: Place) -> tuple[Versio
     """Ask a program for its version; the text says why there is none."""
     words = _ASKED.get(tool.name, ("--version",))
     asked = f"{tool.name} {' '.join(words)}"
-    process = await asyncio.create_subprocess_exec(
-        program,
-        *words,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=_folder(place),
-        env={name: value for name, value in {**os.environ, **dict(place.env)}.items() if name not in _LEFT_OUT},
-        process_group=0,
-    )
+    # a pipe of our own: asyncio's would have to be read to its end before it says that the program has ended
+    reading, writing = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=writing,
+            stderr=writing,
+            cwd=_folder(place),
+            env={name: value for name, value in {**os.environ, **dict(place.env)}.items() if name not in _LEFT_OUT},
+            process_group=0,
+        )
+    except OSError as problem:
+        os.close(reading)
+        return None, f"{asked} cannot be started: {problem.strerror}"
+    finally:
+        os.close(writing)
     said = b""
     try:
         async with asyncio.timeout(TIMEOUT):
-            said = await _read(process)
+            said = await _read(reading)
             if len(said) < _MOST:
                 await process.wait()
     except TimeoutError:
         return None, f"{asked} said nothing within {TIMEOUT:g} s"
     finally:
+        os.close(reading)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -98,12 +107,23 @@ def _folder(place: Place) -> str:
     return place.asked_in if os.path.isdir(place.asked_in) else "/"  # noqa: PTH112 - a text that may name nothing
 
 
-async def _read(process: asyncio.subprocess.Process) -> bytes:
+async def _read(handle: int) -> bytes:
     """Read what it says, and no more than a version can need."""
+    os.set_blocking(handle, False)
+    loop, is_ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(handle, is_ready.set)
     said = bytearray()
-    while process.stdout is not None and len(said) < _MOST:
-        chunk = await process.stdout.read(_MOST - len(said))
-        if not chunk:
-            break
-        said += chunk
+    try:
+        while len(said) < _MOST:
+            try:
+                chunk = os.read(handle, _MOST - len(said))
+            except BlockingIOError:
+                is_ready.clear()
+                await is_ready.wait()
+                continue
+            if not chunk:
+                break
+            said += chunk
+    finally:
+        loop.remove_reader(handle)
     return bytes(said)
