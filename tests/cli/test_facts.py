@@ -8,6 +8,7 @@ from hookline.cli._facts import Fact, Screen, code, facts, rendered
 from hookline.core.trust import TrustedHooks
 from hookline.display import width
 from hookline.model.hook import Hook
+from hookline.model.policy import Caching, Needs
 
 LABELS = {
     *("hook", "at", "for tools", "for files", "for writes", "switched", "runs", "in folder", "environment", "headers"),
@@ -73,6 +74,51 @@ def test_text_of_others_never_stands_where_a_label_stands(name: str, word: str, 
         (
             Hook(id="x", on="stop", prompt="Look\nat it"),
             ["  runs         the agent itself is asked:", "               | Look", "               | at it"],
+        ),
+        (
+            Hook(id="x", on="stop", steps=("first", "se\ncond")),
+            [
+                "  runs         other hooks, one after another; each is approved for itself:",
+                "               [0] first",
+                "               [1] se\\ncond",
+            ],
+        ),
+        (Hook(id="x", on="stop", raises="custom:y"), ["  runs         another event is raised: custom:y"]),
+        (
+            Hook(
+                id="x",
+                on="stop",
+                command="sh",
+                condition='tool == "a"\n&& true',
+                schedule="@daily",
+                once=True,
+                per_minute=1,
+                cooldown=90,
+                debounce=0.5,
+                breaker=2,
+                retry_after=7200,
+                needs=Needs(tools=("git>=2",), env=("A", "B")),
+                cache=Caching(seconds=600, by=("tool",)),
+                background=True,
+                persistent=True,
+                after=("a",),
+                before=("b",),
+            ),
+            [
+                '  if           tool == "a"\\n&& true',
+                "  schedule     @daily",
+                "  after        a",
+                "  before       b",
+                "  once         once in a session",
+                "  per_minute   at most 1 run in any minute",
+                "  cooldown     not within 90 s of its last run",
+                "  debounce     after 0.5 s without an event",
+                "  breaker      pauses for 2 h after 2 failures in a row",
+                "  needs        tools git>=2; env A, B",
+                "  cache        an answer holds for 10 min; by tool",
+                "  background   from the queue, and nobody waits for it",
+                "  persistent   it stays, and answers many events",
+            ],
         ),
         (
             Hook(id="x", on="stop", command="sh", env={"LD_PRELOAD": "./evil.so"}, working_directory="sub"),

@@ -195,8 +195,10 @@ def _has_its_time(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
             yield "warning", "waits for scheduled, and has no `schedule`: `hookline watch` never starts it"
         return
     skipped = seen.engine.planner.only(hook, sample(EventName.SCHEDULED, hook=hook)).skipped
+    # of files that no event of the hook names, another check tells
+    told = {Gate.FILES, Gate.WRITES} if hook.on == (EventName.SCHEDULED,) else set()
     for skip in skipped:
-        if skip.gate in _NARROW:
+        if skip.gate in _NARROW - told:
             yield "warning", f"is never started by its `schedule`, which has no tool and no file: {skip.reason}"
 
 
@@ -204,7 +206,8 @@ def _is_heard(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     hook, raised = seen.hook, seen.hook.raises
     if not raised or seen.engine.runner.refusal(hook):
         return
-    listening = [one.id for one in seen.engine.registry.get_hooks_for_event(raised)]
+    get = seen.engine.registry.get_hooks_for_event
+    listening = {one.id for one in (*get(raised), *get(EventName.CUSTOM))}
     if hook.observe:
         yield "warning", f"is only observed, so it never raises {raised}"
     elif hook.id in listening:
@@ -238,6 +241,17 @@ def _knows_the_others(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
             if names.find(name, by=seen.hook) is None and seen.engine.registry.has_hook(seen.hook.id):
                 missing = names.missing(name, by=seen.hook)
                 yield "warning", f"is to run {word} one that does not exist: {missing}"
+
+
+def _has_all_its_steps(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    """Point at steps that are left out each time; those that nobody has were told when the hook was loaded."""
+    names = seen.engine.planner.names()
+    for name in seen.hook.steps:
+        step = names.find(name, by=seen.hook)
+        if step is not None and not step.enabled:
+            yield "warning", f'does without its step "{name}", which is switched off'
+        elif step is not None and step.background:
+            yield "note", f'does not wait for its step "{name}", which runs in the background'
 
 
 def _said_in_its_dialect(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
@@ -285,6 +299,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     _asks_for_what_is_there,
     _can_block,
     _knows_the_others,
+    _has_all_its_steps,
     _is_asked,
     _can_be_kept,
     _is_waited_for,
