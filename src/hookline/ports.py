@@ -84,7 +84,7 @@ class TraceStore(Protocol):
 class JobQueue(Protocol):
     """Where background hooks wait for their turn, and what is said for an agent that is not there.
 
-    All of it may wait for a file, so it is called from threads. Each raises `StoreError` where the file cannot be used.
+    All but `is_there` may wait for a file, so it is called from threads. Each raises `StoreError` where the file cannot be used.
     """
 
     def put(self, hook: Hook, event: Event, *, project: str) -> Ticket:
@@ -92,6 +92,9 @@ class JobQueue(Protocol):
 
     def post(self, letters: Sequence[Letter]) -> None:
         """Keep letters for the next agent in their projects."""
+
+    def is_there(self) -> bool:
+        """Say whether anything was ever put here; where nothing was, there is nothing to collect."""
 
     def collect(self, project: str) -> list[Letter]:
         """Hand over the oldest letters of a project; what is handed over is kept no longer."""

@@ -137,7 +137,7 @@ def open_project(
         managed=where.managed,
         vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
     )
-    loaded = load(search, unusable=lambda hook: _objection(engine, hook), refusal=engine.runner.refusal)
+    loaded = load(search, unusable=lambda hook: objection(engine, hook), refusal=engine.runner.refusal)
     place = Place(root=str(root), home=str(where.home), protected=(str(where.config), str(where.data)))
     builtins = builtin_hooks(place, on=chosen.builtins, managed=_managed_builtins(where))
     loaded = _with_builtins(loaded, builtins)
@@ -211,7 +211,8 @@ def _unknown_builtins(values: Mapping[str, object], text: str, *, path: str) -> 
     for name in map(str, named if isinstance(named, tuple) else ()):
         if bare(name) not in BUILTINS:
             line = toml.parse(text, path=path).line_of((tables.TABLE, "builtins"))
-            yield Problem(path, line, f"there is no built-in hook {quoted(name)}{hint(bare(name), BUILTINS)}")
+            known = hint(bare(name), BUILTINS) or f"; there are {', '.join(sorted(BUILTINS))}"
+            yield Problem(path, line, f"there is no built-in hook {quoted(name)}{known}")
 
 
 def _trust(folders: Folders, settings: Settings, approve: Approve | None) -> TrustedHooks:
@@ -231,7 +232,8 @@ def _between(hooks: list[Hook], engine: Engine) -> Iterator[Problem]:
         yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}" {message}')
 
 
-def _objection(engine: Engine, hook: Hook) -> str:
+def objection(engine: Engine, hook: Hook) -> str:
+    """Say why a hook cannot be loaded: its matcher, patterns, condition or schedule; empty when it can."""
     try:
         engine.planner.check(hook)
     except ConfigError as problem:

@@ -348,3 +348,50 @@ def test_what_cannot_be_set_is_said_and_nothing_is_written(home: Path, word: str
     assert done.returncode == 1
     assert message in done.stderr
     assert not (home / OWN).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--schedule", "every day", "--ask", "And?"], 'hook "new": schedule "every day" cannot be read'),
+        (["--on", "error", "--steps", "new"], 'hook "new" contains itself: "new" → "new"; nothing was changed'),
+        (["--on", "error", "--ask", "And?", "--set", "after=new"], '"new" after "new"; nothing was changed'),
+        (["--on", "error", "--ask", "And?", "--set", 'cache={for="10m"'], "neither JSON nor TOML"),
+    ],
+)
+def test_hook_that_could_never_be_loaded_is_not_written(home: Path, arguments: list[str], says: str) -> None:
+    done = hookline(home, "add", "new", *arguments)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert says in done.stderr
+    assert not (home / OWN).exists()
+
+
+def test_circle_with_a_hook_that_is_there_is_refused(home: Path) -> None:
+    hookline(home, "add", "first", "--on", "error", "--ask", "And?", "--set", "after=second")
+
+    done = hookline(home, "add", "second", "--on", "error", "--ask", "And?", "--set", "after=first")
+
+    assert done.returncode == 1
+    assert "cannot be put in order" in done.stderr
+    assert "second" not in [one["name"] for one in tomllib.loads((home / OWN).read_text())["hook"]]
+
+
+def test_step_that_is_not_there_yet_is_said(home: Path) -> None:
+    done = hookline(home, "add", "all", "--on", "error", "--steps", "one")
+
+    assert done.returncode == 0
+    assert '"all" speaks of a hook that is not there yet: there is no hook "one"\n' in done.stdout
+
+
+def test_hook_with_a_schedule_is_started_by_whoever_watches(home: Path) -> None:
+    done = hookline(home, "add", "nightly", "--schedule", "@daily", "--ask", "And?")
+
+    assert '"nightly" is your own, so it runs at its times, while `hookline watch` runs\n' in done.stdout
+
+
+def test_table_may_be_written_as_in_the_file(home: Path) -> None:
+    hookline(home, "add", "new", "--on", "error", "--ask", "And?", "--set", 'needs={tools=["git>=2"], env=["HOME"]}')
+
+    (hook,) = tomllib.loads((home / OWN).read_text())["hook"]
+    assert hook["needs"] == {"tools": ["git>=2"], "env": ["HOME"]}

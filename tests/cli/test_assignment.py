@@ -17,6 +17,10 @@ from hookline.errors import ConfigError
         ("files", "*.py", "*.py"),
         ("if", "true", "true"),
         ("needs", '{"env": ["A"]}', {"env": ["A"]}),
+        ("needs", '{env = ["A"]}', {"env": ["A"]}),
+        ("cache", '{for = "10m", by = ["tool"]}', {"for": "10m", "by": ["tool"]}),
+        ("files", "['*.py']", ["*.py"]),
+        ("files", "[ab].py", "[ab].py"),
     ],
 )
 def test_value_is_json_where_the_key_takes_it_so(name: str, word: str, value: object) -> None:
@@ -32,6 +36,12 @@ def test_value_of_an_unknown_key_is_what_it_looks_like() -> None:
 def test_value_no_key_takes_is_refused_with_what_was_wanted() -> None:
     with pytest.raises(ConfigError, match="enabled: wanted true or false"):
         value_of("enabled", "perhaps", SHARED["enabled"])
+
+
+@pytest.mark.parametrize("word", ['{for = "10m"', '{for = "10m"}\nother = 1', "{" * 100_000])
+def test_table_that_cannot_be_read_is_called_so(word: str) -> None:
+    with pytest.raises(ConfigError, match="which is neither JSON nor TOML"):
+        value_of("cache", word, SHARED["cache"])
 
 
 def test_key_ends_at_the_first_equals() -> None:

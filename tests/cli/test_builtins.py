@@ -49,6 +49,19 @@ def test_where_there_is_no_file_one_is_made(tmp_path: Path) -> None:
     assert not _file(home).exists()
 
 
+@pytest.mark.parametrize("value", ['"dangerous"', '[1, "dangerous"]', "{}"])
+def test_value_that_cannot_be_read_is_not_written_over(tmp_path: Path, value: str) -> None:
+    home = tmp_path / "home"
+    text = f"[settings]\nbuiltins = {value} # mine\n"
+    configure(home, text)
+
+    done = hookline(home, "enable", "builtin:read-only")
+
+    assert done.returncode == 1
+    assert 'hookline.toml: builtins in [settings] is no list of names such as ["read-only"]' in done.stderr
+    assert _file(home).read_text() == text
+
+
 def test_other_settings_stay_as_they_are(tmp_path: Path) -> None:
     home = tmp_path / "home"
     configure(home, "[settings]\ntimeout = 5 # seconds\n")

@@ -219,3 +219,28 @@ def test_a_text_that_is_none_changes_nothing(home: Path, script: str, message: s
 
     assert (done.returncode, message in done.stderr) == (1, True)
     assert own(home).read_text() == CONFIG
+
+
+def test_schedule_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    text = '[[hook]]\nname = "nightly"\nschedule = "0 2 * * *"\nask = "And?"\n'
+    folder = configure(home, text)
+
+    done = hookline(home, "edit", "nightly", "schedule=at night")
+
+    assert done.returncode == 1
+    assert 'schedule "at night" cannot be read' in done.stderr
+    assert (folder / "hookline.toml").read_text() == text
+
+
+def test_circle_that_was_there_before_hinders_no_other_change(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(
+        home,
+        '[[hook]]\nname = "a"\non = "error"\nafter = "b"\nask = "?"\n'
+        '[[hook]]\nname = "b"\non = "error"\nafter = "a"\nask = "?"\n',
+    )
+
+    assert hookline(home, "edit", "a", "once=true").returncode == 0
+    assert hookline(home, "edit", "a", "after=c").returncode == 0
+    assert "cannot be put in order" in hookline(home, "edit", "a", "after=b").stderr

@@ -11,7 +11,19 @@ from hookline.model.hook import Hook
 from hookline.model.policy import Caching, Needs
 
 LABELS = {
-    *("hook", "at", "for tools", "for files", "for writes", "switched", "runs", "in folder", "environment", "headers"),
+    *(
+        "hook",
+        "at",
+        "if",
+        "for tools",
+        "for files",
+        "for writes",
+        "switched",
+        "runs",
+        "in folder",
+        "environment",
+        "headers",
+    ),
     *(
         "includes",
         "from",
@@ -45,7 +57,16 @@ def shown(hook: Hook, *, columns: int = 100) -> list[str]:
 @given(name=HOSTILE, word=HOSTILE, value=HOSTILE)
 def test_text_of_others_never_stands_where_a_label_stands(name: str, word: str, value: str) -> None:
     word = word.replace("\0", "")
-    hook = Hook(id="x", name=name, on="before_tool", command="sh", args=(word,), matcher=value, env={"KEY": value})
+    hook = Hook(
+        id="x",
+        name=name,
+        on="before_tool",
+        command="sh",
+        args=(word,),
+        matcher=value,
+        condition=value,
+        env={"KEY": value},
+    )
 
     lines = shown(hook)
 

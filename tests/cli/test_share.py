@@ -212,3 +212,17 @@ def test_wrong_words_are_an_error(home: Path, words: list[str], message: str) ->
 
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
+
+
+def test_step_that_stays_behind_is_said(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(
+        home,
+        '[[hook]]\nname = "all"\non = "error"\nsteps = ["one"]\n'
+        '[[hook]]\nname = "one"\non = "user_triggered"\nask = "And?"\n',
+    )
+
+    alone, both = hookline(home, "share", "all"), hookline(home, "share", "all", "one")
+
+    assert 'left out: all: its step "one"; name it, too' in alone.stderr
+    assert both.stderr == ""

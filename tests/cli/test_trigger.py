@@ -173,3 +173,25 @@ def test_a_slip_is_explained(home: Path, words: tuple[str, ...], said: str) -> N
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("once = true", ["ran", "ran"]),
+        ('cache = "5m"', ["ran", "was not asked: it gave this answer before"]),
+        (
+            "background = true",
+            ["was put into the queue: hookline queue show ", "was put into the queue: hookline queue "],
+        ),
+    ],
+)
+def test_way_in_which_a_quiet_hook_was_started_is_told(tmp_path: Path, key: str, said: list[str]) -> None:
+    home = tmp_path / "home"
+    text = f'[[hook]]\nname = "quiet"\non = "user_triggered"\nrun = ["python3", "quiet.py"]\n{key}\n'
+    configure(home, text, {"quiet.py": ""})
+
+    for told in said:
+        done = hookline(home, "trigger", "quiet", HOOKLINE_WORKER="off")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f'hook "quiet" {told}')

@@ -1,5 +1,8 @@
 import asyncio
+import os
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,6 +13,7 @@ from msgspec.structs import replace
 from hookline import Engine, Event, Hook, Outcome, Verdict
 from hookline.core.background import too_late
 from hookline.errors import StoreError
+from hookline.model.event import EventName
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import OnError, Source
 from hookline.model.job import Letter
@@ -52,7 +56,10 @@ def _refuse(*_args: object, **_named: object) -> None:
 
 def full() -> JobQueue:
     """Give a queue that takes nothing and gives nothing."""
-    return cast("JobQueue", SimpleNamespace(put=_refuse, post=_refuse, collect=_refuse, close=lambda: None))
+    return cast(
+        "JobQueue",
+        SimpleNamespace(put=_refuse, post=_refuse, collect=_refuse, is_there=lambda: True, close=lambda: None),
+    )
 
 
 @pytest.mark.spec("A-22")
@@ -437,6 +444,62 @@ def test_inbox_that_cannot_be_used_changes_no_answer(tmp_path: Path, caplog: pyt
     assert listening.follow_ups == deaf.follow_ups == ("look",)
     assert "the inbox cannot be read: the disk is full" in caplog.text
     assert any("it cannot be kept for the agent" in str(record.detail.get("message")) for record in records)
+
+
+def test_agent_that_never_had_a_letter_is_answered_without_a_thread(tmp_path: Path, queue: SqliteQueue) -> None:
+    engine = make(tmp_path, queue=queue)
+
+    async def run() -> set[str]:
+        await engine.emit("before_agent")
+        return {thread.name for thread in threading.enumerate() if thread.name.startswith("asyncio_")}
+
+    before = {thread.name for thread in threading.enumerate()}
+    assert asyncio.run(run()) <= before
+    assert not queue.path.parent.exists()
+
+
+def test_damaged_letter_changes_no_answer_and_keeps_no_other_one_back(tmp_path: Path, queue: SqliteQueue) -> None:
+    place = str(tmp_path.resolve())
+    queue.post([Letter(project=place, text="one"), Letter(project=place, text="two")])
+    with closing(sqlite3.connect(queue.path)) as connection, connection:
+        connection.execute("UPDATE letters SET created = 'yesterday', text = x'ff00' WHERE text = 'one'")
+
+    [outcome] = emit(make(tmp_path, queue=queue), "before_agent")
+
+    assert not outcome.blocked
+    assert "two" in outcome.follow_ups
+
+
+def test_mistake_of_ours_in_the_inbox_changes_no_answer(tmp_path: Path, queue: SqliteQueue) -> None:
+    queue.put(hook(command="true", shell=True), Event(name=EventName.AFTER_TOOL), project=str(tmp_path))
+    with closing(sqlite3.connect(queue.path)) as connection, connection:
+        # a time that cannot be compared
+        connection.execute("UPDATE jobs SET due = 'soon'")
+    asks = hook(on="before_agent", call=lambda _event: Verdict.ask("sure?"), background=False, source=Source.BUILTIN)
+    engine = make(tmp_path, asks, queue=queue)
+
+    async def run() -> list[Decision]:
+        async with engine:
+            found = [
+                await engine.handle(engine.event(name), host_asks=True) for name in ("before_agent", "session_start")
+            ]
+        return [outcome.decision for outcome in found]
+
+    assert asyncio.run(run()) == [Decision.ASK, Decision.PASS]
+
+
+def test_pipe_in_the_place_of_the_inbox_keeps_nobody_waiting(
+    tmp_path: Path, queue: SqliteQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue.path.parent.mkdir()
+    os.mkfifo(queue.path)
+
+    [outcome] = emit(make(tmp_path, queue=queue), "before_agent")
+
+    assert not outcome.blocked
+    assert "this is neither a file nor a folder: move it away" in caplog.text
+    with pytest.raises(StoreError, match="neither a file nor a folder"):
+        queue.post([Letter(project="/a", text="x")])
 
 
 def test_engine_that_is_switched_off_brings_no_letters(tmp_path: Path, queue: SqliteQueue) -> None:

@@ -8,6 +8,7 @@ from hookline.core.engine import Engine
 from hookline.debug.live import skipped, watch
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Skip
+from hookline.model.policy import Caching
 from hookline.model.verdict import Outcome, Verdict
 
 
@@ -113,3 +114,30 @@ def test_hook_that_was_left_out_has_a_line_with_gate_and_reason() -> None:
     (line,) = skipped([Skip(hook, Gate.MATCHER, "no match")])
 
     assert line == "hook one (ollm): not run, matcher: no match"
+
+
+def test_hook_in_the_background_waits_and_a_kept_answer_is_no_run() -> None:
+    lines: list[str] = []
+
+    async def emit() -> None:
+        async with Engine() as engine:
+            engine.add(
+                Hook(id="later", on="before_tool", call=lambda _event: None, source=Source.BUILTIN, background=True),
+                Hook(
+                    id="kept",
+                    on="before_tool",
+                    call=lambda _event: None,
+                    source=Source.BUILTIN,
+                    cache=Caching(seconds=60),
+                ),
+            )
+            await engine.emit("before_tool", tool="shell", args={"command": "ls"})
+            await engine.drain()
+            watch(engine, lines.append)
+            await engine.emit("before_tool", tool="shell", args={"command": "ls"})
+            await engine.drain()
+
+    asyncio.run(emit())
+
+    assert any(line.startswith("hook later: waits in the queue, job ") for line in lines)
+    assert "hook kept: pass, as it did before" in lines

@@ -51,3 +51,40 @@ def test_names_are_counted_from_the_project(tmp_path: Path) -> None:
 
 def test_name_with_escapes_cannot_steer_the_screen(tmp_path: Path) -> None:
     assert "\x1b" not in missing(tmp_path, "a\x1b[2Jb", "*\x1b[2J")
+
+
+def test_pattern_finds_what_glob_finds_and_no_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c" / "x.py").touch()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "y.rs").touch()
+    (tmp_path / "dead.md").symlink_to(tmp_path / "gone")
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+
+    there = ("a/**/x.py", "**/c/*.py", "a/**", "*/b", "a/../a/[b]/c", ".h*/*.rs", f"{tmp_path}/a/?", "a/up/*/b")
+    absent = ("*.py", "*/*.rs", "**/y.rs", "*.md", "a/*/x.py", "a/b/c/x.py/*", "x/**", "\ud800*")
+
+    assert {name: missing(tmp_path, name) for name in there} == dict.fromkeys(there, "")
+    assert all(missing(tmp_path, name) for name in absent)
+
+
+def test_pattern_through_folders_that_link_to_each_other_comes_to_an_end(tmp_path: Path) -> None:
+    for name in "abcdefgh":
+        (tmp_path / name).mkdir()
+        for other in "abcdefgh":
+            (tmp_path / name / f"to-{other}").symlink_to(tmp_path / other)
+
+    assert missing(tmp_path, "**/nothing") == f'no file in "{tmp_path}" matches "**/nothing"'
+
+
+def test_pattern_that_leads_through_too_much_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline.needs.files.TIMEOUT", -1.0)
+
+    assert 'nothing was found for "**/x" within' in missing(tmp_path, "**/x")
+
+
+def test_name_that_no_file_can_have_is_told_in_short(tmp_path: Path) -> None:
+    text = missing(tmp_path, "x" * 5000)
+
+    assert "in needs cannot be looked for: File name too long" in text
+    assert len(text) < 500

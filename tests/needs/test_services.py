@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -161,3 +163,29 @@ def test_name_without_an_address_is_said_to_have_none() -> None:
     text = asyncio.run(find_missing(hook("tcp://no-such-host.invalid:80"), "/"))
 
     assert text.startswith("tcp://no-such-host.invalid:80 cannot be reached (")
+
+
+@pytest.mark.parametrize("address", ["postgres://u:hunter2@h/db", "http://:hunter2@h:99999/", "tcp://hunter2@h:x"])
+def test_password_in_an_address_that_cannot_be_used_is_not_told(address: str) -> None:
+    forget()
+
+    text = asyncio.run(find_missing(hook(address), "/"))
+
+    assert "in needs cannot be looked for" in text
+    assert "hunter2" not in text
+
+
+def test_certificate_that_nobody_trusts_is_told_as_such(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    line = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout {key} -out {certificate}"
+    subprocess.run(line.split(), check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    async def asked() -> str:
+        forget()
+        server = await asyncio.start_server(silent, "127.0.0.1", 0, ssl=context)
+        async with server:
+            return await find_missing(hook(f"https://localhost:{server.sockets[0].getsockname()[1]}/"), "/")
+
+    assert "cannot be reached (its certificate is not trusted: self-signed certificate)" in asyncio.run(asked())

@@ -1,15 +1,19 @@
+import sqlite3
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hookline.errors import StoreError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
 from hookline.model.job import Letter
 from hookline.model.verdict import EffectKind
 from hookline.stores import _letters
-from hookline.stores.queue import SqliteQueue
+from hookline.stores.queue import BUSY_TIMEOUT, INBOX_TIMEOUT, SqliteQueue
 
 
 @pytest.fixture
@@ -92,6 +96,34 @@ def test_letter_can_be_dropped(queue: SqliteQueue) -> None:
 
     assert queue.drop([first.id]) == 1
     assert texts(queue.letters()) == ["two"]
+
+
+def test_inbox_that_somebody_keeps_locked_is_given_up_before_a_job_would_be(queue: SqliteQueue) -> None:
+    post(queue, "one")
+    ready, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with closing(sqlite3.connect(queue.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            ready.set()
+            done.wait(60)
+            other.execute("ROLLBACK")
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert ready.wait(60)
+    try:
+        with pytest.raises(StoreError, match="end the program that keeps it locked"):
+            queue.collect("/a")
+        putting = threading.Thread(target=post, args=(queue, "two"))
+        putting.start()
+    finally:
+        done.set()
+        holder.join()
+    putting.join()
+
+    assert INBOX_TIMEOUT < BUSY_TIMEOUT
+    assert texts(queue.collect("/a")) == ["one", "two"]
 
 
 def test_agent_that_comes_by_sees_to_jobs_that_were_left(tmp_path: Path) -> None:

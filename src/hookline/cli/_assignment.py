@@ -1,11 +1,17 @@
-"""`KEY=VALUE` as people type it: as JSON where the key takes it so, else as the text it is."""
+"""`KEY=VALUE` as people type it: as JSON or TOML where the key takes it so, else as the text it is."""
 
 import json
+import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Final
 
 from hookline.config.values import Key
 from hookline.config.vocabulary import quoted
 from hookline.errors import ConfigError
+
+# what a table or a list begins with
+_OPENING: Final = ("{", "[")
 
 
 def split(assignment: str) -> tuple[str, str]:
@@ -24,11 +30,9 @@ def value_of(name: str, word: str, key: Key | None) -> object:
     """Give a value as a file would hold it; without a key, whatever it looks like.
 
     Raises:
-        ConfigError: The key takes neither of the two readings.
+        ConfigError: The key takes none of the readings.
     """
-    candidates: list[object] = [word]
-    with suppress(ValueError, RecursionError):
-        candidates.insert(0, json.loads(word, parse_constant=_refused))
+    candidates: list[object] = [*_readings(word), word]
     if key is None:
         return candidates[0]
     reason = ""
@@ -39,7 +43,20 @@ def value_of(name: str, word: str, key: Key | None) -> object:
             reason = reason or str(problem)
         else:
             return candidate
-    raise ConfigError(f"{name}: {reason}")
+    is_broken = word.startswith(_OPENING) and len(candidates) == 1
+    raise ConfigError(f"{name}: {reason}" + (", which is neither JSON nor TOML" if is_broken else ""))
+
+
+def _readings(word: str) -> Iterator[object]:
+    with suppress(ValueError, RecursionError):
+        yield json.loads(word, parse_constant=_refused)
+        return
+    # a table or a list, as it would stand in hookline.toml
+    if word.startswith(_OPENING):
+        with suppress(ValueError, RecursionError):
+            document = tomllib.loads(f"value = {word}")
+            if len(document) == 1:
+                yield document["value"]
 
 
 def _refused(constant: str) -> object:

@@ -40,8 +40,7 @@ def switch_builtins(change: Session, hooks: Sequence[Hook], *, on: bool) -> int:
 
 def _written(text: str, names: set[str], *, on: bool, path: str) -> str:
     before = edit.value_of(text, path=path)
-    found = edit.at(before, _POINTER)
-    there = [str(name) for name in found] if isinstance(found, list) else []
+    there = _names(edit.at(before, _POINTER), path=path)
     if on:
         if edit.at(before, _POINTER[:1]) is None:
             # a table of its own, as people write it; it can stand after all others
@@ -49,3 +48,12 @@ def _written(text: str, names: set[str], *, on: bool, path: str) -> str:
         return edit.put(text, _POINTER, [*there, *sorted(names)], path=path)
     left = [name for name in there if bare(name) not in names]
     return edit.put(text, _POINTER, left, path=path) if left else edit.drop(text, _POINTER, path=path, prune=True)
+
+
+def _names(found: object, *, path: str) -> list[str]:
+    """Give the hooks that a file names; what cannot be read is not written over, because somebody meant it."""
+    if found is None:
+        return []
+    if isinstance(found, list) and all(isinstance(name, str) for name in found):
+        return [str(name) for name in found]
+    raise ConfigError(f'builtins in [{TABLE}] is no list of names such as ["read-only"]: correct it first', path=path)

@@ -26,11 +26,14 @@ from hookline.config.problem import Problem, Severity
 from hookline.config.reading import Origin
 from hookline.config.scripts import anchored, folders_of
 from hookline.config.vocabulary import Vocabulary, quoted
+from hookline.core.planner import HookPlanner
+from hookline.core.registry import HookRegistry
+from hookline.core.relations import mentions, refuse_entangled
 from hookline.display import typed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, shell_dialects
-from hookline.workspace import Opened, person_folders
+from hookline.workspace import Opened, objection, person_folders
 
 _MARK: Final = "\ufeff"
 _NAMED: Final = re.compile(r'hook "[^"]*"')
@@ -255,13 +258,43 @@ def difference(project: Opened, file: ConfigFile, before: str, after: str | None
     gone = _without(old, new)
     gained = _without(new, old)
     for hook in gained:
-        try:
-            project.engine.planner.check(hook)
-        except ConfigError as objection:
-            raise ConfigError(
-                f"{objection.message}; nothing was changed", path=file.path, line=hook.source_line
-            ) from None
+        wrong = objection(project.engine, hook)
+        if wrong:
+            raise ConfigError(f'hook "{hook.id}": {wrong}; nothing was changed', path=file.path, line=hook.source_line)
+    if set(map(mentions, gained)) - set(map(mentions, gone)):
+        _refuse_circles(project, file, gone, gained)
     return gone, gained
+
+
+def _refuse_circles(project: Opened, file: ConfigFile, gone: Sequence[Hook], gained: Sequence[Hook]) -> None:
+    planner = _planner(project, gone, gained)
+    spoken_of = {name for hook in project.loaded.hooks for name in mentions(hook)}
+    try:
+        refuse_entangled(gained, planner, spoken_of)
+    except ConfigError as problem:
+        raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line) from None
+
+
+def _planner(project: Opened, gone: Sequence[Hook], gained: Sequence[Hook]) -> HookPlanner:
+    """Give the hooks of a project as they shall be to somebody who knows what they are called."""
+    registry = HookRegistry()
+    left = {hook.id for hook in (*gone, *gained)}
+    for hook in (*(hook for hook in project.loaded.hooks if hook.id not in left), *gained):
+        registry.add(hook)
+    return HookPlanner(registry)
+
+
+def missing_notes(project: Opened, gone: Sequence[Hook], gained: Sequence[Hook]) -> list[str]:
+    """Name the hooks that new ones speak of and that are not there, not yet perhaps."""
+    if not any(map(mentions, gained)):
+        return []
+    names = _planner(project, gone, gained).names()
+    return [
+        f"{quoted(hook.id)} speaks of a hook that is not there yet: {names.missing(name, by=hook)}"
+        for hook in gained
+        for name in dict.fromkeys(mentions(hook))
+        if names.find(name, by=hook) is None
+    ]
 
 
 def is_free(project: Opened, hook: Hook) -> None:
@@ -314,7 +347,8 @@ def trust_note(project: Opened, hook: Hook) -> str:
     if found is not None and found.objection:
         return f"{quoted(hook.id)} will not run: {found.objection} (hookline trust approve {typed(hook.id)})"
     if hook.source in _OWN:
-        return f"{quoted(hook.id)} is your own, so it runs from now on"
+        started = " at its times, while `hookline watch` runs" if hook.schedule else " from now on"
+        return f"{quoted(hook.id)} is your own, so it runs{started}"
     return f"{quoted(hook.id)} is a {hook.source} hook: it runs once you approved it (hookline trust approve {typed(hook.id)})"
 
 

@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.cli._names import event_named
-from hookline.debug.samples import CUSTOM_PREFIX, SESSION, TOOLS, sample
+from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.errors import ConfigError
-from hookline.model.event import Event
+from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate
 from hookline.wiring import native_names

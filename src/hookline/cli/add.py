@@ -18,6 +18,7 @@ from hookline.cli._change import (
     insist,
     is_free,
     listed,
+    missing_notes,
     readable,
     session,
     text_of,
@@ -115,6 +116,7 @@ def _add(change: Session, args: argparse.Namespace) -> int:
     if refusals:
         raise ConfigError(f"hook {quoted(hook.id)} would not be run: {refusals[0]}; nothing was changed")
     notes = [trust_note(change.project, one) for one in gained[:1]]
+    notes += missing_notes(change.project, gone, gained)
     draft = Draft(file=file, before=raw, text=text)
     return change.finish([draft.change], f"added {quoted(hook.id)}", notes=notes)
 
@@ -240,7 +242,7 @@ def _take_over(change: Session, path: Path) -> int:
     changes = [Change(str(folder / name), None, raw, folders=_within(folder, name)) for name, raw in contents.items()]
     if change.apply is not None:
         pack.install(shared, packs)
-    notes = [problem.message for problem in problems]
+    notes = [*(problem.message for problem in problems), *missing_notes(change.project, (), hooks)]
     if hooks:
         notes.append(
             f"they come from somebody else, so each has to be approved: hookline trust approve {typed(hooks[0].id)}"

@@ -23,6 +23,7 @@ from hookline.cli._change import (
     insist,
     is_free,
     listed,
+    missing_notes,
     session,
     text_of,
     trust_note,
@@ -94,6 +95,7 @@ def _keys(args: argparse.Namespace) -> int:
         changed = [*args.unset, *(one.partition("=")[0] for one in args.assignments)]
         what = f'changed {", ".join(changed)} of "{hook.id}"'
         notes = [trust_note(change.project, one) for one in gained]
+        notes += missing_notes(change.project, gone, gained)
         notes += twins(change.project, [hook]) if gained else []
         return change.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
 

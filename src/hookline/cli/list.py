@@ -29,10 +29,9 @@ from hookline.cli._times import ago
 from hookline.config.problem import Problem, Severity
 from hookline.core.trust import Clearance
 from hookline.debug.review import event_name
-from hookline.debug.samples import CUSTOM_PREFIX
 from hookline.dialects import DIALECTS
 from hookline.display import typed
-from hookline.model.event import EventName
+from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.record import Record
 from hookline.workspace import Opened
@@ -155,7 +154,8 @@ def _rows(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -
 
 def _matcher(hook: Hook) -> str:
     files = ",".join((*hook.files, *hook.writes))
-    return " ".join(filter(None, (hook.matcher, files))) or "*"
+    condition = f"if {hook.condition}" if hook.condition else ""
+    return " ".join(filter(None, (hook.matcher, files, hook.schedule, condition))) or "*"
 
 
 def _state(one: _Listed, project: Opened) -> str:

@@ -16,10 +16,10 @@ from hookline.cli._project import add_json, add_project, opened
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.journal import Change, Journal, read_bytes
-from hookline.config.vocabulary import CUSTOM_PREFIX, Vocabulary, hint, quoted
+from hookline.config.vocabulary import Vocabulary, hint, quoted
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
-from hookline.model.event import EVENTS, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import Hook
 from hookline.wiring import native_names
 from hookline.workspace import Opened

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline import wire
+from hookline.cli._about import cut
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, counted, say, say_json, table
 from hookline.cli._project import add_json, add_project, project_of
@@ -95,7 +96,7 @@ def _list(args: argparse.Namespace) -> int:
     if letters:
         say("for the next agent here:" if not args.all else "for the next agent of each project:")
         rows = [
-            [letter.id, letter.hook or "-", letter.kind, ago(letter.created), _beginning(letter.text)]
+            [letter.id, letter.hook or "-", letter.kind, ago(letter.created), cut(letter.text, _SHOWN)]
             for letter in letters
         ]
         table(["letter", "hook", "kind", "since", "text"], rows)
@@ -126,10 +127,6 @@ def _described(job: Job) -> Mapping[str, object]:
     # how a job finds its hook again is the queue's own business
     del facts["mark"]
     return facts
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,8 +49,10 @@ def run(args: argparse.Namespace) -> int:
     """Write the pack."""
     project = opened(args)
     packer = Packer(project, as_is=args.as_is)
-    for name in dict.fromkeys(args.hooks):
-        packer.add(hook_named(project, name))
+    chosen = [hook_named(project, name) for name in dict.fromkeys(args.hooks)]
+    for hook in chosen:
+        packer.add(hook)
+    packer.left_out += _steps_left_out(project, chosen)
     pack = packer.pack(args.name, version=args.version)
     text = write(pack)
     if args.output is not None:
@@ -78,6 +80,16 @@ def run(args: argparse.Namespace) -> int:
     say(f"{args.output}: {count}, with {carried}")
     say(f"Others install it with: hookline add --from {shlex.quote(args.output.name)}")
     return 0
+
+
+def _steps_left_out(project: Opened, chosen: Sequence[Hook]) -> Iterator[str]:
+    """Name the steps of lists that are not shared with them: where they are missing, the list has failed."""
+    names, carried = project.engine.planner.names(), {hook.id for hook in chosen}
+    for hook in chosen:
+        for name in dict.fromkeys(hook.steps):
+            step = names.find(name, by=hook)
+            if step is None or step.id not in carried:
+                yield f"{hook.id}: its step {quoted(name)}; name it, too, so that others have it"
 
 
 def _save(path: Path, text: str, *, force: bool) -> None:

@@ -18,7 +18,7 @@ from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
 from hookline.model.report import described
-from hookline.model.verdict import Outcome
+from hookline.model.verdict import Outcome, Verdict
 from hookline.workspace import Opened
 
 HELP: Final = "start one hook by hand, with the event user_triggered"
@@ -133,8 +133,14 @@ def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
         complain(outcome.reason, broken=True)
         return _BLOCKED
     if outcome.verdicts and not (outcome.failures or outcome.context or outcome.messages or outcome.follow_ups):
-        say(f'hook "{hook.id}" ran')
+        say(f'hook "{hook.id}" {_how(outcome.verdicts[0])}')
     return _code(outcome)
+
+
+def _how(verdict: Verdict) -> str:
+    if verdict.job:
+        return f"was put into the queue: hookline queue show {verdict.job}"
+    return "was not asked: it gave this answer before" if verdict.cached else "ran"
 
 
 def _code(outcome: Outcome) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from msgspec import Struct
+
 from hookline import wire
 from hookline.cli._about import SPECS, cut, described_problem, history, module_file, place, problems_of, runs, short
 from hookline.cli._output import complain, say, say_json
@@ -16,10 +18,11 @@ from hookline.cli._samples import Given, given_event
 from hookline.cli._times import ago
 from hookline.config.loader import read_text
 from hookline.config.problem import Problem
-from hookline.debug.explain import Explanation, explain
+from hookline.debug.explain import Answered, Explanation, explain
 from hookline.display import typed
 from hookline.errors import ConfigError, StoreError
 from hookline.model.hook import Hook
+from hookline.model.plan import Gate
 from hookline.model.record import Record, Step
 from hookline.stores.history import Question
 from hookline.workspace import Opened
@@ -30,6 +33,8 @@ EXAMPLE: Final = """hookline why guard --event before_tool --tool shell --args '
 _LATELY: Final = 5
 _NEAREST: Final = 3
 _SHOWN: Final = 200
+# the columns of a gate's name; a longer one takes what it needs
+_GATE: Final = 8
 
 # what to do about the first gate that is closed
 _ADVICE: Final[Mapping[str, str]] = {
@@ -50,6 +55,18 @@ _ADVICE: Final[Mapping[str, str]] = {
     "command": "change what it runs: hookline edit {id}",
     "file": "put the file there, or change what it runs: hookline edit {id}",
 }
+
+
+class _Step(Struct, frozen=True, kw_only=True):
+    """One step of a list, and the first gate that keeps it from running in it."""
+
+    hook: Hook
+    closed: Answered | None
+
+    @property
+    def reason(self) -> str:
+        """What keeps it from running, or what it would run."""
+        return self.closed.reason if self.closed is not None else runs(self.hook)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
                 "id": hook.id,
                 "path": hook.source_path or None,
                 "line": hook.source_line or None,
-                "events": [_described(answer) for answer in answers],
+                "events": [_described(answer, _steps(project, answer)) for answer in answers],
                 "problems": [described_problem(one) for one in problems_of(hook, project.problems)],
                 "lately": [_described_record(record) for record in lately],
             }
@@ -98,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _described(answer: Explanation) -> Mapping[str, object]:
+def _described(answer: Explanation, steps: Sequence[_Step]) -> Mapping[str, object]:
     event = answer.event
     return {
         "event": event.name,
@@ -107,6 +124,7 @@ def _described(answer: Explanation) -> Mapping[str, object]:
         "data": event.data,
         "runs": answer.runs,
         "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
+        "steps": [{"id": one.hook.id, "runs": one.closed is None, "reason": one.reason} for one in steps],
     }
 
 
@@ -142,7 +160,7 @@ def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
     event = answer.event
     about = f"tool {event.tool} {wire.dump(event.args).decode()}" if event.tool else wire.dump(event.data).decode()
     say(f"at {event.name}, {'for example ' if sampled else ''}{cut(about, _SHOWN)}")
-    width = max(len(one.gate) for one in answer.gates)
+    width = max(_GATE, *(len(one.gate) for one in answer.gates))
     for one in answer.gates:
         say(f"  {'yes' if one.passed else 'NO '}  {one.gate:<{width}}  {one.reason}")
     closed = answer.closed
@@ -150,8 +168,23 @@ def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
         say(f"It would not run: {closed.reason}.")
         say(f"What to do: {_ADVICE[closed.gate].format(id=typed(answer.hook.id))}")
         return
+    for step in _steps(project, answer):
+        say(f"  {'NO ' if step.closed else 'yes'}  step {step.hook.id}: {step.reason}")
     order = [hook.id for hook in project.engine.planner.plan(event).hooks]
-    say(f"It would run, as number {order.index(answer.hook.id) + 1} of {len(order)}.")
+    said = "be put into the queue" if answer.hook.background else "run"
+    say(f"It would {said}, as number {order.index(answer.hook.id) + 1} of {len(order)}.")
+
+
+def _steps(project: Opened, answer: Explanation) -> list[_Step]:
+    """Ask the gates of each step; what a step listens to by itself does not matter in a list."""
+    names = project.engine.planner.names()
+    found = filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps))
+    steps = []
+    for hook in found:
+        gates = explain(hook, answer.event, engine=project.engine, specs=SPECS, module_file=module_file).gates
+        closed = next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
+        steps.append(_Step(hook=hook, closed=closed))
+    return steps
 
 
 def _lately(project: Opened, hook: Hook) -> list[Record]:

@@ -11,8 +11,8 @@ from hookline.config import settings
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.reading import AROUND
 from hookline.config.values import SCHEMAS, TARGETS, Key
-from hookline.config.vocabulary import CUSTOM_PREFIX, Vocabulary
-from hookline.model.event import EVENTS, EventName
+from hookline.config.vocabulary import Vocabulary
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 

@@ -45,6 +45,13 @@ def text(value: object) -> str:
     raise ValueError(f"wanted a text, got {describe(value)}")
 
 
+def filled(value: object) -> str:
+    """Read a text that says something."""
+    if not text(value).strip():
+        raise ValueError("wanted words, got nothing")
+    return text(value)
+
+
 def version(value: object) -> str:
     """Read a version, which people also write as a number."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value)
@@ -151,7 +158,8 @@ _FOR: Final = {"for": "seconds"}
 def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
     known = [field.name for field in structs.fields(struct)]
     if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"wanted a table with some of {', '.join(known)}, got {describe(value)}")
+        found = "an empty one" if value == {} else describe(value)
+        raise ValueError(f"wanted a table with some of {', '.join(known)}, got {found}")
     for name in value:
         if name not in known:
             raise ValueError(f"unknown key {quoted(str(name))}{hint(str(name), known)}")
@@ -208,6 +216,7 @@ _A_TIME: Final = (
 # what an editor checks a value with, by how the value is read
 SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     text: _TEXT,
+    filled: {"type": "string", "pattern": r"\S"},
     version: _NUMBER_OR_TEXT,
     flag: {"type": "boolean"},
     seconds: {"anyOf": [*_A_TIME]},
@@ -290,11 +299,10 @@ SHARED: Final[Mapping[str, Key]] = {
     "priority": Key(priority, "priority", about="Its place in the order: a name, or a number; lower runs earlier."),
     "parallel": Key(flag, "parallel", about="Whether it may run beside its neighbours that say the same."),
     "if": Key(
-        text,
+        filled,
         "condition",
         vital=True,
         about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
-        schema=NAME,
     ),
     "after": Key(one_or_more_texts, "after", about="Runs after these hooks, named by their ids."),
     "before": Key(one_or_more_texts, "before", about="Runs before these hooks, named by their ids."),

@@ -7,12 +7,11 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.config.problem import printable
-from hookline.model.event import EventName
+from hookline.model.event import CUSTOM_PREFIX, EventName
 
 # dialect -> the dialect's own event name -> the canonical events it stands for
 Names = Mapping[str, Mapping[str, tuple[str, ...]]]
 
-CUSTOM_PREFIX: Final = "custom:"
 
 _CANONICAL: Final = frozenset(name.value for name in EventName)
 # words of a file go into messages; a message is a line for people, not a page

@@ -11,9 +11,10 @@ from hookline.config.document import KeyPath
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.formats.when_then import COMMAND_EVENTS
 from hookline.config.values import Key, slug
-from hookline.config.vocabulary import CUSTOM_PREFIX, Vocabulary
+from hookline.config.vocabulary import Vocabulary
 from hookline.errors import ConfigError
 from hookline.model import run_command
+from hookline.model.event import CUSTOM_PREFIX
 from hookline.model.hook import KIND_BY_FIELD, Hook, Source
 from hookline.model.policy import Caching, Needs
 

@@ -169,10 +169,15 @@ class Background:
         if self._queue is None or event.chain or outcome.blocked:
             return outcome
         try:
-            found = await _Handover(self._queue, self._place).letters()
+            # most agents never have any, and a thread costs fifty times the look at a file
+            found = await _Handover(self._queue, self._place).letters() if self._queue.is_there() else []
         except StoreError as problem:
             # an answer does not depend on what somebody else wanted to add to it
             logger.warning("the inbox cannot be read: %s", problem)
+            return outcome
+        except Exception:
+            # nor does it on a mistake of ours: what the hooks decided stands
+            logger.exception("the inbox cannot be read")
             return outcome
         if not found:
             return outcome

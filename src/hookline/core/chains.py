@@ -4,8 +4,7 @@ import difflib
 from contextvars import ContextVar
 from typing import Final
 
-from hookline.core.registry import CUSTOM_PREFIX
-from hookline.model.event import EVENTS, Event, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
 from hookline.model.hook import Hook
 
 # how many hooks may lead to an event one after another

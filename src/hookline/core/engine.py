@@ -58,7 +58,6 @@ NOBODY: Final = Session()
 
 # counts for all engines of this program, whose traces may share a database
 _COUNT: Final = itertools.count(1)
-_NAMES: Final = {str(name): name for name in EventName}
 # the notification that is under way here, also in tasks that its hooks run in
 _NOTE: Final[ContextVar[object]] = ContextVar("note", default=None)
 

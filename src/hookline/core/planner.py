@@ -12,13 +12,13 @@ from hookline.core.index import Files, Index, Shelf
 from hookline.core.matchers import Matcher, matcher_for, names_of
 from hookline.core.order import Names, Order, Rank, arrange, standing
 from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FileMatch, default_parts
-from hookline.core.registry import CUSTOM_PREFIX, HookRegistry
+from hookline.core.registry import HookRegistry
 from hookline.core.strangers import check_patterns, is_stranger, within_one_time
 from hookline.core.translator import event_of
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.context import context_of
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import Event, EventName
+from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate, Plan, Skip
 

@@ -7,10 +7,8 @@ from typing import Final
 import msgspec
 
 from hookline.errors import ConfigError
-from hookline.model.event import EventName
+from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook
-
-CUSTOM_PREFIX = "custom:"
 
 _NAMES: Final = frozenset(str(name) for name in EventName)
 

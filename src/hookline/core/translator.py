@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from hookline import wire
 from hookline.core.failure import failed, settle
-from hookline.core.registry import CUSTOM_PREFIX, event_key
+from hookline.core.registry import event_key
 from hookline.errors import ConfigError, DialectError
-from hookline.model.event import Event, EventName
+from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, OnError
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict

@@ -57,6 +57,10 @@ class Watch:
             for line in _more(record.detail):
                 self._say(line)
 
+    def queued(self, record: Record) -> None:
+        """Say that a hook waits for its turn in the background."""
+        self._say(f"{self._name(record)}: waits in the queue, job {record.detail.get('job', '')}")
+
     def warned(self, record: Record) -> None:
         """Say what the engine warns of."""
         self._say(f"warning: {record.detail.get('message', '')}")
@@ -71,6 +75,7 @@ _TOLD: Final[Mapping[Step, Callable[[Watch, Record], None]]] = MappingProxyType(
         Step.STARTED: Watch.started,
         Step.COMPLETED: Watch.ended,
         Step.FAILED: Watch.ended,
+        Step.QUEUED: Watch.queued,
         Step.WARNING: Watch.warned,
     }
 )
@@ -88,6 +93,8 @@ def _result(record: Record) -> str:
     detail = record.detail
     duration = detail.get("duration")
     took = f" after {duration * 1000:.0f} ms" if isinstance(duration, int | float) else ""
+    if detail.get("cached"):
+        took = ", as it did before"
     if record.step is Step.FAILED:
         follows = "blocks" if detail.get("blocked_by_failure") else "the operation goes on"
         return f"failed{took} ({detail.get('failure')}): {detail.get('message', '')}; {follows}"

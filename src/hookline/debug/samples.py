@@ -10,7 +10,6 @@ from hookline.model.hook import Hook
 from hookline.model.session import Session
 
 SESSION: Final = Session(id="sample-session", user="sample", model="sample-model", provider="sample")
-CUSTOM_PREFIX: Final = "custom:"
 
 _FILE: Final = "src/example.py"
 _DIFF: Final = "@@ -1 +1 @@\n-print('hello')\n+print('hello, world')\n"

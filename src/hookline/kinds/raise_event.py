@@ -1,13 +1,9 @@
 """Hooks that raise another event: no program at all, only a word to whoever listens to it."""
 
-from typing import Final
-
-from hookline.model.event import Event
+from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Verdict
-
-_CUSTOM: Final = "custom:"
 
 
 class RaiseEvent:
@@ -15,10 +11,10 @@ class RaiseEvent:
 
     def refusal(self, hook: Hook) -> str:
         """Say why this hook cannot raise what it names: without a program it has nothing to say in other events."""
-        if hook.raises.startswith(_CUSTOM) and hook.raises != _CUSTOM:
+        if hook.raises.startswith(CUSTOM_PREFIX) and hook.raises != CUSTOM_PREFIX:
             return ""
-        named = hook.raises.removeprefix(_CUSTOM) or "NAME"
-        return f'hook "{hook.id}" cannot raise "{hook.raises}", only events of your own: "{_CUSTOM}{named}"'
+        named = hook.raises.removeprefix(CUSTOM_PREFIX) or "NAME"
+        return f'hook "{hook.id}" cannot raise "{hook.raises}", only events of your own: "{CUSTOM_PREFIX}{named}"'
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:  # noqa: ARG002 - nobody is waited for
         """Ask for the event, which carries the first one."""

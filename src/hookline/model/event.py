@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from hookline.model.session import Session
 
+# what stands before the name of an event that somebody made up: `custom:deploy`
+CUSTOM_PREFIX: Final = "custom:"
+
 
 class EventName(StrEnum):
     """The canonical name of a moment; every dialect maps its own names to these."""

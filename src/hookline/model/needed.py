@@ -17,6 +17,8 @@ Version = tuple[int, ...]
 _TOOL: Final = re.compile(r"([\w.+-]+)\s*(.*)", re.ASCII | re.DOTALL)
 _BOUND: Final = re.compile(r"(>=|<=|==|!=|=|>|<)\s*v?(\d{1,9}(?:\.\d{1,9}){0,9})(?:\.[x*])?", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# who one is, and what is asked for: before the last @, and behind the question mark
+_SECRET: Final = re.compile(r"(?<=//).*(?=@)|(?<=\?).*", re.DOTALL)
 _PORTS: Final = MappingProxyType({"http": 80, "https": 443, "tcp": 0})
 
 
@@ -84,17 +86,22 @@ def service_of(text: str) -> NeededService:
         address = urlsplit(text)
         port = address.port or _PORTS.get(address.scheme, 0)
     except ValueError as problem:
-        raise ValueError(f'"{text}" cannot be read: {problem}') from None
+        raise ValueError(f'"{_shown(text)}" cannot be read: {problem}') from None
     if re.search(r"[\s\x00-\x1f\x7f]", text):
-        raise ValueError(f"wanted an address without blanks, got {text!r}")
+        raise ValueError(f"wanted an address without blanks, got {_shown(text)!r}")
     if address.scheme == "unix" and not address.netloc and address.path.startswith("/"):
         return NeededService("unix", path=address.path)
     if address.scheme not in _PORTS or not address.hostname or not port:
         wanted = "tcp://localhost:5432, unix:///run/docker.sock or http://localhost:8080/health"
-        raise ValueError(f'wanted an address such as {wanted}, got "{text}"')
+        raise ValueError(f'wanted an address such as {wanted}, got "{_shown(text)}"')
     if address.username or address.password:
         raise ValueError(f"wanted an address without a user and a password, got one for {address.hostname}")
     return NeededService(address.scheme, address.hostname, port, _target(address))
+
+
+def _shown(text: str) -> str:
+    """Leave out of an address what may be a secret: people paste the one that their program connects with."""
+    return _SECRET.sub("…", text)
 
 
 def _target(address: SplitResult) -> str:

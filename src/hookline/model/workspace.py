@@ -90,7 +90,11 @@ def find_program(name: str, path: str, foreign: tuple[str, ...] = ()) -> str:
 
 def path_outside(path: str, project: str) -> str:
     """Give a search path without the folders of a project, and without those that depend on where one is."""
-    foreign = _around(real_path(project))
+    return outside(path, _around(real_path(project)))
+
+
+def outside(path: str, foreign: Collection[str]) -> str:
+    """Give a search path without the foreign folders, and without those that depend on where one is."""
     folders = path.split(os.pathsep)
     return os.pathsep.join(
         folder for folder in folders if os.path.isabs(folder) and not inside(os.path.realpath(folder), foreign)

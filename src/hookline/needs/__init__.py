@@ -14,6 +14,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final
 
+from hookline.display import exact
 from hookline.model.hook import Hook
 from hookline.model.workspace import OF_THE_PERSON, grounds
 from hookline.needs import files, services, tools, variables
@@ -26,6 +27,7 @@ MISSING: Final = 2.0
 """Seconds for which something that was missing counts as missing."""
 
 _REMEMBERED: Final = 1024
+_SHOWN: Final = 200
 
 LOOKS: Final[Mapping[str, Callable[[str, Place], Awaitable[str]]]] = MappingProxyType(
     {"tools": tools.look, "files": files.look, "services": services.look, "env": variables.look}
@@ -78,8 +80,10 @@ async def _look(key: _Key) -> str:
     kind, text, place = key
     try:
         missing = await LOOKS[kind](text, place)
-    except (ValueError, OSError) as problem:
-        missing = f'"{text}" in needs cannot be looked for: {problem}'
+    except ValueError as problem:  # it says itself what was wrong, and leaves out what may be secret
+        missing = f"{kind} in needs cannot be looked for: {problem}"
+    except OSError as problem:
+        missing = f'"{exact(text[:_SHOWN])}" in needs cannot be looked for: {problem.strerror or problem}'
     if len(_seen) >= _REMEMBERED:
         _seen.clear()
     # variables cost nothing to look up, and may be set at any moment

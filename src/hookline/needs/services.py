@@ -37,8 +37,13 @@ async def look(text: str, place: Place) -> str:  # noqa: ARG001 - a service is t
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)
+    import ssl  # noqa: PLC0415 - for services that do not answer only
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    # the numbers of these two are their own, and mean other things to the system
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | socket.gaierror) and (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from hookline.model.needed import NeededTool, Version, tool_of
-from hookline.model.workspace import find_program
+from hookline.model.workspace import find_program, outside
 from hookline.needs._place import Place
 
 TIMEOUT: Final = 5.0
@@ -62,38 +62,13 @@ async def _version(program: str, tool: NeededTool, place: Place) -> tuple[Versio
     """Ask a program for its version; the text says why there is none."""
     words = _ASKED.get(tool.name, ("--version",))
     asked = f"{tool.name} {' '.join(words)}"
-    # a pipe of our own: asyncio's would have to be read to its end before it says that the program has ended
-    reading, writing = os.pipe()
     try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
-            cwd=_folder(place),
-            env={name: value for name, value in {**os.environ, **dict(place.env)}.items() if name not in _LEFT_OUT},
-            process_group=0,
-        )
-    except OSError as problem:
-        os.close(reading)
-        return None, f"{asked} cannot be started: {problem.strerror}"
-    finally:
-        os.close(writing)
-    said = b""
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            said = await _read(reading)
-            if len(said) < _MOST:
-                await process.wait()
+        said, has_failed = await _answer((program, *words), place)
     except TimeoutError:
-        return None, f"{asked} said nothing within {TIMEOUT:g} s"
-    finally:
-        os.close(reading)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-    if process.returncode:
+        return None, f"{asked} did not end within {TIMEOUT:g} s"
+    except OSError as problem:
+        return None, f"{asked} cannot be started: {problem.strerror or problem}"
+    if has_failed:
         return None, f"{asked} fails"
     text = said.decode("utf-8", "replace")
     found = _DOTTED.search(text) or _NUMBER.search(text)
@@ -102,28 +77,78 @@ async def _version(program: str, tool: NeededTool, place: Place) -> tuple[Versio
     return tuple(int(number) for number in found[0].split(".")), ""
 
 
+async def _answer(words: tuple[str, ...], place: Place) -> tuple[bytes, bool]:
+    """Run a program until it ends or has said enough; give what it said, and whether it failed.
+
+    Raises:
+        TimeoutError: It did neither in time.
+    """
+    # A pipe of our own: what the program left running may hold the other end for ever, and nobody waits for that.
+    ours, theirs = os.pipe()
+    try:
+        os.set_blocking(ours, False)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=asyncio.subprocess.STDOUT,
+                cwd=_folder(place),
+                env=_environment(place),
+                process_group=0,
+            )
+        finally:
+            os.close(theirs)
+        return await _heard(process, ours)
+    finally:
+        os.close(ours)
+
+
+async def _heard(process: asyncio.subprocess.Process, pipe: int) -> tuple[bytes, bool]:
+    loop = asyncio.get_running_loop()
+    said = bytearray()
+
+    def hear() -> None:
+        if not _read(pipe, said):
+            loop.remove_reader(pipe)
+            if len(said) >= _MOST:
+                _end(process)
+
+    loop.add_reader(pipe, hear)
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            await process.wait()
+    finally:
+        loop.remove_reader(pipe)
+        _end(process)
+        await process.wait()
+    # what it said last may not have been heard yet; a pipe holds no more than this
+    _read(pipe, said)
+    # whoever says more than a version can need was ended by us, and has not failed
+    return bytes(said), bool(process.returncode) and len(said) < _MOST
+
+
+def _read(pipe: int, said: bytearray) -> bool:
+    """Add what can be read just now, and no more than a version can need; say whether more may come."""
+    try:
+        chunk = os.read(pipe, _MOST - len(said))
+    except BlockingIOError:
+        return True
+    said += chunk
+    return bool(chunk) and len(said) < _MOST
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _environment(place: Place) -> dict[str, str]:
+    """Give the variables to ask with: a script's own interpreter is not taken from the project either."""
+    env = {name: value for name, value in {**os.environ, **dict(place.env)}.items() if name not in _LEFT_OUT}
+    return {**env, "PATH": outside(env.get("PATH", ""), place.foreign) or os.defpath}
+
+
 def _folder(place: Place) -> str:
     """Say where to ask: never in a folder that we happen to be in."""
     return place.asked_in if os.path.isdir(place.asked_in) else "/"  # noqa: PTH112 - a text that may name nothing
-
-
-async def _read(handle: int) -> bytes:
-    """Read what it says, and no more than a version can need."""
-    os.set_blocking(handle, False)
-    loop, is_ready = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(handle, is_ready.set)
-    said = bytearray()
-    try:
-        while len(said) < _MOST:
-            try:
-                chunk = os.read(handle, _MOST - len(said))
-            except BlockingIOError:
-                is_ready.clear()
-                await is_ready.wait()
-                continue
-            if not chunk:
-                break
-            said += chunk
-    finally:
-        loop.remove_reader(handle)
-    return bytes(said)

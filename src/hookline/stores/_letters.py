@@ -8,7 +8,7 @@ from typing import Final
 
 from hookline.model.job import Letter
 from hookline.model.verdict import EffectKind
-from hookline.stores._sqlite_file import text_of
+from hookline.stores._sqlite_file import number_of, text_of
 
 TABLES: Final = (
     """CREATE TABLE letters (
@@ -97,5 +97,5 @@ def _letter(row: Sequence[object]) -> Letter:
         text=str(text),
         hook=str(hook),
         trace=str(trace),
-        created=float(str(created)),
+        created=number_of(str(created)),
     )

@@ -3,6 +3,7 @@
 import math
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -81,6 +82,7 @@ def open_to_write(path: Path, busy_timeout: float, layout: Layout = TRACES) -> s
         sqlite3.Error: SQLite cannot open it.
         OSError: The folder or the file cannot be made.
     """
+    _insist_on_a_file(path)
     _make_private(path)
     connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
@@ -98,6 +100,7 @@ def open_to_write(path: Path, busy_timeout: float, layout: Layout = TRACES) -> s
 
 def open_to_read(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sqlite3.Connection:
     """Open read-only; where nothing was stored yet, give an empty database instead."""
+    _insist_on_a_file(path)
     if path.exists():
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=busy_timeout, isolation_level=None)
         try:
@@ -126,6 +129,17 @@ def _log_ahead(connection: sqlite3.Connection, busy_timeout: float) -> None:
             time.sleep(SWITCH_PAUSE)
         else:
             return
+
+
+def _insist_on_a_file(path: Path) -> None:
+    """Refuse a pipe: to open it waits for somebody at its other end, and nothing could end that."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        # whoever opens it says why
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise StoreError(f"{path}: this is neither a file nor a folder: move it away, and a new file is made")
 
 
 def _make_private(path: Path) -> None:
@@ -186,7 +200,7 @@ def row_of(record: Record) -> Row:
     return (
         text_of(record.trace),
         text_of(record.step),
-        _number(record.at),
+        number_of(record.at),
         text_of(record.event),
         text_of(record.session),
         text_of(record.hook),
@@ -200,7 +214,7 @@ def text_of(value: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _number(value: float) -> float:
+def number_of(value: float | str) -> float:
     """Give what a column that may not be empty can carry; SQLite has no "not a number"."""
     try:
         number = float(value)
@@ -217,7 +231,7 @@ def record_of(row: Row) -> Record:
     if step is None:
         # Hookline of another version writes the same file; its new steps are shown, not lost
         step, detail = Step.WARNING, {**detail, "step": name}
-    return Record(trace, step, _number(at), event, session, hook, detail)
+    return Record(trace, step, number_of(at), event, session, hook, detail)
 
 
 def _detail(raw: str) -> Mapping[str, object]:

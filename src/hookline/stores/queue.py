@@ -27,6 +27,7 @@ MOST_JOBS: Final = 100_000
 MOST_DEAD: Final = 10_000  # of those that were given up the newest stay; they keep no other job out
 MOST_REDELIVERIES: Final = 10  # a hook that takes its worker down each time is not tried for ever
 BUSY_TIMEOUT: Final = 10.0  # whoever writes holds the file for moments; what takes longer is an error to report
+INBOX_TIMEOUT: Final = 1.0  # a letter that cannot be had now is there the next time
 
 _TABLES: Final = (
     """CREATE TABLE jobs (
@@ -75,6 +76,7 @@ _NEXT: Final = f"""
     ORDER BY due, number LIMIT 1
 """  # noqa: S608 - constants only
 _OWED: Final = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
+_NEXT_DUE: Final = "SELECT min(due) FROM jobs WHERE state = 'waiting'"
 _FORGET: Final = """
     DELETE FROM jobs WHERE state = 'dead' AND number <= (
         SELECT number FROM jobs WHERE state = 'dead' ORDER BY number DESC LIMIT 1 OFFSET ?
@@ -115,6 +117,8 @@ class SqliteQueue:
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
         self._kept = Kept(path, LAYOUT, busy_timeout=busy_timeout, durable=durable)
+        # whoever waits for an answer does not wait long for what others would add to it
+        self._inbox = Kept(path, LAYOUT, busy_timeout=min(busy_timeout, INBOX_TIMEOUT), durable=durable)
         self._wake = wake
         self.path = self._kept.path
 
@@ -264,7 +268,7 @@ class SqliteQueue:
             StoreError: The file cannot be used.
         """
         with self._kept.reading() as connection:
-            due: float | None = connection.execute("SELECT min(due) FROM jobs WHERE state = 'waiting'").fetchone()[0]
+            due: float | None = connection.execute(_NEXT_DUE).fetchone()[0]
             return due
 
     def counts(self) -> Mapping[JobState, int]:
@@ -346,12 +350,14 @@ class SqliteQueue:
         # most agents never have any, and a file is not made to find that out
         if not self.is_there():
             return []
-        due = self.next_due()
+        with self._inbox.reading() as connection:
+            due = connection.execute(_NEXT_DUE).fetchone()[0]
+            is_empty = not _letters.listed(connection, project)
         if due is not None and due <= time.time():
             self._woken()
-        if not self.letters(project):
+        if is_empty:
             return []
-        with self._kept.transaction() as connection:
+        with self._inbox.transaction() as connection:
             return _letters.collect(connection, project)
 
     def letters(self, project: str | None = None) -> list[Letter]:
@@ -366,6 +372,7 @@ class SqliteQueue:
     def close(self) -> None:
         """Give the file back."""
         self._kept.close()
+        self._inbox.close()
 
     def _woken(self) -> None:
         if self._wake is None:

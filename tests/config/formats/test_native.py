@@ -128,6 +128,7 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
         ('on = "error"\nrun = "x"\nfiles = []', 4, "wanted at least one name"),
         ('on = "error"\nrun = "x"\nwrites = 5', 4, "wanted a list of texts"),
         ('on = "error"\nask = " "', 3, "wanted words, got nothing"),
+        ('on = "error"\nask = "?"\nif = " "', 4, "wanted words, got nothing"),
         ('on = "error"\nrun = ""', 3, "wanted a command, got nothing"),
         ('on = "error"\nask = "x"\nrun = "y"', 1, "it has run and ask"),
     ],

@@ -14,6 +14,7 @@ from hookline.config.values import (
     SHARED,
     Key,
     describe,
+    filled,
     ignored,
     one_or_more_texts,
     text,
@@ -44,14 +45,7 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
-def _words(value: object) -> str:
-    if not text(value).strip():
-        raise ValueError("wanted words, got nothing")
-    return text(value)
-
-
 _SOME: Final = SCHEMAS[one_or_more_texts]
-_NOT_EMPTY: Final = {"type": "string", "pattern": r"\S"}
 
 KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     {
@@ -61,7 +55,7 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
             _run,
             vital=True,
             about="The command to run: one line, or a list with one word each.",
-            schema={"anyOf": [_NOT_EMPTY, {"type": "array", "items": NAME, "minItems": 1}]},
+            schema={"anyOf": [SCHEMAS[filled], {"type": "array", "items": NAME, "minItems": 1}]},
         ),
         "call": Key(
             _call,
@@ -69,13 +63,12 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
             about='The Python function to call: "module:function".',
             schema={"type": "string", "pattern": "^[^:]+:."},
         ),
-        "post": Key(_words, "url", vital=True, about="The URL to send the event to.", schema=_NOT_EMPTY),
+        "post": Key(filled, "url", vital=True, about="The URL to send the event to."),
         "ask": Key(
-            _words,
+            filled,
             "prompt",
             vital=True,
             about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-            schema=_NOT_EMPTY,
         ),
         "steps": Key(
             one_or_more_texts,
@@ -83,15 +76,12 @@ KEYS: Final[Mapping[str, Key]] = MappingProxyType(
             vital=True,
             about="The hooks it consists of, by their ids; they run one after another.",
         ),
-        "raise": Key(
-            _words, "raises", vital=True, about="The event it raises, with what this event says.", schema=_NOT_EMPTY
-        ),
+        "raise": Key(filled, "raises", vital=True, about="The event it raises, with what this event says."),
         "schedule": Key(
-            _words,
+            filled,
             "schedule",
             vital=True,
             about="When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
-            schema=_NOT_EMPTY,
         ),
         "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
         "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
