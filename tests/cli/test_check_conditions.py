@@ -73,7 +73,7 @@ def test_why_says_what_decided(home: Path) -> None:
 @pytest.mark.parametrize(
     ("condition", "what"),
     [
-        ('"  "', "the condition is empty; leave the key out, or say when the hook is meant"),
+        ('"  "', 'if of hook "guard": wanted words, got nothing; the hook is not loaded'),
         ("true", 'if of hook "guard": wanted a text, got true; the hook is not loaded'),
         ("'size(tool)'", "a condition is true or false, but this is an int"),
     ],
