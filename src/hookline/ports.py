@@ -29,8 +29,12 @@ class Dialect(Protocol):
     def encode_event(self, event: Event, hook: Hook) -> Request:
         """Say an event to a hook of this dialect."""
 
-    def decode_event(self, raw: bytes) -> Event:
-        """Read an event as a host of this dialect says it."""
+    def decode_event(self, raw: bytes, name: str = "") -> Event:
+        """Read an event as a host of this dialect says it.
+
+        `name` is the host's own name of the event, for hosts that do not write it into the document; where they do,
+        theirs counts.
+        """
 
     def decode_reply(self, reply: Reply, request: Request) -> Verdict:
         """Read what a hook of this dialect answered."""

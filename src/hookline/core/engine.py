@@ -23,6 +23,7 @@ from hookline.core.bus import MessageBus
 from hookline.core.composition import Steps
 from hookline.core.debugger import HookDebugger
 from hookline.core.doorkeeper import HookDoorkeeper
+from hookline.core.fitting import fit
 from hookline.core.loops import LoopThread
 from hookline.core.moments import Moments
 from hookline.core.options import HookOptions
@@ -38,6 +39,7 @@ from hookline.core.skills import prepare
 from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, EngineError, StoreError
+from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
@@ -171,13 +173,18 @@ class Engine:
     async def handle(self, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event; with `host_asks` a question is left to the host's own dialog."""
         if not self._ready[event.name]:
-            return await self._passed_on(QUIET, event) if event.name in self._mail else QUIET
+            return await self._only_mail(QUIET, event)
         chosen = self.planner.plan(event)
         if not chosen.stages:
             # nothing happens, so there is nothing to trace: a guard for one tool sees all others pass by
-            outcome = Outcome(skipped=chosen.skipped)
-            return await self._passed_on(outcome, event) if event.name in self._mail else outcome
+            return await self._only_mail(Outcome(skipped=chosen.skipped), event)
         return await self._answer(event, chosen, host_asks=host_asks, budget=self.runner.budget())
+
+    async def _only_mail(self, outcome: Outcome, event: Event) -> Outcome:
+        """Bring the agent what waits for it, at an event that no hook wants."""
+        if event.name not in self._mail:
+            return outcome
+        return fit(await self._passed_on(outcome, event), event, self._able(event))
 
     async def start(self, hook: Hook, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event with one hook: a person starts it, or its time has come. Its gates are asked as ever."""
@@ -212,7 +219,9 @@ class Engine:
             run = await ask_again(run, plan, event, host=self, budget=budget)
             skipped = run.skipped
         outcome = merge.merge(event, run.event, run.verdicts)
-        if outcome.decision is Decision.ASK and not host_asks:
+        able = self._able(event)
+        # where we cannot ask anybody, what the agent can do about a question decides
+        if outcome.decision is Decision.ASK and not (host_asks or (able is not None and self._ask is None)):
             # the person judges what would happen: the event as the last hook left it
             outcome = await answer(outcome, run.event, self._ask)
             if self.bus.listening:
@@ -220,6 +229,7 @@ class Engine:
                 self.bus.publish_soon(record(event, Step.ASKED, asked))
         if (outcome.effects or event.name in self._mail) and not event.chain:
             outcome = await self._passed_on(outcome, event)
+        outcome = fit(outcome, event, able)
         outcome = replace(outcome, skipped=skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
             for line in ending(event, outcome):
@@ -231,6 +241,11 @@ class Engine:
         if event.name in self._mail and self.agent_listens:
             outcome = await self.background.collected(outcome, event)
         return await self.background.delivered(outcome, event, listens=self.agent_listens)
+
+    def _able(self, event: Event) -> frozenset[Ability] | None:
+        """Say what the agent that is answered can do; None where nobody said which agent it is."""
+        spec = self._specs.get(event.host) if event.host and not event.chain else None
+        return spec.able(event) if spec is not None else None
 
     def emit_sync(
         self,

@@ -14,6 +14,8 @@ from hookline.model.event import Event
 _MCP_PREFIX: Final = "mcp__"
 _REGEX_ONLY: Final = re.compile(r"[.^$()\[\]+?\\{}]")
 # what stands for itself in both pattern languages, and has one spelling but for capitals
+_WORDS: Final = re.compile(r"[\w\s,|-]*", re.ASCII)
+_BETWEEN: Final = re.compile(r"[|,]")
 _PLAIN: Final = re.compile(r"[\w:/@ -]*", re.ASCII)
 # subjects may be whole command lines, with line breaks in them
 _FLAGS: Final = re.IGNORECASE | re.DOTALL
@@ -37,6 +39,8 @@ def matcher_for(style: MatcherStyle, text: str, *, is_strangers: bool = False) -
         return _matches_everything
     if _is_pattern(style, text):
         expression = "|".join(fnmatch.translate(part.strip()) for part in text.split("|"))
+    elif style is MatcherStyle.NAMES and _WORDS.fullmatch(text):
+        expression = "|".join(re.escape(name) for name in _listed(text))
     else:
         expression = text
     begins = starts(style, text)
@@ -47,7 +51,9 @@ def matcher_for(style: MatcherStyle, text: str, *, is_strangers: bool = False) -
     except re.error as problem:
         raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
     if is_strangers and not _is_pattern(style, text) and not is_quick(text):
-        return LinearMatcher(text)
+        return LinearMatcher(f"(?s:.*)(?:{text})(?s:.*)" if _is_searched(style, text) else text)
+    if _is_searched(style, text):
+        return lambda name: compiled.search(name) is not None
     return lambda name: compiled.fullmatch(name) is not None
 
 
@@ -64,16 +70,33 @@ def _is_pattern(style: MatcherStyle, text: str) -> bool:
     return style is MatcherStyle.PATTERN and not _REGEX_ONLY.search(text)
 
 
+def _is_searched(style: MatcherStyle, text: str) -> bool:
+    """Tell whether the text may stand anywhere in a name."""
+    return style is MatcherStyle.SEARCH or (style is MatcherStyle.NAMES and not _WORDS.fullmatch(text))
+
+
+def _listed(text: str) -> list[str]:
+    return [name for part in _BETWEEN.split(text) if (name := part.strip())]
+
+
 def names_of(event: Event, spec: DialectSpec | None) -> Iterator[str]:
     """Give every name a matcher may know the event's subject by."""
     if not event.tool:
         yield event.subject
         return
-    names = dict.fromkeys([event.tool, event.native_tool, *(spec.tools.get(event.tool, ()) if spec else ())])
+    names = dict.fromkeys([event.tool, event.native_tool, *(_spelled(event.tool, spec) if spec else ())])
     for name in filter(None, names):
         yield name
         if not name.startswith((_MCP_PREFIX, "builtin:")):
             yield f"builtin:{name}"
+
+
+def _spelled(tool: str, spec: DialectSpec) -> tuple[str, ...]:
+    """Give every name a dialect has for one of our tools."""
+    if not tool.startswith(_MCP_PREFIX):
+        return spec.tools.get(tool, ())
+    server, _, name = tool.removeprefix(_MCP_PREFIX).partition("__")
+    return (spec.mcp.format(server=server, tool=name),)
 
 
 def starts(style: MatcherStyle, text: str) -> tuple[tuple[str, bool], ...]:
@@ -83,6 +106,10 @@ def starts(style: MatcherStyle, text: str) -> tuple[tuple[str, bool], ...]:
     """
     if text in {"", "*"}:
         return (("", False),)
+    if _is_searched(style, text):
+        return (("", False),)
+    if style is MatcherStyle.NAMES:
+        return tuple((name.lower(), True) for name in _listed(text)) or (("", False),)
     if _is_pattern(style, text):
         parts = [part.strip() for part in text.split("|")]
     elif "(" in text or "[" in text or "\\" in text:

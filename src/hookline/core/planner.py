@@ -30,8 +30,8 @@ MEMORY: Final = 2048
 # whose patterns are about one project; those of all others are about wherever the agent works
 _OF_A_PROJECT: Final = frozenset({Layer.LOCAL, Layer.PROJECT})
 
-# an event's name, and what its matchers look at
-_Subject = tuple[EventName, str, str]
+# an event's name, what its matchers look at, and the agent that said it
+_Subject = tuple[EventName, str, str, str]
 
 
 class GateResult(Struct, frozen=True):
@@ -101,7 +101,7 @@ class HookPlanner:
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
         self._look_again()
-        key = (event.name, event.subject, event.native_tool)
+        key = (event.name, event.subject, event.native_tool, event.host)
         plan = self._plans.get(key)
         return plan if plan is not None else self._plan_anew(event, key)
 
@@ -137,7 +137,7 @@ class HookPlanner:
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Ask every gate about a hook, also those behind one that is closed already."""
         narrow = (self._about_files, self._may_write, partial(self._meant, because=True))
-        return [gate(hook, event) for gate in (_enabled, _listens, self._matched, *narrow)]
+        return [gate(hook, event) for gate in (_enabled, _listens, self._left_to_us, self._matched, *narrow)]
 
     def only(self, hook: Hook, event: Event) -> Plan:
         """Plan for one hook that is asked for by name: what it listens to does not matter, all other gates do."""
@@ -177,7 +177,7 @@ class HookPlanner:
             if (hook.files or hook.writes) and _closed((self._about_files, self._may_write), hook, event):
                 continue
             told = for_strangers if hook.condition and is_stranger(hook) else context
-            closed = _closed((_enabled, partial(self._meant, context=told)), hook, event)
+            closed = _closed((_enabled, self._left_to_us, partial(self._meant, context=told)), hook, event)
             if closed is None:
                 chosen.append(hook)
             else:
@@ -227,6 +227,16 @@ class HookPlanner:
             return GateResult(Gate.MATCHER, passed, "it has no matcher")
         verb = "matches" if passed else "does not match"
         return GateResult(Gate.MATCHER, passed, f"matcher {hook.matcher!r} {verb} {' or '.join(names)!r}")
+
+    def _left_to_us(self, hook: Hook, event: Event) -> GateResult:
+        """Leave a hook to the agent whose own settings it stands in: it would run twice."""
+        host = self._dialects.get(event.host) if hook.agents and event.host else None
+        if host is None:
+            return GateResult(Gate.HOST, passed=True, reason="no agent runs it by itself here")
+        passed = not host.runs_itself(hook.agents)
+        whose = f"it stands in the settings of {' and '.join(hook.agents)}"
+        reason = f"{whose}, which {event.host} {'does not read' if passed else 'runs by itself'}"
+        return GateResult(Gate.HOST, passed, reason)
 
     def _about_files(self, hook: Hook, event: Event) -> GateResult:
         if not hook.files:

@@ -32,6 +32,9 @@ def ending(event: Event, outcome: Outcome) -> Iterator[Record]:
         yield record(event, Step.SKIPPED, {"gate": skip.gate, "reason": skip.reason}, hook=skip.hook.id)
         if skip.gate is Gate.CHAIN:
             yield record(event, Step.WARNING, {"message": f"not run again: {skip.reason}"}, hook=skip.hook.id)
+    for loss in outcome.losses:
+        detail = {"wanted": loss.wanted, "became": loss.became, "message": loss.message, "host": event.host}
+        yield record(event, Step.DEGRADED, detail)
     for warning in _warnings(event, outcome.verdicts):
         yield record(event, Step.WARNING, {"message": warning})
     yield record(event, Step.OUTCOME, _summary(outcome))

@@ -27,7 +27,8 @@ class Field(Struct, frozen=True):
     """One datum and its place: `name` or `group.name` in the body.
 
     `mirror` is a second name for the same value, `default` the session's attribute that stands in for a missing
-    datum, `time` says that the document has ISO 8601 where we count milliseconds.
+    datum, `time` says that the document has ISO 8601 where we count milliseconds, and `in_ms` that it counts
+    milliseconds where we count seconds.
     """
 
     key: str
@@ -35,6 +36,7 @@ class Field(Struct, frozen=True):
     mirror: str = ""
     default: str = ""
     time: bool = False
+    in_ms: bool = False
 
 
 class _Place(Struct, frozen=True):
@@ -44,6 +46,20 @@ class _Place(Struct, frozen=True):
     mirror: str
     default: str
     time: bool
+    in_ms: bool
+
+    def said(self, value: object) -> object:
+        """Give a value as the document has it."""
+        if self.time:
+            return _read.to_iso(value)
+        return _read.to_ms(value) if self.in_ms else value
+
+    def understood(self, value: object, where: str, *, dialect: str) -> object:
+        """Give a value of the document as we have it."""
+        if self.time and value is not None:
+            at = ".".join(part for part in (where, self.group, self.leaf) if part)
+            return _read.from_iso(value, at, dialect=dialect)
+        return _read.from_ms(value) if self.in_ms else value
 
 
 class Shape(Struct, frozen=True, kw_only=True):
@@ -70,8 +86,7 @@ class Shape(Struct, frozen=True, kw_only=True):
                 value = getattr(session, place.default) if place.default else None
                 if not value:
                     continue
-            if place.time:
-                value = _read.to_iso(value)
+            value = place.said(value)
             (_group(body, place.group) if place.group else body)[place.leaf] = value
             if place.mirror:
                 body[place.mirror] = value
@@ -106,10 +121,7 @@ class Shape(Struct, frozen=True, kw_only=True):
             if place.mirror and place.mirror in body and (value is UNSET or _read.same(value, body[place.mirror])):
                 value = body.pop(place.mirror)
             if value is not UNSET:
-                at = ".".join(part for part in (where, place.group, place.leaf) if part)
-                data[place.key] = (
-                    _read.from_iso(value, at, dialect=dialect) if place.time and value is not None else value
-                )
+                data[place.key] = place.understood(value, where, dialect=dialect)
         for group, leaf, mark in self.marks:
             if leaf in groups[group] and _read.same(groups[group][leaf], mark):
                 del groups[group][leaf]
@@ -172,7 +184,7 @@ def shape(
 
 def _place(field: Field) -> _Place:
     group, leaf = _split(field.path)
-    return _Place(field.key, group, leaf, field.mirror, field.default, field.time)
+    return _Place(field.key, group, leaf, field.mirror, field.default, field.time, field.in_ms)
 
 
 def _split(path: str) -> tuple[str, str]:

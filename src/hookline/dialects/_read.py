@@ -12,6 +12,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # 1973 in milliseconds, the year 5138 in seconds: a smaller number of a dialect that takes both is seconds
 _SECONDS_BELOW: Final = 100_000_000_000
 _SHOWN: Final = 80
+# thirty years: anything beyond is no duration
+_LONGEST: Final = 1_000_000_000
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 # an escaped backslash, a whole pair, or half of one; only the last is broken
 _SURROGATES: Final = re.compile(
@@ -151,6 +153,21 @@ def _parse_iso(value: str, where: str, *, dialect: str) -> int:
     except (ValueError, OverflowError):
         raise wrong(value, where, dialect=dialect, wanted="a time in ISO 8601") from None
     return since // timedelta(milliseconds=1)
+
+
+def to_ms(seconds: object) -> object:
+    """Count milliseconds; what is no number stays as it is."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not abs(seconds) < _LONGEST:
+        return seconds
+    milliseconds = round(seconds * 1000, 6)
+    return int(milliseconds) if milliseconds.is_integer() else milliseconds
+
+
+def from_ms(milliseconds: object) -> object:
+    """Count seconds; what is no number stays as it is."""
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+        return milliseconds
+    return milliseconds / 1000 if abs(milliseconds) < _LONGEST * 1000 else milliseconds
 
 
 def from_number(value: object, where: str, *, dialect: str, seconds: bool) -> int:

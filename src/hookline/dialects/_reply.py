@@ -28,7 +28,8 @@ class Manners(Struct, frozen=True, kw_only=True):
     """How hooks of one dialect answer besides their document.
 
     `silence` and `chatter` say whether printing nothing, or only text, is an answer ("go on"). `deny_exit` is
-    the exit code that blocks by itself. `exact` says that an answer between other text can only block.
+    the exit code that blocks by itself. `exact` says that an answer between other text can only block, `json_always`
+    that an answer counts whatever the exit code is.
     """
 
     dialect: str
@@ -36,6 +37,7 @@ class Manners(Struct, frozen=True, kw_only=True):
     chatter: bool = False
     deny_exit: int = 0
     exact: bool = False
+    json_always: bool = False
 
 
 def read_reply(reply: Reply, request: Request, *, read: Reader, manners: Manners) -> Verdict:
@@ -60,7 +62,7 @@ def read_reply(reply: Reply, request: Request, *, read: Reader, manners: Manners
         return verdict
     if reply.exit_code == manners.deny_exit:
         return _denied(verdict, reply, noise=noise)
-    if verdict.decision >= Decision.ASK:
+    if verdict.decision >= Decision.ASK or (manners.json_always and document is not None):
         return verdict
     failure = verdict.failure or Failure(FailureKind.EXIT_CODE, _exit_message(reply))
     return Verdict(failure=failure, notes=verdict.notes, metadata=verdict.metadata)

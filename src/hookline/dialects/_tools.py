@@ -77,6 +77,10 @@ class Toolbox(Struct, frozen=True):
         name, row = self._sent(event)
         return name, row.to_native(event.args)
 
+    def native(self, event: Event, args: Mapping[str, object]) -> dict[str, object]:
+        """Give other arguments of an event's tool under the host's names."""
+        return self._row(event)[1].to_native(args)
+
     def understand(self, name: str, args: Mapping[str, object]) -> tuple[str, dict[str, object], str]:
         """Give our tool and arguments, and the system's name where ours does not tell it."""
         bare = _bare(name)
@@ -107,7 +111,7 @@ class Toolbox(Struct, frozen=True):
 
     def changed(self, outcome: Outcome, event: Event) -> dict[str, object]:
         """Give the arguments an outcome changes, under the host's names."""
-        final = _final_args(outcome, event)
+        final = final_args(outcome, event)
         if final is None:
             return {}
         row = self._row(event)[1]
@@ -159,7 +163,8 @@ def toolbox(rows: Iterable[Row]) -> Toolbox:
     return Toolbox(by_native, by_tool)
 
 
-def _final_args(outcome: Outcome, event: Event) -> Mapping[str, object] | None:
+def final_args(outcome: Outcome, event: Event) -> Mapping[str, object] | None:
+    """Give the arguments as an outcome leaves them; None where it does not change any."""
     if outcome.args is not None:
         return outcome.args
     changes = {

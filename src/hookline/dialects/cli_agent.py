@@ -123,7 +123,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
     return Request(event=event, document=document, values=document)
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     native = _read.need_text(document.pop("hook_event_name", None), "hook_event_name", dialect=_NAME)

@@ -62,19 +62,18 @@ def _write_session(session: Session) -> dict[str, object]:
     return written
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     spoken = _read.need_text(document.get("event"), "event", dialect=_NAME)
     texts = {key: _read.text(document.get(key), key, dialect=_NAME) for key in _TEXTS}
     data = _read.obj(document.get("data"), "data", dialect=_NAME)
-    name = _EVENTS.get(spoken, EventName.CUSTOM)
     if spoken not in _EVENTS:
         texts["native_name"] = spoken
         data.setdefault("event_name", spoken)
     build: Callable[..., Event] = Event
     return build(
-        name=name,
+        name=_EVENTS.get(spoken, EventName.CUSTOM),
         data=data,
         args=_read.obj(document.get("args"), "args", dialect=_NAME),
         session=_read_session(_read.obj(document.get("session"), "session", dialect=_NAME)),

@@ -117,7 +117,7 @@ def _environment(event: Event) -> dict[str, str]:
     return {key: value.replace("\0", "") for key, value in values.items()}
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     native = _read.need_text(document.get("hook"), "hook", dialect=_NAME)

@@ -98,7 +98,7 @@ def _document(event: Event) -> dict[str, object]:
     return {"event": _LAYOUT.names.say(event), "data": data}
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     native = _read.need_text(document.get("event"), "event", dialect=_NAME)

@@ -169,7 +169,7 @@ def _document(event: Event, hook: Hook) -> dict[str, object]:
     return {"event": _LAYOUT.names.say(event), "context": context, "metadata": metadata}
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     _check_version(document)

@@ -112,7 +112,7 @@ def _request_id(event: Event) -> str | int:
     return request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else _ID
 
 
-def decode_event(raw: bytes) -> Event:
+def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
     """Read an event as a host of this dialect says it."""
     document = _read.load_object(raw, dialect=_NAME)
     _check_rpc(document)

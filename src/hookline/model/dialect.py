@@ -5,15 +5,18 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from hookline.model.event import EventName
+from hookline.model.ability import Ability
+from hookline.model.event import Event, EventName
 from hookline.model.hook import OnError
 
 
 class MatcherStyle(StrEnum):
     """How a matcher's text is read."""
 
-    REGEX = "regex"
-    PATTERN = "pattern"
+    REGEX = "regex"  # the whole name
+    PATTERN = "pattern"  # names with stars, or a regular expression of the whole name
+    SEARCH = "search"  # a regular expression found anywhere in the name, also when it is a plain word
+    NAMES = "names"  # plain words are whole names, in a list with | or commas; all else is searched for
 
 
 class DialectSpec(Struct, frozen=True, kw_only=True):
@@ -22,6 +25,11 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     `events` maps canonical names to the dialect's own; what is missing keeps its canonical name on the wire.
     `tools` maps a canonical tool to every name the dialect has for it, the one it sends first. `shell` says
     that a command is a shell line unless the hook says otherwise, `templates` that `{{…}}` is filled in.
+
+    What follows is about real agents. `abilities` says for each of the agent's own event names what an answer can do
+    there; None means that the dialect carries everything the moment allows. `aliases` are other words for the agent.
+    `runs_files_of` names the agents whose settings this one reads and runs by itself, besides its own. `mcp` is how it
+    spells the tools of MCP servers, which are `mcp__SERVER__TOOL` to us.
     """
 
     name: str
@@ -33,3 +41,24 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     shell: bool = False
     templates: bool = False
     matcher: MatcherStyle = MatcherStyle.REGEX
+    abilities: Mapping[str, frozenset[Ability]] | None = None
+    aliases: tuple[str, ...] = ()
+    runs_files_of: tuple[str, ...] = ()
+    mcp: str = "mcp__{server}__{tool}"
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether this is the language of a real agent, which can be installed."""
+        return self.abilities is not None
+
+    def native(self, event: Event) -> str:
+        """Give the dialect's own name of an event."""
+        return event.native_name or self.events.get(event.name, event.name)
+
+    def able(self, event: Event) -> frozenset[Ability] | None:
+        """Say what an answer can do at an event; None where it can do everything the moment allows."""
+        return None if self.abilities is None else self.abilities.get(self.native(event), frozenset())
+
+    def runs_itself(self, agents: tuple[str, ...]) -> bool:
+        """Say whether this agent reads one of these agents' settings, and so runs what stands there without us."""
+        return any(agent == self.name or agent in self.runs_files_of for agent in agents)

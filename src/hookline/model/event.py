@@ -223,6 +223,10 @@ class Event(Struct, frozen=True, kw_only=True):
     since the epoch. `id` names the moment in traces and is given by the engine. `chain` names the hooks that led to
     this event one after another, the first one first; an event that nobody raised from a hook has none. `parent` is
     the id of the event that the last of them was asked about.
+
+    `host` is the dialect of the agent that said it, and `native_args` are the arguments exactly as it said them: any
+    JSON value, None where nobody kept it. A dialect that speaks to the same agent changes these, and never makes them
+    anew from `args`, so that what it does not know is kept.
     """
 
     name: EventName
@@ -237,6 +241,8 @@ class Event(Struct, frozen=True, kw_only=True):
     id: str = ""
     chain: tuple[str, ...] = ()
     parent: str = ""
+    host: str = ""
+    native_args: object = None
 
     @property
     def spec(self) -> EventSpec:

@@ -85,7 +85,8 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
     `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
-    of its system it was written.
+    of its system it was written. `agents` are the agents whose own settings hold it: they run it themselves, so it is
+    left to them there.
     """
 
     id: str
@@ -143,6 +144,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     source_format: str = ""
     source_pointer: tuple[str | int, ...] = ()
     source_version: str = ""
+    agents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Accept the plain spellings people write, and refuse what could not run."""

@@ -14,6 +14,7 @@ class Gate(StrEnum):
 
     ENABLED = "enabled"
     EVENT = "event"
+    HOST = "host"
     MATCHER = "matcher"
     FILES = "files"
     WRITES = "writes"

@@ -16,6 +16,7 @@ class Step(StrEnum):
     FAILED = "hook_execution_error"
     QUEUED = "hook_queued"
     ASKED = "asked"
+    DEGRADED = "degraded"
     OUTCOME = "outcome"
     WARNING = "warning"
 

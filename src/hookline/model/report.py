@@ -20,6 +20,7 @@ def described(outcome: Outcome) -> Mapping[str, object]:
         "output": None if outcome.output is UNSET else outcome.output,
         "hooks": [_verdict(verdict) for verdict in outcome.verdicts],
         "skipped": [{"id": skip.hook.id, "gate": skip.gate, "reason": skip.reason} for skip in outcome.skipped],
+        "losses": [{"wanted": one.wanted, "became": one.became, "message": one.message} for one in outcome.losses],
         "trace": outcome.trace or None,
         "duration": outcome.duration,
     }

@@ -5,6 +5,7 @@ from enum import IntEnum, StrEnum
 
 from msgspec import UNSET, Struct
 
+from hookline.model.ability import Loss
 from hookline.model.exchange import Failure
 from hookline.model.plan import Skip
 
@@ -121,7 +122,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """The engine's one answer.
 
     `args` and `output` are whole and final when a hook rewrote them, and None or UNSET when none did.
-    `effects` are those that apply, in plan order. `trace` finds the records of this event.
+    `effects` are those that apply, in plan order. `trace` finds the records of this event. `losses` are what the agent
+    that is answered cannot carry, with what became of it: the rest of the outcome is as it can.
     """
 
     decision: Decision = Decision.PASS
@@ -131,6 +133,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     output: object = UNSET
     verdicts: tuple[Verdict, ...] = ()
     skipped: tuple[Skip, ...] = ()
+    losses: tuple[Loss, ...] = ()
     trace: str = ""
     duration: float = 0.0
 

@@ -1,0 +1,161 @@
+"""Claude Code: events in PascalCase on stdin, decisions in `hookSpecificOutput`, exit code 2 blocks.
+
+JSON on stdout counts whatever the exit code is, and exit code 2 blocks whatever the JSON says. Plain text is context at
+the start of a session and at a prompt. Saying nothing is having no opinion.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from hookline.dialects import _read, _reply
+from hookline.dialects._claude import Family, shapes
+from hookline.dialects._fields import names
+from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, toolbox
+from hookline.model.ability import Ability
+from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Request
+from hookline.model.hook import Hook
+
+_NAME: Final = "claude-code"
+
+_FILE: Final = {"path": "file_path"}
+_EDIT: Final = {"old": "old_string", "new": "new_string"}
+
+TOOLS: Final = toolbox(
+    (
+        Row(tool="shell", names=("Bash",), keys={"background": "run_in_background"}, changes=(TIMEOUT_MS,)),
+        Row(tool="shell", names=("Monitor",), keys={"timeout": "timeout_ms"}),
+        Row(tool="shell", names=("PowerShell",)),
+        Row(tool="shell_control", names=("TaskStop", "KillShell"), keys={"session": "task_id"}),
+        Row(tool="read_file", names=("Read",), keys=_FILE),
+        Row(tool="write_file", names=("Write",), keys=_FILE),
+        Row(tool="edit_file", names=("Edit",), keys={**_FILE, **_EDIT}),
+        Row(tool="multi_edit", names=("MultiEdit",), keys=_FILE, changes=(edits(_EDIT),)),
+        Row(
+            tool="notebook_edit",
+            names=("NotebookEdit",),
+            keys={"path": "notebook_path", "cell": "cell_id", "source": "new_source", "mode": "edit_mode"},
+        ),
+        Row(tool="list_dir", names=("LS",)),
+        Row(tool="glob", names=("Glob",)),
+        Row(tool="grep", names=("Grep",), keys={"include": "glob"}),
+        Row(tool="web_fetch", names=("WebFetch",), changes=(ONE_URL,)),
+        Row(tool="web_search", names=("WebSearch",), keys={"domains": "allowed_domains"}),
+        Row(
+            tool="subagent",
+            names=("Agent", "Task"),
+            keys={"type": "subagent_type", "background": "run_in_background"},
+        ),
+        Row(tool="agent_message", names=("SendMessage",), keys={"target": "to", "text": "message"}),
+        Row(tool="code", names=("Workflow",), keys={"source": "script"}),
+        Row(tool="schedule", names=("CronCreate",), keys={"when": "cron"}),
+        Row(tool="schedule", names=("ScheduleWakeup",), keys={"when": "delaySeconds"}),
+        Row(tool="schedule", names=("CronList", "CronDelete")),
+        Row(tool="worktree", names=("EnterWorktree", "ExitWorktree")),
+        Row(tool="skill", names=("Skill",), keys={"name": "skill"}),
+        Row(tool="todo", names=("TodoWrite",), keys={"items": "todos"}),
+        Row(tool="todo", names=("TaskCreate", "TaskUpdate", "TaskGet", "TaskList")),
+        Row(tool="ask_user", names=("AskUserQuestion",)),
+        Row(tool="plan_mode", names=("EnterPlanMode", "ExitPlanMode")),
+        Row(tool="tool_search", names=("ToolSearch",)),
+    )
+)
+
+_A: Final = Ability
+_SPEAKS: Final = frozenset({_A.CONTEXT, _A.MESSAGE, _A.STOP})
+_TELLS: Final = frozenset({_A.MESSAGE})
+_ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
+_BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
+
+ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+    {
+        "Setup": frozenset({_A.CONTEXT, _A.MESSAGE}),
+        "SessionStart": _SPEAKS,
+        "SessionEnd": frozenset(),
+        "UserPromptSubmit": _SPEAKS | {_A.BLOCK},
+        "UserPromptExpansion": _SPEAKS | {_A.BLOCK},
+        "PreToolUse": _SPEAKS | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS},
+        "PermissionRequest": frozenset({_A.ALLOW, _A.BLOCK, _A.ARGS, _A.STOP, _A.MESSAGE}),
+        "PermissionDenied": frozenset(),
+        "PostToolUse": _SPEAKS | {_A.BLOCK, _A.OUTPUT},
+        "PostToolUseFailure": _SPEAKS | {_A.BLOCK},
+        "PostToolBatch": _SPEAKS | {_A.BLOCK},
+        "Notification": _TELLS,
+        "SubagentStart": frozenset({_A.CONTEXT, _A.MESSAGE}),
+        "SubagentStop": _ENDS,
+        "TaskCreated": frozenset({_A.BLOCK, _A.MESSAGE}),
+        "TaskCompleted": _BLOCKS,
+        "TeammateIdle": _BLOCKS,
+        "Stop": _ENDS,
+        "StopFailure": frozenset(),
+        "ConfigChange": frozenset({_A.BLOCK, _A.MESSAGE}),
+        "PreCompact": _BLOCKS,
+        "PostCompact": _TELLS,
+    }
+)
+
+SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
+    name=_NAME,
+    title="Claude Code",
+    events=MappingProxyType(
+        {
+            EventName.SETUP: "Setup",
+            EventName.SESSION_START: "SessionStart",
+            EventName.SESSION_END: "SessionEnd",
+            EventName.BEFORE_AGENT: "UserPromptSubmit",
+            EventName.AFTER_AGENT: "Stop",
+            EventName.BEFORE_TOOL: "PreToolUse",
+            EventName.AFTER_TOOL: "PostToolUse",
+            EventName.TOOL_FAILED: "PostToolUseFailure",
+            EventName.PERMISSION_REQUEST: "PermissionRequest",
+            EventName.PRE_COMPRESS: "PreCompact",
+            EventName.POST_COMPRESS: "PostCompact",
+            EventName.SUBAGENT_START: "SubagentStart",
+            EventName.SUBAGENT_STOP: "SubagentStop",
+            EventName.ERROR: "StopFailure",
+            EventName.NOTIFICATION: "Notification",
+        }
+    ),
+    tools=MappingProxyType(
+        # a patch is how other agents write and edit: whoever guards Claude Code's Write and Edit means it
+        {
+            **TOOLS.names(),
+            "apply_patch": ("Edit", "Write", "MultiEdit"),
+            "insert_text": ("Edit",),
+            "edit_lines": ("Edit",),
+        }
+    ),
+    timeout=600.0,
+    shell=True,
+    matcher=MatcherStyle.NAMES,
+    abilities=ABILITIES,
+    aliases=("claude",),
+)
+
+_FAMILY: Final = Family(
+    dialect=_NAME,
+    names=names(SPEC.events),
+    tools=TOOLS,
+    shapes=shapes(),
+    abilities=ABILITIES,
+    manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2, json_always=True),
+    texts=frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion"}),
+    filled={"transcript_path": "", "permission_mode": "default"},
+)
+
+decode_reply = _FAMILY.decode_reply
+encode_outcome = _FAMILY.encode_outcome
+
+
+def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
+    """Say an event to a hook of this dialect."""
+    environment = {"CLAUDE_PROJECT_DIR": event.cwd.replace("\0", "")} if event.cwd else {}
+    return Request(event=event, later=partial(_FAMILY.write, event), env=environment)
+
+
+def decode_event(raw: bytes, name: str = "") -> Event:
+    """Read an event as Claude Code says it."""
+    return _FAMILY.read(_read.load_object(raw, dialect=_NAME), name)
