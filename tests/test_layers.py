@@ -18,11 +18,12 @@ SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 LAYERS: Final = (
     ("model", "display", "errors", "redact", "version", "wire"),
     ("ports",),
-    ("core", "config", "dialects", "kinds", "needs", "hosts", "stores", "sandbox"),
+    ("core", "config", "dialects", "kinds", "needs", "stores", "sandbox"),
     ("debug", "builtin"),  # read what the core did, and decide with what the kinds know
     ("wiring", "folders"),
     ("workspace",),
-    ("manager", "service", "bridge", "agent", "background", "sources", "testing"),
+    ("manager", "service", "hosts", "agent", "adapters", "background", "sources", "testing"),
+    ("bridge",),  # what an agent calls: it knows where it was put
     ("hookline",),  # the public door itself
     ("cli",),
     ("demo", "__main__"),
