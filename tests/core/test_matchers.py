@@ -44,6 +44,48 @@ def test_regular_expression_matches_whole_names(text: str, name: str, *, wanted:
     assert matcher_for(REGEX, text)(name) is wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [
+        ("Bash", "bash", True),
+        ("Edit", "NotebookEdit", False),
+        ("Edit|Write", "Write", True),
+        ("Edit, Write", "Write", True),
+        ("Edit|", "NotebookEdit", False),
+        ("mcp__brave-search__web", "mcp__brave-search__web", True),
+        ("^Notebook", "NotebookEdit", True),
+        ("mcp__.*", "my_mcp__a", True),
+        ("Ed.t", "NotebookEdit", True),
+        ("|", "Bash", False),
+    ],
+)
+@pytest.mark.parametrize("is_strangers", [False, True])
+def test_names_are_whole_and_everything_else_is_searched_for(
+    text: str, name: str, *, wanted: bool, is_strangers: bool
+) -> None:
+    assert matcher_for(MatcherStyle.NAMES, text, is_strangers=is_strangers)(name) is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [("write", "write_file", True), ("^write$", "write_file", False), ("shell|exec", "run_shell_command", True)],
+)
+@pytest.mark.parametrize("is_strangers", [False, True])
+def test_a_search_finds_plain_words_anywhere(text: str, name: str, *, wanted: bool, is_strangers: bool) -> None:
+    assert matcher_for(MatcherStyle.SEARCH, text, is_strangers=is_strangers)(name) is wanted
+
+
+@pytest.mark.parametrize("style", MatcherStyle)
+@pytest.mark.parametrize("text", ["a(b|c)*d.*e.*f.*g.*h.*i", "Edit|W.*", "(x+)+y", "", "*", "Bash"])
+@pytest.mark.parametrize("name", ["abcd", "edit", "Write", "xxy", "bash", "my_bash_tool", "aced-e-f-g-h-i"])
+def test_a_strangers_matcher_means_the_same_as_a_persons(style: MatcherStyle, text: str, name: str) -> None:
+    try:
+        own = matcher_for(style, text)(name)
+    except ConfigError:
+        return
+    assert matcher_for(style, text, is_strangers=True)(name) is own
+
+
 def test_broken_regular_expression_is_refused_and_not_taken_literally() -> None:
     with pytest.raises(ConfigError, match=r"matcher '\(a' is no regular expression"):
         matcher_for(REGEX, "(a")

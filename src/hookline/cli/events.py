@@ -19,8 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
-    # our own names are the canonical ones, which stand first anyway
-    chosen = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
+    # our own names are the canonical ones, which stand first anyway; agents are too many for one line
+    wide = [name for name, one in DIALECTS.items() if name != "hookline" and (args.json or not one.SPEC.is_agent)]
+    chosen = [args.dialect] if args.dialect else wide
     shown = [name for name in EventName if not args.dialect or name in DIALECTS[args.dialect].SPEC.events]
     if args.json:
         say_json([_described(name, chosen) for name in shown])

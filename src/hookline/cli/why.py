@@ -8,8 +8,10 @@ from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline import wire
+from hookline.cli._abilities import agent_named
 from hookline.cli._about import SPECS, cut, described_problem, history, module_file, place, problems_of, runs, short
 from hookline.cli._output import complain, say, say_json
 from hookline.cli._payload import add_payload, payload
@@ -18,9 +20,13 @@ from hookline.cli._samples import Given, given_event
 from hookline.cli._times import ago
 from hookline.config.loader import read_text
 from hookline.config.problem import Problem
+from hookline.debug.abilities import Carried, abilities, carried, explained, shortfalls
 from hookline.debug.explain import Answered, Explanation, explain
 from hookline.display import typed
 from hookline.errors import ConfigError, StoreError
+from hookline.model.ability import Ability
+from hookline.model.dialect import DialectSpec
+from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate
 from hookline.model.record import Record, Step
@@ -41,6 +47,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "hooks": "unset HOOKS_ENABLED, or set enabled = true in your settings",
     "enabled": "switch it on: hookline enable {id}",
     "event": "try one of its own events, or change them: hookline edit {id}",
+    "host": "nothing: the agent runs it by itself; to have it run by us, move it: hookline migrate {id}",
     "matcher": "change the matcher: hookline edit {id}",
     "files": "change its files: hookline edit {id}",
     "writes": "change its writes: hookline edit {id}",
@@ -73,6 +80,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
     parser.add_argument("--event", default="", metavar="E", help="the event, instead of each the hook listens to")
+    parser.add_argument(
+        "--host", default="", metavar="AGENT", help="under this agent, and what its answers can do there"
+    )
     add_payload(parser)
     add_project(parser)
     add_json(parser)
@@ -91,12 +101,11 @@ def run(args: argparse.Namespace) -> int:
             raise
         return _not_loaded(args, project, problem, mentions)
     given = Given(tool=args.tool, data=data, args=arguments)
-    names = [args.event] if args.event else list(hook.on)
+    host = agent_named(args.host) if args.host else None
     answers = [
-        explain(
-            hook, given_event(project, hook, name, given), engine=project.engine, specs=SPECS, module_file=module_file
-        )
-        for name in names
+        explain(hook, event, engine=project.engine, specs=SPECS, module_file=module_file)
+        for name in ([args.event] if args.event else hook.on)
+        for event in [_under(host, given_event(project, hook, name, given))]
     ]
     lately = _lately(project, hook)
     if args.json:
@@ -105,17 +114,22 @@ def run(args: argparse.Namespace) -> int:
                 "id": hook.id,
                 "path": hook.source_path or None,
                 "line": hook.source_line or None,
-                "events": [_described(answer, _steps(project, answer)) for answer in answers],
+                "host": host.name if host else None,
+                "events": [_described(answer, _steps(project, answer), host) for answer in answers],
                 "problems": [described_problem(one) for one in problems_of(hook, project.problems)],
                 "lately": [_described_record(record) for record in lately],
             }
         )
     else:
-        _tell(project, hook, answers, lately=lately, sampled=given.empty)
+        _tell(project, hook, answers, lately=lately, sampled=given.empty, host=host)
     return 0
 
 
-def _described(answer: Explanation, steps: Sequence[_Step]) -> Mapping[str, object]:
+def _under(host: DialectSpec | None, event: Event) -> Event:
+    return event if host is None else replace(event, host=host.name)
+
+
+def _described(answer: Explanation, steps: Sequence[_Step], host: DialectSpec | None) -> Mapping[str, object]:
     event = answer.event
     return {
         "event": event.name,
@@ -125,7 +139,15 @@ def _described(answer: Explanation, steps: Sequence[_Step]) -> Mapping[str, obje
         "runs": answer.runs,
         "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
         "steps": [{"id": one.hook.id, "runs": one.closed is None, "reason": one.reason} for one in steps],
+        "becomes": {one.wanted: one.word for one in _wishes(answer, host)} if host is not None else None,
     }
+
+
+def _wishes(answer: Explanation, host: DialectSpec) -> list[Carried]:
+    """Give everything a hook of this language can say at an event, with what the agent makes of it."""
+    own = SPECS[answer.hook.dialect]
+    name = answer.event.name
+    return [carried(host, wanted, name) for wanted in Ability if wanted in abilities(own, name)]
 
 
 def _described_record(record: Record) -> Mapping[str, object]:
@@ -139,7 +161,13 @@ def _described_record(record: Record) -> Mapping[str, object]:
 
 
 def _tell(
-    project: Opened, hook: Hook, answers: Sequence[Explanation], *, lately: Sequence[Record], sampled: bool
+    project: Opened,
+    hook: Hook,
+    answers: Sequence[Explanation],
+    *,
+    lately: Sequence[Record],
+    sampled: bool,
+    host: DialectSpec | None,
 ) -> None:
     say(f"{hook.id}: {cut(runs(hook), _SHOWN)}")
     say(f"  {hook.layer} hook in {place(hook, project)}, dialect {hook.dialect}")
@@ -148,6 +176,8 @@ def _tell(
     for answer in answers:
         say()
         _tell_one(project, answer, sampled=sampled)
+        if host is not None:
+            _tell_host(answer, host)
     say()
     say("lately")
     for record in lately:
@@ -173,6 +203,24 @@ def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
     order = [hook.id for hook in project.engine.planner.plan(event).hooks]
     said = "be put into the queue" if answer.hook.background else "run"
     say(f"It would {said}, as number {order.index(answer.hook.id) + 1} of {len(order)}.")
+
+
+def _tell_host(answer: Explanation, host: DialectSpec) -> None:
+    """Say before it happens what the agent will make of the hook's answers."""
+    name = answer.event.name
+    if name not in host.events:
+        say(f"{host.name} has no {name}: it never comes to this there.")
+        return
+    groups: dict[str, list[str]] = {}
+    for one in _wishes(answer, host):
+        groups.setdefault("carried" if one.is_whole else f"becomes {one.became}" if one.became else "lost", []).append(
+            one.wanted
+        )
+    said = "; ".join(f"{', '.join(wanted)}: {what}" for what, wanted in groups.items())
+    say(f"Its answers under {host.name}, at {host.events[name]}: {said}.")
+    for short_of in shortfalls(answer.hook, host):
+        if short_of.event is name:
+            say(f"It needs {short_of.wanted}, and {explained(short_of, host)}.")
 
 
 def _steps(project: Opened, answer: Explanation) -> list[_Step]:

@@ -1,6 +1,6 @@
 """Make an outcome one that the agent can carry, in the declared way, and say what was lost. No I/O, no clock."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import UNSET
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hookline import wire
 from hookline.model.ability import Ability, Loss, instead
+from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
@@ -32,6 +33,12 @@ _TOLD: Final = {
     Ability.STOP: "A hook wants this session to end: {}",
     Ability.OUTPUT: "A hook gives this in place of the result above: {}",
 }
+
+
+def able_at(event: Event, specs: Mapping[str, DialectSpec]) -> frozenset[Ability] | None:
+    """Say what the agent that is answered can do; None where nobody said which agent it is."""
+    spec = specs.get(event.host) if event.host and not event.chain else None
+    return spec.able(event) if spec is not None else None
 
 
 def fit(outcome: Outcome, event: Event, able: frozenset[Ability] | None) -> Outcome:
@@ -91,7 +98,9 @@ def _decision(outcome: Outcome, event: Event, able: frozenset[Ability], losses: 
     fitted = replace(outcome, decision=decision, reasons=(*outcome.reasons, *unasked) if decision else ())
     if decision or wanted not in _TOLD:
         return fitted
-    return _told(fitted, became, _TOLD[wanted].format(outcome.reason))
+    # whoever is sent back reads the reason itself as what to do next
+    words = "{}" if became is Ability.FOLLOW_UP else _TOLD[wanted]
+    return _told(fitted, became, words.format(outcome.reason))
 
 
 def _told(outcome: Outcome, by: Ability | None, text: str) -> Outcome:

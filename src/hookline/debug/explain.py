@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 
@@ -100,9 +101,16 @@ def _hooks_on(asked: Asked) -> Iterator[Answered]:
         yield Answered("hooks", passed=True, reason="hooks are switched on")
 
 
+# gates that say nothing about most hooks, and what those have that they are about
+_ABOUT: Final[Mapping[Gate, Callable[[Hook], object]]] = MappingProxyType(
+    {Gate.CONDITION: attrgetter("condition"), Gate.HOST: attrgetter("agents")}
+)
+
+
 def _planned(asked: Asked) -> Iterator[Answered]:
     for result in asked.engine.planner.gates(asked.hook, asked.event):
-        if result.gate is not Gate.CONDITION or asked.hook.condition:
+        about = _ABOUT.get(result.gate)
+        if about is None or about(asked.hook):
             yield Answered(str(result.gate), result.passed, result.reason)
 
 

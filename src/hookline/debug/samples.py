@@ -35,6 +35,21 @@ TOOLS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
         "web_search": {"query": "greetings"},
         "subagent": {"description": "look around", "prompt": "List the files in src"},
         "todo": {"todos": [{"content": "Add a greeting", "status": "pending"}]},
+        "insert_text": {"path": _FILE, "line": 1, "text": "print('hello, world')"},
+        "apply_patch": {"patch": f"*** Begin Patch\n*** Add File: {_FILE}\n+print('hello')\n*** End Patch\n"},
+        "delete_file": {"paths": [_FILE]},
+        "notebook_edit": {"path": "example.ipynb", "cell": "1", "source": "print('hello')", "mode": "replace"},
+        "shell_input": {"session": "1", "text": "echo hello\n"},
+        "shell_control": {"action": "stop", "session": "1"},
+        "code": {"language": "javascript", "source": "console.log('hello')"},
+        "mcp_resource": {"server": "example", "uri": "example://greeting"},
+        "agent_message": {"target": "sub-1", "text": "List the files in src"},
+        "schedule": {"prompt": "Run the tests", "when": "0 9 * * *"},
+        "worktree": {"action": "enter", "name": "greeting"},
+        "skill": {"name": "greeting"},
+        "ask_user": {"questions": [{"question": "Which greeting?"}]},
+        "plan_mode": {"action": "exit", "plan": "Add a greeting"},
+        "tool_search": {"query": "greet"},
     }
 )
 

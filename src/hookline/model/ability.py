@@ -45,7 +45,8 @@ INSTEAD: Final[Mapping[Ability, tuple[Ability, ...]]] = MappingProxyType(
         Ability.OUTPUT: (Ability.CONTEXT, Ability.BLOCK, Ability.MESSAGE),
         Ability.CONTEXT: (Ability.MESSAGE,),
         Ability.MESSAGE: (),
-        Ability.FOLLOW_UP: (Ability.BLOCK, Ability.CONTEXT, Ability.MESSAGE),
+        # a wish for later is no reason to stop what happens now
+        Ability.FOLLOW_UP: (Ability.CONTEXT, Ability.MESSAGE),
     }
 )
 

@@ -12,6 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
+from hookline.model.ability import Ability
+
 Version = tuple[int, ...]
 
 _TOOL: Final = re.compile(r"([\w.+-]+)\s*(.*)", re.ASCII | re.DOTALL)
@@ -123,7 +125,19 @@ def file_of(text: str) -> str:
     raise ValueError(f"wanted a path or a pattern such as package.json, got {text!r}")
 
 
+def answer_of(text: str) -> Ability:
+    """Read what an answer has to be able to do.
+
+    Raises:
+        ValueError: There is no such thing.
+    """
+    try:
+        return Ability(text)
+    except ValueError:
+        raise ValueError(f"wanted one of {', '.join(Ability)}, got {text!r}") from None
+
+
 READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
-    {"tools": tool_of, "files": file_of, "services": service_of, "env": variable_of}
+    {"tools": tool_of, "files": file_of, "services": service_of, "env": variable_of, "answers": answer_of}
 )
 """How each list of `Needs` is read."""

@@ -8,13 +8,15 @@ class Needs(Struct, frozen=True, kw_only=True):
 
     `tools` are programs on the search path, with a version if one is wanted (`git>=2.30`); `files` are paths,
     relative ones counted from the hook's root; `services` are `tcp://host:port` or URLs that answer; `env` are
-    variables that are set and not empty.
+    variables that are set and not empty. `answers` are what its answers have to be able to do (`ask`, `rewrite_args`,
+    …): where an agent cannot, that is said when the hook is loaded, and the answer becomes what is declared for it.
     """
 
     tools: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 class Caching(Struct, frozen=True, kw_only=True):

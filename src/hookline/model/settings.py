@@ -20,6 +20,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `budget` is how many seconds all hooks of one event may take together. `per_minute` and `cooldown` hold for all hooks
     together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on.
+    `returns` is how often hooks may send an agent back at the end of a turn for the same reason; 0 does not count it.
     """
 
     enabled: bool = True
@@ -31,6 +32,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     per_minute: int = 0
     cooldown: float = 0.0
     builtins: tuple[str, ...] = ()
+    returns: int = 5
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer."""
