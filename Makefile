@@ -12,10 +12,10 @@ TESTED := $(shell find src tests spec tools docs README.md pyproject.toml -type 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help setup demo test check lint types measure spec bench fuzz fix build clean
+.PHONY: help setup demo test check lint types measure spec bench fuzz agents test-agents fix build clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 setup: $(READY) ## Make .venv ready; every other target does this by itself
 
@@ -59,6 +59,12 @@ bench: $(READY) ## Run every benchmark
 
 fuzz: $(READY) ## Throw 100,000 generated replies and as many events at the dialects
 	@$(BIN)/python tools/fuzz_replies.py --count 100000 $(ARGS)
+
+agents: $(READY) ## Install the real agents with npm into ~/.cache/hookline-agents
+	@$(BIN)/python -m tests.agents.programs
+
+test-agents: agents ## Run the hooks of every system under real agents, on loopback; needs npm
+	@HOOKLINE_TEST_AGENTS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/agents $(ARGS)
 
 fix: $(READY) ## Repair what ruff can repair
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -40,7 +40,7 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.settings import from_environment
 from hookline.model.verdict import Decision, EffectKind, Verdict
-from hookline.wiring import make_parts, native_names, shell_dialects
+from hookline.wiring import make_parts, native_names, native_tools, shell_dialects
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class HookConfig(Struct, frozen=True):
             ConfigError: The file cannot be read, or is no JSON. Smaller mistakes are in `problems`.
         """
         path = str(config_path)
-        vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+        vocabulary = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
         origin = Origin(path=path, dialect=DIALECT, source=Source.USER, vocabulary=vocabulary)
         hooks, problems = grouped.read(jsonc.parse(read_text(path), path=path), origin=origin)
         objections = [(hook, _objection(hook)) for hook in hooks]
@@ -116,7 +116,7 @@ class HookConfig(Struct, frozen=True):
             why = "hooks of the project are left out: the project is not trusted"
             problems += [Problem(file.path, 0, why) for file in files if file.place.source is Source.WORKSPACE]
             places = [place for place in places if place.source is not Source.WORKSPACE]
-        vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+        vocabulary = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
         search = Search(project=root, home=person, config=person, vocabulary=vocabulary, places=places)
         loaded = load(search, unusable=_objection)
         return _config(loaded.hooks, [*problems, *loaded.problems])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hookline.config.patterns import file_patterns
+from hookline.config.patterns import file_patterns, follow_links
 from hookline.core.parts import Condition, Parts
 from hookline.dialects import DIALECTS
 from hookline.kinds.ask_agent import AskAgent
@@ -29,6 +29,7 @@ def make_parts() -> Parts:
             "webhook": Webhook(),
         },
         file_patterns=file_patterns,
+        follow_links=follow_links,
         conditions=_condition,
         missing=_missing,
     )
@@ -61,6 +62,11 @@ def _condition(text: str) -> Condition:
         return compile_with_cel(text, trouble=problem.message)
 
 
+def native_tools() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Say for each dialect how it calls each of our tools."""
+    return {name: dialect.SPEC.tools for name, dialect in DIALECTS.items()}
+
+
 def shell_dialects() -> frozenset[str]:
     """Name the dialects whose commands are shell lines."""
     return frozenset(name for name, dialect in DIALECTS.items() if dialect.SPEC.shell)
@@ -77,4 +83,6 @@ def native_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         own = names.setdefault(dialect.SPEC.name, {})
         for canonical, native in dialect.SPEC.events.items():
             own[native] = (*own.get(native, ()), str(canonical))
+        for native, canonical in dialect.SPEC.more_events.items():
+            own.setdefault(native, (str(canonical),))
     return names

@@ -13,6 +13,7 @@ from hookline.builtin.catalogue import BUILTINS, Place, bare, builtin_hooks
 from hookline.config import schedules, toml
 from hookline.config import settings as tables
 from hookline.config.loader import Loaded, Search, load, read_text
+from hookline.config.locations import chosen as chosen_places
 from hookline.config.problem import Problem, Severity
 from hookline.config.vocabulary import Vocabulary, hint, quoted
 from hookline.core import relations
@@ -25,7 +26,7 @@ from hookline.folders import Folders, between, here, person_folders
 from hookline.model.hook import Hook, Layer
 from hookline.model.settings import Settings
 from hookline.ports import JobQueue, StateStore, TraceStore
-from hookline.wiring import make_parts, native_names, shell_dialects
+from hookline.wiring import make_parts, native_names, native_tools, shell_dialects
 
 __all__ = [
     "Folders",
@@ -135,7 +136,8 @@ def open_project(
         home=where.home,
         config=where.config,
         managed=where.managed,
-        vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
+        places=chosen_places(chosen.agents_files),
+        vocabulary=Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects()),
     )
     loaded = load(search, unusable=lambda hook: objection(engine, hook), refusal=engine.runner.refusal)
     place = Place(root=str(root), home=str(where.home), protected=(str(where.config), str(where.data)))

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hookline.builtin._ground import Ground
-from hookline.builtin._readers import FD, GIT, JQ, READERS, Reader
+from hookline.builtin._readers import FD, GIT, JQ
 from hookline.builtin.reading import programs_read
+from hookline.core.effects.readers import READERS, Reader
 from tests.builtin.ground import lines, make_project, run
 
 ALLOWED = lines("allow")

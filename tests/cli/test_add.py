@@ -57,7 +57,22 @@ def test_a_project_hook_says_that_it_has_to_be_approved(home: Path) -> None:
 
 def test_everything_that_can_be_said_is_written(home: Path) -> None:
     words = "add all --on PreToolUse --on Stop --writes *.lock --files *.py --timeout 2.5 --on-error block --priority 7"
-    more = ["--dialect", "ollama-cli", "--env", "A=b=c", "--matcher", "^x$", "--run-args", "python3", "-u", "x.py"]
+    words += " --deletes *.key --reads .env ~/.ssh/ --urls example.com"
+    more = [
+        "--runs",
+        "git push",
+        "rm",
+        "--dialect",
+        "ollama-cli",
+        "--env",
+        "A=b=c",
+        "--matcher",
+        "^x$",
+        "--run-args",
+        "python3",
+        "-u",
+        "x.py",
+    ]
 
     done = hookline(home, *words.split(), *more)
 
@@ -71,6 +86,10 @@ def test_everything_that_can_be_said_is_written(home: Path) -> None:
             "dialect": "ollama-cli",
             "files": ["*.py"],
             "writes": ["*.lock"],
+            "deletes": ["*.key"],
+            "reads": [".env", "~/.ssh/"],
+            "runs": ["git push", "rm"],
+            "urls": ["example.com"],
             "timeout": 2.5,
             "env": {"A": "b=c"},
             "on_error": "block",

@@ -1,11 +1,13 @@
 import json
 import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hookline.hosts.line import line
 from tests.background.home import Home
 from tests.cli.program import configure, hookline
 
@@ -159,3 +161,54 @@ def test_background_jobs_that_were_given_up_are_a_warning(tmp_path: Path, monkey
     said = home.hookline("doctor").stdout
 
     assert "1 background job given up; `hookline queue list --all --dead` says why" in said
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_each_event_of_an_agent_that_has_us_is_tried(tmp_path: Path, *, broken: bool) -> None:
+    home = tmp_path / "home"
+    configure(home, "")
+    python = str(home / "gone") if broken else sys.executable
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": line("claude-code", event, python=python, policy="allow")}]}]
+        for event in ("PreToolUse", "Stop")
+    }
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
+    done = hookline(home, "doctor", "--json")
+    (found,) = [one for one in json.loads(done.stdout) if one["area"] == "agents"]
+    if broken:
+        assert found["health"] == "error"
+        assert f"PreToolUse, Stop in {home}/.claude/settings.json do not reach us: its Python is gone" in found["text"]
+        assert found["advice"] == "`hookline install claude-code` writes the entries anew"
+        assert done.returncode == 1
+    else:
+        assert (found["health"], found["text"]) == ("ok", "claude-code: 2 events of 2 reach us: PreToolUse, Stop")
+
+
+def test_a_guard_that_was_not_asked_is_an_error(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, "")
+    talk = tmp_path / "talk.jsonl"
+    parts = [
+        {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {}},
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "hi"},
+    ]
+    lines = [json.dumps({"timestamp": "2999-01-01T00:00:00Z", "message": {"content": [part]}}) for part in parts]
+    talk.write_text("\n".join(lines))
+    payload = {
+        "session_id": "s",
+        "cwd": str(tmp_path / "project"),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "toolu_1",
+        "transcript_path": str(talk),
+    }
+    assert hookline(home, "hook", "claude-code", "PreToolUse", stdin=json.dumps(payload)).returncode == 0
+    done = hookline(home, "doctor", "--json")
+    texts = {one["health"]: one["text"] for one in json.loads(done.stdout) if one["area"] == "sessions"}
+    assert texts["error"].startswith(
+        "in a session of the last days a tool call ran that claude-code never asked us about"
+    )
+    assert "Bash toolu_2" in texts["error"]
+    assert done.returncode == 1

@@ -473,3 +473,53 @@ def test_file_that_makes_a_reader_fall_over_takes_no_other_hook_with_it(desk: De
     (problem,) = loaded.problems
     assert problem.path == str(desk.project / "odd.json")
     assert "shows a bug in hookline" in problem.message
+
+
+def _executable(desk: Desk, name: str, text: str) -> Path:
+    path = desk.put(desk.project / ".clinerules" / "hooks" / name, text)
+    path.chmod(0o755)
+    return path
+
+
+def test_program_called_like_an_event_is_a_hook_whatever_its_bytes_are(desk: Desk) -> None:
+    path = _executable(desk, "PreToolUse", "")
+    path.write_bytes(b"\x7fELF\x00\xff" * 300_000)
+    loaded = desk.load()
+
+    assert [hook.command for hook in loaded.hooks] == [str(path)]
+    assert loaded.problems == ()
+
+
+def test_file_that_cannot_be_run_is_no_hook_of_cline(desk: Desk) -> None:
+    path = _executable(desk, "PreToolUse", "#!/bin/sh\n")
+    path.chmod(0o644)
+    (desk.project / ".clinerules" / "hooks" / "PostToolUse").mkdir()
+
+    assert desk.load() == Loaded(files=desk.load().files)
+
+
+def test_copies_for_two_agents_are_one_hook(desk: Desk) -> None:
+    command = {"command": "./guard"}
+    desk.put(desk.project / ".cursor/hooks.json", {"hooks": {"beforeShellExecution": [command]}})
+    desk.put(desk.project / ".windsurf/hooks.json", {"hooks": {"pre_run_command": [command]}})
+    loaded = desk.load()
+
+    assert [hook.agents for hook in loaded.hooks] == [("cursor", "windsurf")]
+    assert loaded.problems == ()
+
+
+def test_workspace_that_copies_a_persons_hook_does_not_take_it_away(desk: Desk) -> None:
+    command = {"command": "./guard"}
+    desk.put(desk.home / ".cursor/hooks.json", {"hooks": {"beforeShellExecution": [command]}})
+    desk.put(desk.project / ".windsurf/hooks.json", {"hooks": {"pre_run_command": [command]}})
+
+    assert {(hook.source, hook.agents) for hook in desk.load().hooks} == {
+        (Source.USER, ("cursor",)),
+        (Source.WORKSPACE, ("windsurf",)),
+    }
+
+
+def test_settings_of_an_agent_that_speak_of_trust_are_its_own_business(desk: Desk) -> None:
+    desk.put(desk.project / ".cursor/hooks.json", {"trustedWorkspaces": ["/"], "hooks": {}})
+
+    assert desk.load().problems == ()

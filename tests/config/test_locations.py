@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from hookline.config.formats import FORMATS
-from hookline.config.locations import PLACES, Root, find
+from hookline.config.locations import PLACES, Root, chosen, find
 from hookline.model.hook import Layer, Source
 
 ALL = [
@@ -27,6 +27,37 @@ ALL = [
     "project/.config/agent/hooks/stop-c.yml",
     "home/.config/agent/hooks/pre-d.json",
     "home/.config/cli-agent/hooks/pre-e.yaml",
+    "project/.claude/settings.local.json",
+    "project/.claude/settings.json",
+    "home/.claude/settings.json",
+    "project/.codex/hooks.json",
+    "project/.codex/config.toml",
+    "home/.codex/hooks.json",
+    "home/.codex/config.toml",
+    "project/.gemini/settings.json",
+    "home/.gemini/settings.json",
+    "project/.qwen/settings.json",
+    "home/.qwen/settings.json",
+    "project/.cursor/hooks.json",
+    "home/.cursor/hooks.json",
+    "project/.github/copilot/settings.local.json",
+    "project/.github/hooks/a.json",
+    "project/.github/copilot/settings.json",
+    "home/.copilot/hooks/a.json",
+    "home/.copilot/settings.json",
+    "project/.kiro/hooks/a.json",
+    "project/.kiro/hooks/b.kiro.hook",
+    "project/.kiro/agents/c.json",
+    "home/.kiro/hooks/a.json",
+    "home/.kiro/agents/c.json",
+    "project/.windsurf/hooks.json",
+    "home/.codeium/windsurf/hooks.json",
+    "project/.factory/hooks.json",
+    "home/.factory/hooks.json",
+    "project/.agents/hooks.json",
+    "home/.gemini/config/hooks.json",
+    "project/.clinerules/hooks/PreToolUse",
+    "home/Documents/Cline/Hooks/PreToolUse",
     "config/packs/guards/hookline.toml",
     "home/.ollm/hooks/downloaded/x.json",
     "project/.ollm/extensions/lint/hooks/y.json",
@@ -77,6 +108,8 @@ def test_each_file_is_in_the_layer_of_its_place(tmp_path: Path) -> None:
     assert {name for name, layer in layers.items() if layer is Layer.LOCAL} == {
         "project/hookline.local.toml",
         "project/.config/agent/settings.local.json",
+        "project/.claude/settings.local.json",
+        "project/.github/copilot/settings.local.json",
     }
     assert {name for name, layer in layers.items() if layer is Layer.EXTENSION} == DOWNLOADED | EXTENSION
 
@@ -154,6 +187,42 @@ def test_folder_that_links_to_itself_is_reported_and_the_others_are_found(tmp_pa
     assert [os.path.relpath(file.path, tmp_path) for file in files] == ["home/.ollm/extensions/fine/hooks/a.json"]
     assert [problem.path for problem in problems] == [f"{loop}/hooks"]
     assert "cannot be looked into" in problems[0].message
+
+
+def test_file_of_an_agent_is_its_agents(tmp_path: Path) -> None:
+    touch(tmp_path, *ALL)
+    agents = {os.path.relpath(file.path, tmp_path): file.place for file in find(roots(tmp_path))[0]}
+
+    assert agents["project/.claude/settings.json"].agent == "claude-code"
+    assert agents["home/.kiro/agents/c.json"].agent == "kiro"
+    assert agents["project/hookline.toml"].agent == agents["project/.ollama/settings.json"].agent == ""
+    assert {place.agent for place in agents.values() if place.is_program} == {"cline"}
+
+
+def test_places_of_agents_can_be_left_out_or_chosen() -> None:
+    assert chosen(agents=True) is PLACES
+    assert {place.agent for place in chosen(agents=False)} == {""}
+    assert {place.agent for place in chosen(["cursor", "kiro"])} == {"", "cursor", "kiro"}
+
+
+def test_name_in_other_letters_is_found_where_the_disk_finds_it(tmp_path: Path) -> None:
+    touch(tmp_path, "project/.CLAUDE/settings.json")
+    same = (tmp_path / "project/.claude").exists()
+
+    assert len(find(roots(tmp_path))[0]) == int(same)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_folder_that_may_be_entered_but_not_listed_is_looked_into(tmp_path: Path) -> None:
+    touch(tmp_path, "project/.claude/settings.json")
+    (tmp_path / "project").chmod(0o311)
+    try:
+        files, problems = find(roots(tmp_path))
+    finally:
+        (tmp_path / "project").chmod(0o755)
+
+    assert problems == []
+    assert [file.place.agent for file in files] == ["claude-code"]
 
 
 def test_every_place_names_formats_that_exist_and_are_parsed_alike() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookline.config.patterns import file_patterns
+from hookline.config.patterns import file_patterns, follow_links
 from hookline.errors import ConfigError
 
 FILES = (
@@ -106,3 +106,20 @@ def test_any_text_is_a_pattern_or_a_config_error(patterns: list[str], path: str)
     except ConfigError:
         return
     matches(path, "/srv/app")
+
+
+def test_slash_at_the_end_says_that_a_path_is_a_folder() -> None:
+    matches = file_patterns(["secrets/"])
+
+    assert matches("/p/secrets/", "/p")
+    assert not matches("/p/secrets", "/p")
+
+
+def test_links_are_followed_as_far_as_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+
+    assert follow_links(str(tmp_path / "link" / "new" / "a")) == str(tmp_path.resolve() / "real" / "new" / "a")
+    assert follow_links("~/link") == str(tmp_path.resolve() / "real")
+    assert follow_links("a\0b") == "a\0b"

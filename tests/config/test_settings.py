@@ -17,6 +17,8 @@ budget = "10s"
 per_minute = 600
 cooldown = "200ms"
 builtins = ["read-only"]
+agents_files = ["claude-code"]
+returns = 3
 """
 
 
@@ -47,6 +49,8 @@ def test_every_setting_is_read() -> None:
         per_minute=600,
         cooldown=0.2,
         builtins=("read-only",),
+        agents_files=("claude-code",),
+        returns=3,
     )
 
 
@@ -128,3 +132,13 @@ def test_environment_does_not_switch_hooks_off_without_a_word() -> None:
         "environment: warning: HOOKS_ENABLED switches every hook off, but the managed ones; unset it to have them back"
     ]
     assert asked_for == overruled == []
+
+
+def test_agent_that_keeps_no_hooks_is_named_and_the_default_holds() -> None:
+    text = '[settings]\nagents_files = ["claude-cod"]\n'
+    found = read(text, path="hookline.toml", home="/home/ada")
+
+    assert found.values == {}
+    (problem,) = found.problems
+    assert problem.line == 2
+    assert 'no agent "claude-cod" (did you mean "claude-code"?) keeps hooks' in problem.message

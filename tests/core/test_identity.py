@@ -294,3 +294,10 @@ def test_name_that_no_encoding_has_is_no_trouble(tmp_path: Path) -> None:
 
     assert found.definition["args"] == ["x\\udc80.sh", "\\ud800"]
     assert list(found.hashes) == ["x\\udc80.sh"]
+
+
+def test_copy_for_another_agent_asks_nobody_again(tmp_path: Path) -> None:
+    one = Hook(id="h", command="true", root=str(tmp_path), agents=("claude-code",))
+    more = replace(one, agents=("claude-code", "cursor"))
+
+    assert identity(one, tmp_path).digest == identity(more, tmp_path).digest

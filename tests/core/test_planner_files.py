@@ -1,7 +1,8 @@
 import pytest
 
 from hookline.config.patterns import file_patterns
-from hookline.core.planner import GateResult, HookPlanner
+from hookline.core.narrowing import GateResult
+from hookline.core.planner import HookPlanner
 from hookline.core.registry import HookRegistry
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
@@ -118,7 +119,10 @@ def test_hook_about_files_has_a_reason_where_an_event_has_none() -> None:
         (call("read_file", path=".env"), False),
         (call("grep", path=".env"), False),
         # nobody can know what these write, and a guard must not be slipped past
-        (call("shell", command="ls"), True),
+        (call("shell", command="make"), True),
+        (call("shell", command="ls"), False),
+        (call("shell", command="echo A=1 > config/.env"), True),
+        (call("shell", command="echo A=1 > config/env"), False),
         (call("mcp__files__move", source="a"), True),
         (call("something_new"), True),
         (call("write_file", target="x"), True),
@@ -177,11 +181,12 @@ def test_every_gate_answers_also_behind_a_closed_one() -> None:
     assert planner(off).gates(off, call("write_file", path="a.txt")) == [
         GateResult(Gate.ENABLED, passed=False, reason="switched off"),
         GateResult(Gate.EVENT, passed=True, reason="it runs at after_tool and before_tool"),
+        GateResult(Gate.HOST, passed=True, reason="no agent runs it by itself here"),
         GateResult(
             Gate.MATCHER, passed=False, reason="matcher 'shell' does not match 'write_file or builtin:write_file'"
         ),
         GateResult(Gate.FILES, passed=False, reason="files ['*.py'] do not match 'a.txt'"),
-        GateResult(Gate.WRITES, passed=False, reason="writes ['*.md'] do not match 'a.txt'"),
+        GateResult(Gate.WRITES, passed=False, reason="writes ['*.md'] do not match '/project/a.txt'"),
         GateResult(Gate.CONDITION, passed=True, reason="it has no condition"),
     ]
 
@@ -195,9 +200,10 @@ def test_every_gate_says_why_it_is_open() -> None:
     ] == [
         (True, "switched on"),
         (True, "it runs at before_tool"),
+        (True, "no agent runs it by itself here"),
         (True, "it has no matcher"),
         (True, "files ['*.md'] match 'a.md'"),
-        (True, "writes ['*.md'] match 'a.md'"),
+        (True, "writes ['*.md'] match '/project/a.md'"),
         (True, "it has no condition"),
     ]
     other = hook(on=("custom:deploy",))

@@ -139,9 +139,10 @@ def test_failure_blocks_where_the_dialect_says_so(tmp_path: Path, text: str, kin
 @pytest.mark.spec("P-03")
 def test_protocol_hook_has_five_seconds_and_others_thirty() -> None:
     translator = HookTranslator(DIALECTS)
-    for name in DIALECTS:
+    for name, dialect in DIALECTS.items():
         one = Hook(id="h", command="node", dialect=name)
-        assert translator.timeout(one, None) == (5.0 if name == "ollm-protocol" else 30.0)
+        usual = dialect.SPEC.timeout if dialect.SPEC.is_agent else 30.0
+        assert translator.timeout(one, None) == (5.0 if name == "ollm-protocol" else usual)
         assert translator.timeout(one, 7.0) == 7.0
         assert translator.timeout(Hook(id="h", command="node", dialect=name, timeout=2), 7.0) == 2
 

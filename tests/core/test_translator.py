@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from hookline import Decision, Event, EventName, FailureKind, Hook, HookTranslator, OnError, Reply, Source
@@ -6,6 +8,8 @@ from hookline.model.exchange import Failure
 
 TRANSLATOR = HookTranslator(DIALECTS)
 CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls"})
+# hooks of these print text for people or for the model, and no JSON can be wrong
+ONLY_TEXT = {"kiro", "windsurf"}
 
 
 def hook(dialect: str, on_error: OnError | None = None) -> Hook:
@@ -24,15 +28,14 @@ def test_arguments_without_a_tool_stay_data() -> None:
 
 
 @pytest.mark.spec("P-17", "P-16")
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("dialect", sorted(DIALECTS.keys() - ONLY_TEXT))
 @pytest.mark.parametrize("on_error", [None, OnError.BLOCK, OnError.CONTINUE])
 def test_broken_answer_is_a_failure_that_the_policy_judges(dialect: str, on_error: OnError | None) -> None:
     one = hook(dialect, on_error)
     request = TRANSLATOR.encode(CALL, one)
 
-    verdict = TRANSLATOR.read(
-        Reply(stdout=b'{"allow": 1, "continue": 1, "decision": 1, "jsonrpc": 1, "permissionDecision": 1}'), request, one
-    )
+    words = ("allow", "continue", "decision", "jsonrpc", "permissionDecision", "permission", "cancel", "action")
+    verdict = TRANSLATOR.read(Reply(stdout=json.dumps(dict.fromkeys(words, 1)).encode()), request, one)
 
     assert verdict.failure is not None
     assert verdict.failure.kind is FailureKind.INVALID_REPLY

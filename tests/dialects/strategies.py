@@ -17,6 +17,10 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
 Plain = dict[str, object]
 
+# dialects of documents, which carry everything a moment allows, and languages of real agents, which do not
+SYSTEMS = sorted(name for name, dialect in DIALECTS.items() if not dialect.SPEC.is_agent)
+AGENTS = sorted(name for name, dialect in DIALECTS.items() if dialect.SPEC.is_agent)
+
 HOOK = Hook(id="guard", name="Guard", command="guard", version="1.2.0")
 OLLM = ("ollm-protocol", "ollm", "ollm-rpc")
 
@@ -124,6 +128,50 @@ def events(draw: st.DrawFn, names: tuple[EventName, ...] = tuple(EventName)) -> 
         native_tool=draw(st.sampled_from(["", "Bash", "bash", "read-file", "builtin:grep", f"builtin:{tool}", tool])),
         native_name=draw(st.sampled_from(["", "my-event", "PreToolUse", "after_tool"])),
         id=draw(text),
+    )
+
+
+# what an agent always sends at an event; without it, the event would be another one
+ALWAYS: Mapping[EventName, Plain] = {
+    EventName.BEFORE_AGENT: {"prompt": "say hi"},
+    EventName.NOTIFICATION: {"message": "look here", "type": "idle_prompt"},
+    EventName.AFTER_TOOL: {"result": "done"},
+    EventName.TOOL_FAILED: {"error": "no such file"},
+    EventName.ERROR: {"error": "too many requests", "error_type": "rate_limit"},
+    EventName.FILE_CREATED: {"path": "/project/a.txt"},
+    EventName.FILE_EDITED: {"path": "/project/a.txt"},
+    EventName.FILE_DELETED: {"path": "/project/a.txt"},
+}
+_TOOL_EVENTS = (EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED, EventName.PERMISSION_REQUEST)
+
+
+@st.composite
+def agent_events(draw: st.DrawFn, dialect: str) -> Event:
+    """An event of an agent that says what it always says, and more."""
+    name = draw(st.sampled_from(sorted(DIALECTS[dialect].SPEC.events)))
+    tool, args = draw(calls()) if name in _TOOL_EVENTS else ("", {})
+    return Event(
+        name=name,
+        data={**draw(event_data(name)), **ALWAYS.get(name, {})},
+        tool=tool,
+        args=args,
+        session=Session(id=draw(text), model=draw(text)),
+        cwd=draw(st.sampled_from(["", "/project", "/project/sub"])),
+        timestamp=draw(st.just(0) | times),
+    )
+
+
+@st.composite
+def agent_outcomes(draw: st.DrawFn, event: Event) -> Outcome:
+    """An outcome as the engine makes it."""
+    effects = [Effect(kind, said) for kind, texts in _said.items() for said in draw(st.lists(texts, max_size=2))]
+    changed = draw(st.none() | words) if event.tool else None
+    return Outcome(
+        decision=draw(st.sampled_from(Decision)),
+        reasons=tuple(draw(st.lists(words, max_size=2))),
+        effects=tuple(effects),
+        args=None if changed is None else {**event.args, "command": changed},
+        output=draw(st.just(UNSET) | words) if event.name is EventName.AFTER_TOOL else UNSET,
     )
 
 
@@ -357,3 +405,42 @@ ANSWERS: dict[str, st.SearchStrategy[Plain]] = {
     ),
     "hookline": st.fixed_dictionaries({}, optional={**_maybe, "decision": _decisions, "args": objects}),
 }
+# how agents say things, all at once: each reads what it knows
+AGENT_ANSWERS: st.SearchStrategy[Plain] = st.fixed_dictionaries(
+    {},
+    optional={
+        **_maybe,
+        "decision": _decisions,
+        "permissionDecision": _decisions,
+        "permission": _decisions,
+        "behavior": _decisions,
+        "continue": st.booleans(),
+        "cancel": st.booleans(),
+        "review": st.booleans(),
+        "status": _decisions,
+        "errorMessage": text,
+        "user_message": text,
+        "additionalContext": text,
+        "modifiedArgs": objects,
+        "updated_input": objects,
+        "overrideInput": objects,
+        "hookSpecificOutput": st.fixed_dictionaries(
+            {},
+            optional={
+                "hookEventName": text,
+                "permissionDecision": _decisions,
+                "permissionDecisionReason": text,
+                "decision": _decisions | st.fixed_dictionaries({"behavior": _decisions}, optional={"message": text}),
+                "updatedInput": objects,
+                "tool_input": objects,
+                "additionalContext": text,
+                "updatedToolOutput": values,
+            },
+        ),
+    },
+)
+
+
+def answers(dialect: str) -> st.SearchStrategy[Plain]:
+    """Give documents that hooks of a dialect may answer with."""
+    return ANSWERS.get(dialect, AGENT_ANSWERS)

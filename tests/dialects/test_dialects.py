@@ -7,9 +7,12 @@ from hookline.model.dialect import MatcherStyle
 from hookline.model.hook import OnError
 from hookline.ports import Dialect
 
+SYSTEMS = ("ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline")
 
-def test_six_dialects_under_their_names() -> None:
-    assert list(DIALECTS) == ["ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline"]
+
+def test_dialects_of_documents_come_first_and_every_other_is_an_agent() -> None:
+    assert tuple(name for name, dialect in DIALECTS.items() if not dialect.SPEC.is_agent) == SYSTEMS
+    assert tuple(DIALECTS)[: len(SYSTEMS)] == SYSTEMS
     assert all(dialect.SPEC.name == name for name, dialect in DIALECTS.items())
 
 
@@ -17,13 +20,13 @@ def test_only_the_protocol_fails_closed_and_hurries() -> None:
     closed = {name for name, dialect in DIALECTS.items() if dialect.SPEC.on_error is OnError.BLOCK}
 
     assert closed == {"ollm-protocol"}
-    assert {name: dialect.SPEC.timeout for name, dialect in DIALECTS.items() if name not in closed} == dict.fromkeys(
+    assert {name: DIALECTS[name].SPEC.timeout for name in SYSTEMS if name not in closed} == dict.fromkeys(
         ("ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline"), 30.0
     )
 
 
 def test_matchers_are_read_as_each_document_says() -> None:
-    patterns = {name for name, dialect in DIALECTS.items() if dialect.SPEC.matcher is MatcherStyle.PATTERN}
+    patterns = {name for name in SYSTEMS if DIALECTS[name].SPEC.matcher is MatcherStyle.PATTERN}
 
     assert patterns == {"cli-agent", "hookline"}
 
@@ -32,3 +35,17 @@ def test_matchers_are_read_as_each_document_says() -> None:
 def test_tool_names_are_listed_once_and_the_sent_one_first(dialect: Dialect) -> None:
     for names in dialect.SPEC.tools.values():
         assert len(names) == len(set(names)) > 0
+
+
+def test_no_two_agents_share_a_word() -> None:
+    said = [word for name, dialect in DIALECTS.items() for word in (name, *dialect.SPEC.aliases)]
+
+    assert len(said) == len(set(said))
+
+
+@pytest.mark.parametrize(
+    "dialect", [one for one in DIALECTS.values() if one.SPEC.is_agent], ids=lambda one: one.SPEC.name
+)
+def test_every_event_of_an_agent_has_a_row_of_abilities(dialect: Dialect) -> None:
+    assert dialect.SPEC.abilities is not None
+    assert set(dialect.SPEC.events.values()) <= set(dialect.SPEC.abilities)

@@ -9,15 +9,21 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from hookline.core.fitting import fit
 from hookline.dialects import DIALECTS
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Reply, Request
 from hookline.model.verdict import Decision, Outcome, Verdict
 from tests.dialects.strategies import (
-    ANSWERS,
+    AGENTS,
+    ALWAYS,
     HOOK,
+    SYSTEMS,
     Plain,
+    agent_events,
+    agent_outcomes,
+    answers,
     calls,
     degrade,
     events,
@@ -29,6 +35,8 @@ from tests.dialects.strategies import (
 )
 
 every_dialect = pytest.mark.parametrize("name", sorted(DIALECTS))
+every_system = pytest.mark.parametrize("name", SYSTEMS)
+every_agent = pytest.mark.parametrize("name", AGENTS)
 # a night's run: HOOKLINE_LAW_EXAMPLES=20000 pytest tests/dialects
 EXAMPLES = int(os.environ.get("HOOKLINE_LAW_EXAMPLES", "16"))
 thorough = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
@@ -39,7 +47,7 @@ DEEP = b'{"a":' * 5000 + b"1" + b"}" * 5000
 
 
 @pytest.mark.spec("P-01", "O-33")
-@every_dialect
+@every_system
 @thorough
 @given(event=events())
 def test_event_survives_the_round_trip(name: str, event: Event) -> None:
@@ -48,7 +56,7 @@ def test_event_survives_the_round_trip(name: str, event: Event) -> None:
     assert dialect.decode_event(dialect.encode_event(event, HOOK).body) == normalise(event, name)
 
 
-@every_dialect
+@every_system
 @pytest.mark.parametrize("event", EventName)
 def test_every_event_keeps_its_canonical_name(name: str, event: EventName) -> None:
     dialect = DIALECTS[name]
@@ -57,7 +65,7 @@ def test_every_event_keeps_its_canonical_name(name: str, event: EventName) -> No
     assert dialect.decode_event(request.body).name is event
 
 
-@every_dialect
+@every_system
 @thorough
 @given(data=st.data())
 def test_outcome_survives_the_round_trip(name: str, data: st.DataObject) -> None:
@@ -88,7 +96,8 @@ def decode_anything(name: str, raw: bytes, request: Request) -> None:
     for exit_code in (0, 1, 2):
         reply = Reply(stdout=raw, exit_code=exit_code)
         assert isinstance(attempt(partial(dialect.decode_reply, reply, request)), Verdict | DialectError)
-    assert isinstance(attempt(lambda: dialect.decode_event(raw)), Event | DialectError)
+    for native in ("", "PreToolUse", dialect.SPEC.events.get(EventName.BEFORE_TOOL, "before_tool")):
+        assert isinstance(attempt(partial(dialect.decode_event, raw, native)), Event | DialectError)
 
 
 @pytest.mark.spec("O-33", "P-17")
@@ -112,7 +121,7 @@ def test_no_bytes_break_a_decoder(name: str, raw: bytes) -> None:
 def test_no_spoiled_document_breaks_a_decoder(name: str, data: st.DataObject) -> None:
     dialect = DIALECTS[name]
     request = dialect.encode_event(data.draw(events()), HOOK)
-    whole = st.just(json.loads(request.body)) | ANSWERS[name]
+    whole = st.just(json.loads(request.body)) | answers(name)
     raw = data.draw(whole.flatmap(spoiled))
 
     decode_anything(name, raw, request)
@@ -137,15 +146,9 @@ def test_no_value_of_a_function_breaks_a_decoder(name: str, value: object) -> No
     assert isinstance(attempt(lambda: dialect.decode_reply(Reply(value=value), request)), Verdict | DialectError)
 
 
-@pytest.mark.parametrize("theirs", sorted(DIALECTS))
-@pytest.mark.parametrize("ours", sorted(DIALECTS))
-@quick
-@given(data=st.data())
-def test_translation_never_widens_a_verdict(theirs: str, ours: str, data: st.DataObject) -> None:
-    tool, args = data.draw(calls())
-    names = (EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT)
-    event = Event(name=data.draw(st.sampled_from(names)), tool=tool, args=args)
-    document: Plain = data.draw(ANSWERS[theirs])
+def said_by(theirs: str, event: Event, data: st.DataObject) -> Outcome | None:
+    """Let a hook of a dialect say something, and give it as the engine would hand it on."""
+    document: Plain = data.draw(answers(theirs))
     exit_code = data.draw(st.sampled_from([0, 0, 1, 2]))
     try:
         said = DIALECTS[theirs].decode_reply(
@@ -153,13 +156,131 @@ def test_translation_never_widens_a_verdict(theirs: str, ours: str, data: st.Dat
             DIALECTS[theirs].encode_event(event, HOOK),
         )
     except DialectError:
-        return
-    outcome = Outcome(decision=said.decision, reasons=(said.reason,) if said.reason else (), effects=said.effects)
-    answer = DIALECTS[ours].encode_outcome(outcome, event)
+        return None
+    return Outcome(decision=said.decision, reasons=(said.reason,) if said.reason else (), effects=said.effects)
 
-    heard = DIALECTS[ours].decode_reply(
-        Reply(stdout=answer.stdout, exit_code=answer.exit_code), DIALECTS[ours].encode_event(event, HOOK)
+
+def heard_by(ours: str, outcome: Outcome, event: Event) -> Verdict:
+    """Say an outcome to a host, and read it as that host's own language says."""
+    answer = DIALECTS[ours].encode_outcome(outcome, event)
+    return DIALECTS[ours].decode_reply(
+        Reply(stdout=answer.stdout, stderr=answer.stderr, exit_code=answer.exit_code),
+        DIALECTS[ours].encode_event(event, HOOK),
     )
 
-    assert heard.decision >= said.decision
-    assert (heard.decision is Decision.ALLOW) <= (said.decision is Decision.ALLOW)
+
+def any_call(data: st.DataObject) -> Event:
+    tool, args = data.draw(calls())
+    names = (EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT)
+    name = data.draw(st.sampled_from(names))
+    return Event(name=name, tool=tool, args=args, data=ALWAYS.get(name, {}))
+
+
+@pytest.mark.parametrize("theirs", SYSTEMS)
+@pytest.mark.parametrize("ours", SYSTEMS)
+@quick
+@given(data=st.data())
+def test_translation_never_widens_a_verdict(theirs: str, ours: str, data: st.DataObject) -> None:
+    event = any_call(data)
+    outcome = said_by(theirs, event, data)
+    if outcome is None:
+        return
+
+    heard = heard_by(ours, outcome, event)
+
+    assert heard.decision >= outcome.decision
+    assert (heard.decision is Decision.ALLOW) <= (outcome.decision is Decision.ALLOW)
+
+
+# laws of agents: what they can carry arrives, and what they cannot is never wider
+
+
+@every_agent
+@thorough
+@given(data=st.data())
+def test_what_an_agent_said_is_said_again_and_understood_the_same(name: str, data: st.DataObject) -> None:
+    dialect = DIALECTS[name]
+    event = data.draw(agent_events(name))
+    first = dialect.decode_event(dialect.encode_event(event, HOOK).body, dialect.SPEC.native(event))
+
+    again = dialect.decode_event(dialect.encode_event(first, HOOK).body, dialect.SPEC.native(first))
+
+    assert again == first
+    assert first.host == name
+
+
+@pytest.mark.parametrize(("name", "event"), [(name, event) for name in AGENTS for event in DIALECTS[name].SPEC.events])
+def test_every_event_of_an_agent_keeps_its_canonical_name(name: str, event: EventName) -> None:
+    dialect = DIALECTS[name]
+    said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
+    request = dialect.encode_event(said, HOOK)
+
+    assert dialect.decode_event(request.body, dialect.SPEC.native(said)).name is event
+
+
+@every_agent
+@thorough
+@given(data=st.data())
+def test_what_an_agent_can_carry_arrives(name: str, data: st.DataObject) -> None:
+    dialect = DIALECTS[name]
+    said = data.draw(agent_events(name))
+    event = dialect.decode_event(dialect.encode_event(said, HOOK).body, dialect.SPEC.native(said))
+    outcome = fit(data.draw(agent_outcomes(event)), event, dialect.SPEC.able(event))
+
+    heard = heard_by(name, outcome, event)
+
+    assert heard.failure is None
+    assert is_at_least(heard, outcome, event)
+    told = "\n".join([heard.reason, *(str(effect.value) for effect in heard.effects)])
+    quiet = outcome.decision >= Decision.STOP
+    for text in (*outcome.context, *outcome.follow_ups):
+        assert quiet or text in told
+    if event.name is EventName.BEFORE_TOOL and outcome.args is not None and outcome.decision < Decision.DENY:
+        changes = {e.path[1]: e.value for e in heard.effects if e.path[:1] == ("args",)}
+        assert {**event.args, **changes}["command"] == outcome.args["command"]
+
+
+def is_at_least(heard: Verdict, outcome: Outcome, event: Event) -> bool:
+    """Tell whether nothing was widened; where a person is asked anyway, saying nothing is asking."""
+    if event.name is EventName.PERMISSION_REQUEST and outcome.decision is Decision.ASK:
+        return heard.decision is not Decision.ALLOW
+    if event.name in {EventName.AFTER_AGENT, EventName.SUBAGENT_STOP} and outcome.decision is Decision.STOP:
+        # an agent that is not sent back to work rests
+        return heard.decision in {Decision.STOP, Decision.PASS}
+    return heard.decision >= outcome.decision
+
+
+@every_agent
+@thorough
+@given(data=st.data())
+def test_an_agent_never_hears_more_than_a_hook_of_any_dialect_said(name: str, data: st.DataObject) -> None:
+    theirs = data.draw(st.sampled_from(sorted(DIALECTS)))
+    said = any_call(data)
+    if said.name not in DIALECTS[name].SPEC.events:
+        return
+    outcome = said_by(theirs, said, data)
+    if outcome is None:
+        return
+    event = DIALECTS[name].decode_event(DIALECTS[name].encode_event(said, HOOK).body, DIALECTS[name].SPEC.native(said))
+    fitted = fit(outcome, event, DIALECTS[name].SPEC.able(event))
+
+    heard = heard_by(name, fitted, event)
+
+    assert is_at_least(heard, fitted, event)
+    assert (heard.decision is Decision.ALLOW) <= (outcome.decision is Decision.ALLOW)
+
+
+@pytest.mark.parametrize("theirs", AGENTS)
+@thorough
+@given(data=st.data())
+def test_a_hook_of_an_agent_is_never_widened_by_another_system(theirs: str, data: st.DataObject) -> None:
+    ours = data.draw(st.sampled_from(SYSTEMS))
+    event = any_call(data)
+    outcome = said_by(theirs, event, data)
+    if outcome is None:
+        return
+
+    heard = heard_by(ours, outcome, event)
+
+    assert heard.decision >= outcome.decision
+    assert (heard.decision is Decision.ALLOW) <= (outcome.decision is Decision.ALLOW)

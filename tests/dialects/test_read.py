@@ -83,3 +83,11 @@ def test_message_shows_the_beginning_of_what_came() -> None:
 )  # fmt: skip
 def test_kinds_are_named_for_people(value: object, kind: str) -> None:
     assert _read.kind_of(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("seconds", "milliseconds"), [(0, 0), (3, 3000), (1.5, 1500), (0.0004, 0.4), (True, True), ("3", "3"), (None, None)]
+)
+def test_durations_are_counted_in_milliseconds_and_back(seconds: object, milliseconds: object) -> None:
+    assert _read.to_ms(seconds) == milliseconds
+    assert _read.from_ms(milliseconds) == seconds

@@ -65,11 +65,13 @@ def test_change_that_cannot_be_read_does_not_let_the_unchanged_call_through(dial
     assert verdict.failure is not None
 
 
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+# hooks of Windsurf and Kiro answer with an exit code, and no document of theirs means anything
+@pytest.mark.parametrize("dialect", sorted(set(DIALECTS) - {"windsurf", "kiro"}))
 def test_denial_with_a_number_that_is_none_is_a_denial(dialect: str) -> None:
     codec = DIALECTS[dialect]
     request = codec.encode_event(CALL, Hook(id="h", command="x", dialect=dialect))
     fields = '"allow": false, "continue": false, "decision": "deny", "permissionDecision": "deny", "action": "block"'
+    fields += ', "cancel": true'
     body = f'{{"jsonrpc": "2.0", "id": 1, "result": {{{fields}}}, {fields}, "score": NaN}}'
 
     assert codec.decode_reply(Reply(stdout=body.encode()), request).decision >= Decision.DENY

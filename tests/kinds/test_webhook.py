@@ -589,3 +589,28 @@ def test_library_is_loaded_at_the_first_call_only() -> None:
     program = "import sys, hookline.kinds.webhook; print('httpx2' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout.strip() == "False"
+
+
+def _header(value: str, allowed: tuple[str, ...] | None) -> str:
+    async def call() -> str:
+        async with serve(OK) as server, webhook() as kind:
+            hook = Hook(id="h", url=server.url, headers={"X-Key": value}, header_env=allowed)
+            await kind.call(hook, REQUEST, timeout=30)
+            return server.messages[0].headers["x-key"]
+
+    return bounded(call())
+
+
+def test_header_gets_the_variables_it_may_name_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "k1")
+    monkeypatch.setenv("SECRET", "s1")
+
+    assert _header("Bearer $KEY-${KEY}/$SECRET${ELSE}.", ("KEY", "ELSE")) == "Bearer k1-k1/."
+    assert _header("Bearer $KEY", ()) == "Bearer"
+    assert _header("Bearer $KEY", None) == "Bearer $KEY"
+
+
+def test_variable_that_would_be_a_second_header_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "a\r\nX-Other: b")
+
+    assert _header("$KEY", ("KEY",)) == ""

@@ -1,7 +1,7 @@
 import pytest
 
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, OnError, Source
+from hookline.model.hook import Hook, Layer, OnError, Source
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,21 @@ def test_timeout_that_is_no_time_is_refused(timeout: float) -> None:
 def test_place_of_a_refused_hook_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^settings\.json:7: "):
         Hook(id="h", source_path="settings.json", source_line=7)
+
+
+@pytest.mark.parametrize(
+    ("layer", "cwd", "folder"),
+    [
+        (Layer.PROJECT, "/home/ann/shop", "/home/ann/shop"),
+        (Layer.PROJECT, "/home/ann/shop/src/deep", "/home/ann/shop"),
+        (Layer.LOCAL, "/home/ann/shop/src", "/home/ann/shop"),
+        (Layer.PROJECT, "/home/ann/shopping", "/home/ann/shopping"),
+        (Layer.PROJECT, "/elsewhere", "/elsewhere"),
+        (Layer.USER, "/home/ann/shop/src", "/home/ann/shop/src"),
+        (Layer.PROJECT, "", ""),
+    ],
+)
+def test_a_hook_of_a_project_knows_its_top_folder_wherever_the_agent_is(layer: Layer, cwd: str, folder: str) -> None:
+    hook = Hook(id="h", command="x", layer=layer, root="/home/ann/shop")
+
+    assert hook.project(cwd) == folder

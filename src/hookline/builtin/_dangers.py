@@ -11,7 +11,7 @@ from typing import Final
 
 from hookline.builtin._ground import Ground
 from hookline.builtin._guarded import EVERYTHING, HOME, SYSTEM, place, write_objection
-from hookline.builtin._tables import each
+from hookline.core.effects.readers import each
 from hookline.kinds.shell.programs import INTERPRETERS
 
 # the words of a command; None where nobody can know one before it runs

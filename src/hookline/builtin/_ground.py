@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.builtin._tables import each
+from hookline.core.effects.readers import each
 from hookline.model.event import Event
 from hookline.model.workspace import inside
 

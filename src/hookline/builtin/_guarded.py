@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from hookline.builtin._ground import Ground
-from hookline.builtin._tables import each
+from hookline.core.effects.readers import each
 from hookline.model.workspace import inside
 
 PROJECT: Final = "the whole project"

@@ -14,7 +14,7 @@ from glob import iglob
 from types import MappingProxyType
 from typing import Final
 
-from hookline.builtin._tables import each
+from hookline.core.effects.readers import each
 
 _MOST_BYTES: Final = 64 * 1024
 _MOST_INDEX_BYTES: Final = 64 * 1024 * 1024

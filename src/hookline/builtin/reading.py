@@ -20,20 +20,16 @@ from hookline.builtin._ground import Ground, is_secret, may_name_secrets
 from hookline.builtin._lines import LONGEST, PLAIN, between, parsed, raw
 from hookline.builtin._readers import (
     FD,
-    FIND_FILES,
-    FIND_FLAGS,
-    FIND_VALUES,
     GIT,
     GIT_FLAGS,
     GIT_LISTS,
     GIT_LOOKING_INSIDE,
     JQ,
     OF_THE_SHELL,
-    READERS,
     VERSIONED,
-    Reader,
 )
 from hookline.builtin._repository import is_harmless
+from hookline.core.effects.readers import FIND_FILES, FIND_FLAGS, FIND_VALUES, READERS, Reader
 from hookline.kinds.shell.line import Command, Line, Redirect, Shape
 from hookline.kinds.shell.programs import TEST_BINARY, TEST_UNARY
 from hookline.model.workspace import inside

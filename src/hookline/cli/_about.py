@@ -19,6 +19,7 @@ from hookline.kinds.python import Python
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.hook import Hook
+from hookline.model.plan import OF_EFFECTS
 from hookline.model.record import Record
 from hookline.stores.history import History
 from hookline.workspace import Opened
@@ -159,6 +160,7 @@ def described_hook(hook: Hook, project: Opened, found: Clearance | None) -> dict
         "matcher": hook.matcher or None,
         "files": hook.files,
         "writes": hook.writes,
+        "effects": {str(kind): getattr(hook, kind) for kind in OF_EFFECTS},
         "kind": hook.kind,
         "runs": runs(hook),
         "shell": hook.kind == "command" and uses_shell(hook, SPECS),

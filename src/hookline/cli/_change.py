@@ -21,7 +21,7 @@ from hookline.cli._project import add_json, add_project, opened
 from hookline.config import formats
 from hookline.config.journal import Apply, Change, Journal, read_bytes
 from hookline.config.loader import LARGEST
-from hookline.config.locations import PLACES, Place, Root
+from hookline.config.locations import PLACES, PROGRAMS, Place, Root
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import Origin
 from hookline.config.scripts import anchored, folders_of
@@ -32,7 +32,7 @@ from hookline.core.relations import mentions, refuse_entangled
 from hookline.display import typed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
-from hookline.wiring import native_names, shell_dialects
+from hookline.wiring import native_names, native_tools, shell_dialects
 from hookline.workspace import Opened, objection, person_folders
 
 _MARK: Final = "\ufeff"
@@ -119,7 +119,7 @@ def session(args: argparse.Namespace) -> Iterator[Session]:
 
 def vocabulary() -> Vocabulary:
     """Give the words of every dialect."""
-    return Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+    return Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
 
 
 def file_of(project: Opened, hook: Hook) -> ConfigFile:
@@ -134,6 +134,11 @@ def file_of(project: Opened, hook: Hook) -> ConfigFile:
             "change it",
             path=hook.source_path,
             line=hook.source_line,
+        )
+    if hook.source_format in PROGRAMS:
+        raise ConfigError(
+            f"hook {quoted(hook.id)} is this program itself: change it, or move it away, and the agent has it no longer",
+            path=hook.source_path,
         )
     file = _found(project, hook.source_path)
     if file is None and hook.id.startswith(PREFIX):
@@ -184,6 +189,7 @@ def _file(path: str, place: Place, root: str) -> ConfigFile:
         source=place.source,
         layer=place.layer,
         root=root,
+        agent=place.agent,
         vocabulary=vocabulary(),
     )
     return ConfigFile(path=path, origin=origin, formats=place.formats)

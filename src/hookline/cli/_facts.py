@@ -18,6 +18,7 @@ from hookline.core.trust import Clearance, Standing, TrustedHooks
 from hookline.display import exact, wrapped
 from hookline.kinds.command import Command
 from hookline.model.hook import Hook
+from hookline.model.plan import OF_EFFECTS
 from hookline.wiring import shell_dialects
 
 _LABEL: Final = 13
@@ -236,8 +237,9 @@ def _conditions(hook: Hook) -> Iterator[Fact]:
         yield _fact("for tools", _quoted(hook.matcher))
     if hook.files:
         yield _fact("for files", *map(_quoted, hook.files))
-    if hook.writes:
-        yield _fact("for writes", *map(_quoted, hook.writes))
+    for kind in OF_EFFECTS:
+        if patterns := getattr(hook, kind):
+            yield _fact(f"for {kind}", *map(_quoted, patterns))
     for key, text in told_policies(hook):
         yield _fact(key, exact(text))
     if not hook.enabled:
@@ -273,6 +275,8 @@ def _surroundings(hook: Hook) -> Iterator[Fact]:
         yield Fact("environment", tuple(Line("= ", exact(f"{key}={value}")) for key, value in hook.env.items()))
     if hook.headers:
         yield Fact("headers", tuple(Line(": ", exact(f"{key}: {value}")) for key, value in hook.headers.items()))
+    if hook.header_env:
+        yield _fact("with variables", *map(exact, hook.header_env))
     if hook.includes:
         yield _fact("includes", *map(exact, hook.includes))
 

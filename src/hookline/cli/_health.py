@@ -11,12 +11,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
+from hookline.cli._agents_health import agents, sessions
+from hookline.cli._finding import Finding, Health
 from hookline.cli._output import counted
 from hookline.cli._times import ago, span
 from hookline.config.problem import Problem, Severity
@@ -38,23 +37,6 @@ MUCH: Final = 200 * 1024 * 1024  # bytes of traces
 
 # what an extra brings, and what for
 EXTRAS: Final = {"yaml": ("ruamel.yaml", "hooks in YAML files")}
-
-
-class Health(StrEnum):
-    """How something is."""
-
-    OK = "ok"
-    NOTE = "note"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class Finding(Struct, frozen=True):
-    """One thing that was looked at; `advice` says what to do where something is to be done."""
-
-    health: Health
-    text: str
-    advice: str = ""
 
 
 # where a problem lies that no file has
@@ -252,4 +234,6 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("extras", _extras),
     ("questions", _questions),
     ("speed", _speed),
+    ("agents", agents),
+    ("sessions", sessions),
 )

@@ -18,8 +18,10 @@ from hookline.cli._change import (
     trust_note,
     twins,
 )
+from hookline.cli._keys import keys_of
 from hookline.cli._project import hook_named
 from hookline.config import edit
+from hookline.config.vocabulary import quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 
@@ -54,6 +56,7 @@ def switch(args: argparse.Namespace, *, on: bool) -> int:
             raw, before = text_of(file)
             text = before
             for hook in different:
+                _has_a_switch(hook)
                 text = edit.put(text, (*hook.source_pointer, "enabled"), on, path=file.path)
             gone, gained = difference(change.project, file, before, text)
             insist(
@@ -66,6 +69,22 @@ def switch(args: argparse.Namespace, *, on: bool) -> int:
             notes += [trust_note(change.project, hook) for hook in gained] if on else twins(change.project, different)
         what = f"switched {_word(on=on)} {listed(done)}"
         return change.finish([draft.change for draft in drafts], what, notes=notes)
+
+
+def _has_a_switch(hook: Hook) -> None:
+    """Refuse to write a switch into the file of an agent that does not know it and would run the hook all the same.
+
+    Raises:
+        ConfigError: The agent has none.
+    """
+    keys = keys_of(hook.source_format)
+    if hook.agents and keys is not None and "enabled" not in keys:
+        raise ConfigError(
+            f"hook {quoted(hook.id)} stands in a file of {', '.join(hook.agents)}, where a hook cannot be switched off; "
+            f"`hookline remove {hook.id}` takes it out, and agents_files in your settings leaves the file to its agent",
+            path=hook.source_path,
+            line=hook.source_line,
+        )
 
 
 def _places(hooks: list[Hook]) -> set[tuple[str | int, ...]]:

@@ -67,6 +67,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--writes", nargs="+", default=[], metavar="PATTERN", help="only for tools that may write such files"
     )
+    parser.add_argument("--deletes", nargs="+", default=[], metavar="PATTERN", help="that may delete such files")
+    parser.add_argument("--reads", nargs="+", default=[], metavar="PATTERN", help="that may read such files")
+    parser.add_argument(
+        "--runs", nargs="+", default=[], metavar="COMMAND", help='that may run such commands: "git push"'
+    )
+    parser.add_argument("--urls", nargs="+", default=[], metavar="HOST", help="that may reach such a host or URL")
     parser.add_argument("--if", dest="condition", default="", metavar="CONDITION", help="only when this is true")
     parser.add_argument("--schedule", default="", metavar="CRON", help="when `hookline watch` starts it")
     parser.add_argument(
@@ -100,7 +106,6 @@ def _add(change: Session, args: argparse.Namespace) -> int:
     name = args.format or _format(file, readable(file, before))
     hook = _hook(args, file, name)
     is_free(change.project, hook)
-    text = HEADER if not before.strip() and file.path.endswith(".toml") else before
     document = edit.value_of(before, path=file.path)
     target = Target(dialect=file.origin.dialect, vocabulary=vocabulary(), document=document, alone=True)
     written = write(hook, name, target)
@@ -108,7 +113,7 @@ def _add(change: Session, args: argparse.Namespace) -> int:
         raise ConfigError(
             f"this file cannot carry the hook: {'; '.join(written.lost)}; nothing was changed", path=file.path
         )
-    text = added(text, written, path=file.path)
+    text = added(before if before.strip() else beginning(written, path=file.path), written, path=file.path)
     gone, gained = difference(change.project, file, before, text)
     events = {event for one in gained for event in one.on}
     insist(file, as_meant=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained))
@@ -119,6 +124,13 @@ def _add(change: Session, args: argparse.Namespace) -> int:
     notes += missing_notes(change.project, gone, gained)
     draft = Draft(file=file, before=raw, text=text)
     return change.finish([draft.change], f"added {quoted(hook.id)}", notes=notes)
+
+
+def beginning(written: Written, *, path: str) -> str:
+    """Give what a new file begins with."""
+    if path.endswith(".toml"):
+        return HEADER
+    return edit.put("", (), written.around, path=path) if written.around else ""
 
 
 def added(text: str, written: Written, *, path: str) -> str:
@@ -185,6 +197,10 @@ def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         matcher=args.matcher or "|".join(tool.replace("*", ".*") for tool in args.tools),
         files=tuple(args.files),
         writes=tuple(args.writes),
+        deletes=tuple(args.deletes),
+        reads=tuple(args.reads),
+        runs=tuple(args.runs),
+        urls=tuple(args.urls),
         condition=args.condition,
         schedule=args.schedule,
         timeout=args.timeout,

@@ -5,7 +5,8 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from hookline.cli._health import CHECKS, Health
+from hookline.cli._finding import Health
+from hookline.cli._health import CHECKS
 from hookline.cli._output import say, say_json
 from hookline.cli._project import add_json, add_project, opened
 

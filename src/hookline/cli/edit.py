@@ -5,9 +5,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from hookline.cli._assignment import split, value_of
@@ -29,28 +27,18 @@ from hookline.cli._change import (
     trust_note,
     twins,
 )
+from hookline.cli._keys import in_a_group, keys_of
 from hookline.cli._output import complain
 from hookline.cli._project import hook_named, opened
 from hookline.config import edit
 from hookline.config.document import KeyPath
-from hookline.config.formats import grouped, native, ollm, per_file
-from hookline.config.values import Key, table
+from hookline.config.values import table
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 
 HELP: Final = "change keys of a hook in its file, which keeps everything else"
 EXAMPLE: Final = "hookline edit guard timeout=10 env.LEVEL=strict --unset priority"
-
-# the keys a format knows; one that is not here says by itself what it does not take
-_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
-    {
-        "native": native.KEYS,
-        "grouped": {**grouped.KEYS, "matcher": native.KEYS["matcher"]},
-        "ollm": ollm.KEYS,
-        "per_file": per_file.KEYS,
-    }
-)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +90,7 @@ def _keys(args: argparse.Namespace) -> int:
 
 def _place(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
     """Say where a key of a hook stands; `env.NAME` is a key inside a table."""
-    known = _KEYS.get(hook.source_format)
+    known = keys_of(hook.source_format)
     first, *rest = name.split(".", 1)
     if known is not None and first not in known:
         raise ConfigError(
@@ -111,7 +99,7 @@ def _place(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
             line=hook.source_line,
         )
     pointer = hook.source_pointer
-    if hook.source_format != "grouped" or first != "matcher":
+    if first != "matcher" or not in_a_group(pointer):
         return (*pointer, first, *rest)
     # the matcher belongs to the group, so it may be others' matcher, too
     group = pointer[:-2]
@@ -128,7 +116,7 @@ def _place(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
 def _value(hook: Hook, name: str, word: str) -> object:
     """Read a value as the hook's format has it."""
     first, *rest = name.split(".", 1)
-    key = _KEYS.get(hook.source_format, {}).get(first)
+    key = (keys_of(hook.source_format) or {}).get(first)
     if key is not None and rest and key.read is table:
         # tables hold texts: a version 1.10 must not become 1.1
         return word

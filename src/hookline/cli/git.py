@@ -12,6 +12,7 @@ from hookline.cli._approval import hint, question
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain, counted, say, say_json, table
 from hookline.cli._project import add_json, add_project, project_of
+from hookline.cli._python import check_python
 from hookline.display import typed
 from hookline.errors import HostError
 from hookline.folders import here
@@ -26,7 +27,6 @@ HELP: Final = "let git ask the hooks: before a commit, about its message, before
 EXAMPLE: Final = "hookline git install"
 
 _BLOCKED: Final = 2
-_SECONDS: Final = 60
 
 # a commit of a hook may well make another one, but not for ever
 _DEPTH: Final = "HOOKLINE_GIT_DEPTH"
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace) -> int:
-    _check_python(sys.executable)
+    check_python(sys.executable, module=__name__)
     with changing(_folder(args)) as repository:
         plan = plans.install(repository, python=sys.executable)
         return _carry_out(args, repository, plan, done="git asks the hooks now")
@@ -220,27 +220,6 @@ def _report(outcome: Outcome, *, what: str) -> None:
         names = ", ".join(f'"{verdict.hook}"' for verdict in said)
         complain(f"hookline: this {what} is blocked{f' by {names}' if names else ''}:")
         complain(outcome.reason, broken=True)
-
-
-def _check_python(python: str) -> None:
-    """Make sure that git's scripts will find us in the way they look for us.
-
-    Raises:
-        HostError: They will not.
-    """
-    import subprocess  # noqa: PLC0415 - only an installation needs it
-
-    words = [python, "-E", "-P", "-c", "import hookline.cli.git"]
-    try:
-        done = subprocess.run(words, cwd="/", capture_output=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise HostError(f"cannot run {python}: {problem}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise HostError(
-            f"{python} cannot run hookline without PYTHONPATH and the folder you are in ({said}); install it for that "
-            "Python (pip install hookline), and try again"
-        )
 
 
 _ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {

@@ -33,6 +33,7 @@ from hookline.dialects import DIALECTS
 from hookline.display import typed
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.plan import OF_EFFECTS
 from hookline.model.record import Record
 from hookline.workspace import Opened
 
@@ -153,7 +154,7 @@ def _rows(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -
 
 
 def _matcher(hook: Hook) -> str:
-    files = ",".join((*hook.files, *hook.writes))
+    files = ",".join((*hook.files, *(text for kind in OF_EFFECTS for text in getattr(hook, kind))))
     condition = f"if {hook.condition}" if hook.condition else ""
     return " ".join(filter(None, (hook.matcher, files, hook.schedule, condition))) or "*"
 

@@ -68,6 +68,10 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "doctor": "hookline.cli.doctor",
         "migrate": "hookline.cli.migrate",
         "share": "hookline.cli.share",
+        "hook": "hookline.cli.hook",
+        "install": "hookline.cli.install",
+        "uninstall": "hookline.cli.uninstall",
+        "hosts": "hookline.cli.hosts",
         "emit": "hookline.cli.emit",
         "trigger": "hookline.cli.trigger",
         "git": "hookline.cli.git",
@@ -162,8 +166,17 @@ def _unknown(name: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
-    _log_to_stderr()
     words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
+        # an agent calls, whose language has exit codes of its own
+        from hookline.cli.hook import answer_agent  # noqa: PLC0415 - as every command
+
+        return _left_quietly(answer_agent(words[1:]))
+    _log_to_stderr()
+    return _done(words)
+
+
+def _done(words: list[str]) -> int:
     if words and words[0] not in COMMANDS and not words[0].startswith("-"):
         return _unknown(words[0])
     try:

@@ -24,7 +24,7 @@ from hookline.cli._change import (
 )
 from hookline.cli._output import complain, say, say_json
 from hookline.cli._project import hook_named
-from hookline.cli.add import HEADER, added
+from hookline.cli.add import added, beginning
 from hookline.cli.remove import without
 from hookline.config import edit
 from hookline.config.formats import FORMATS
@@ -42,11 +42,15 @@ _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
 
 class Form(Struct, frozen=True):
-    """A format as a goal: how it is written, the dialect spoken there, and its place in a project or at home."""
+    """A format as a goal: how it is written, the dialect spoken there, and its place in a project or at home.
+
+    `own` is its place at home where that is another one.
+    """
 
     writer: str
     dialect: str
     path: str
+    own: str = ""
 
 
 _OLLM_FILE: Final = ".ollm/hooks/hooks.json"
@@ -59,6 +63,17 @@ FORMS: Final[Mapping[str, Form]] = MappingProxyType(
         "grouped:ollama-cli": Form("grouped", "ollama-cli", ".ollama/settings.json"),
         "grouped:cli-agent": Form("grouped", "cli-agent", ".config/agent/settings.json"),
         "per_file": Form("per_file", "cli-agent", ".config/agent/hooks/"),
+        "claude-code": Form("claude-code", "claude-code", ".claude/settings.json"),
+        "codex-cli": Form("codex-cli", "codex-cli", ".codex/hooks.json"),
+        "gemini-cli": Form("gemini-cli", "gemini-cli", ".gemini/settings.json"),
+        "qwen-code": Form("qwen-code", "qwen-code", ".qwen/settings.json"),
+        "cursor": Form("cursor", "cursor", ".cursor/hooks.json"),
+        "copilot-cli": Form("copilot-cli", "copilot-cli", ".github/hooks/hooks.json", ".copilot/hooks/hooks.json"),
+        "kiro": Form("kiro", "kiro", ".kiro/hooks/hooks.json"),
+        "kiro-agent": Form("kiro-agent", "kiro", ".kiro/agents/default.json"),
+        "windsurf": Form("windsurf", "windsurf", ".windsurf/hooks.json", ".codeium/windsurf/hooks.json"),
+        "factory-droid": Form("factory-droid", "factory-droid", ".factory/hooks.json"),
+        "antigravity": Form("antigravity", "antigravity", ".agents/hooks.json", ".gemini/config/hooks.json"),
     }
 )
 # a system's name stands for the format it reads
@@ -99,7 +114,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write them, or show how they would be written."""
-    goal = _SHORT.get(args.goal, args.goal)
+    goal = _SHORT.get(args.goal) or _agent(args.goal)
     form = FORMS.get(goal)
     if form is None:
         raise ConfigError(f"cannot write {quoted(goal)}{hint(goal, FORMS)}; there are {', '.join(FORMS)}")
@@ -114,14 +129,19 @@ def run(args: argparse.Namespace) -> int:
         return _write(change, form, hooks) if writes else _show(change, form, hooks)
 
 
+def _agent(name: str) -> str:
+    """Give the whole name of an agent that is called by a shorter one; any other word as it is."""
+    return next((own for own, dialect in DIALECTS.items() if name in dialect.SPEC.aliases), name)
+
+
 def _chosen(change: Session, args: argparse.Namespace) -> list[Hook]:
     hooks = list(change.project.loaded.hooks)
     path = Path(args.source)
     if args.source != "all" and path.is_file():
         full = str(path.parent.resolve() / path.name)
         hooks = [hook for hook in hooks if hook.source_path == full]
-    elif args.source in FORMATS or args.source in DIALECTS:
-        hooks = [hook for hook in hooks if args.source in {hook.source_format, hook.dialect}]
+    elif (source := _agent(args.source)) in FORMATS or source in DIALECTS:
+        hooks = [hook for hook in hooks if source in {hook.source_format, hook.dialect}]
     elif args.source == "all":
         # what is managed, and what others packed, is only taken along by its name
         hooks = [hook for hook in hooks if hook.layer is not Layer.MANAGED and hook.source in _WRITTEN_HERE]
@@ -197,7 +217,7 @@ def _root(change: Session, hook: Hook, path: str) -> str:
 def _add(drafts: _Drafts, one: _Carried) -> None:
     for path, written in _files(one):
         raw, text = drafts.get(path) or _present(path)
-        start = HEADER if not (text or "").strip() and path.endswith(".toml") else text or ""
+        start = text if text and text.strip() else beginning(written, path=path)
         there = edit.value_of(start, path=path)
         fresh = tuple(entry for entry in written.entries if not _stands(there, entry))
         if fresh and not fresh[0].pointer and isinstance(there, Mapping) and there:
@@ -231,8 +251,9 @@ def _place(change: Session, form: Form, hook: Hook) -> str:
     """Say where a hook goes: a person's own stay their own."""
     folders = change.project.folders
     own = folders.config if form.writer == "native" else folders.home
-    root = own if hook.source is Source.USER else change.project.root
-    return f"{root.resolve()}/{form.path}"
+    if hook.source is Source.USER:
+        return f"{own.resolve()}/{form.own or form.path}"
+    return f"{change.project.root.resolve()}/{form.path}"
 
 
 def _relative(hook: Hook, root: str) -> Hook:

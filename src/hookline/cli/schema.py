@@ -12,7 +12,7 @@ from hookline.cli._project import add_json
 from hookline.config.schemas import ALL, schema
 from hookline.config.vocabulary import Vocabulary, hint, quoted
 from hookline.errors import ConfigError
-from hookline.wiring import native_names, shell_dialects
+from hookline.wiring import native_names, native_tools, shell_dialects
 
 HELP: Final = "print the JSON Schema of a configuration format, for editors"
 EXAMPLE: Final = "hookline schema native --output hookline.schema.json"
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.name not in ALL:
         raise ConfigError(f"there is no format {quoted(args.name)}{hint(args.name, ALL)}; known are {', '.join(ALL)}")
-    vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+    vocabulary = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
     raw = msgspec.json.format(wire.dump(schema(args.name, vocabulary)), indent=2) + b"\n"
     if args.output is None:
         say_bytes(raw)

@@ -21,7 +21,7 @@ from hookline.config.writing import write as write_hook
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.redact import redact
-from hookline.wiring import native_names, shell_dialects
+from hookline.wiring import native_names, native_tools, shell_dialects
 from hookline.workspace import Opened
 
 HELP: Final = "put hooks and their scripts into one file for others; `hookline add --from FILE` installs it"
@@ -108,7 +108,7 @@ class Packer:
     def __init__(self, project: Opened, *, as_is: bool = False) -> None:
         self._project = project
         self._as_is = as_is
-        self._vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+        self._vocabulary = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
         self._tables: list[Mapping[str, object]] = []
         self._files: dict[str, PackFile] = {}
         self._first = ""

@@ -40,6 +40,7 @@ from hookline.display import typed
 from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Layer
+from hookline.model.plan import OF_EFFECTS
 from hookline.model.record import Record
 from hookline.stores.history import Question
 from hookline.wiring import shell_dialects
@@ -200,7 +201,7 @@ def _tell(project: Opened, facts: _Facts) -> None:
             *(("event", _spelled(event, native)) for event, native in _native(hook).items()),
             ("matcher", hook.matcher),
             ("files", ", ".join(hook.files)),
-            ("writes", ", ".join(hook.writes)),
+            *((kind, ", ".join(getattr(hook, kind))) for kind in OF_EFFECTS),
             *told_policies(hook),
             ("switched", "on" if hook.enabled else "off"),
             ("timeout", f"{timeout[0]:g} s, from {timeout[1]}" if timeout[0] is not None else "each step has its own"),

@@ -28,7 +28,7 @@ from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.hook import Hook
-from hookline.model.plan import Gate
+from hookline.model.plan import OF_EFFECTS, Gate
 from hookline.model.record import Record, Step
 from hookline.stores.history import Question
 from hookline.workspace import Opened
@@ -50,7 +50,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "host": "nothing: the agent runs it by itself; to have it run by us, move it: hookline migrate {id}",
     "matcher": "change the matcher: hookline edit {id}",
     "files": "change its files: hookline edit {id}",
-    "writes": "change its writes: hookline edit {id}",
+    **{str(kind): f"change its {kind}: hookline edit {{id}}" for kind in OF_EFFECTS},
     "condition": "change its condition: hookline edit {id}",
     "once": "nothing: it runs again in the next session; or forget that it ran: hookline limits {id} --reset",
     "needs": "bring what is missing, or change its needs: hookline edit {id}",

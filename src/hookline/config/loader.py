@@ -14,6 +14,7 @@ from msgspec.structs import fields, replace
 
 from hookline import wire
 from hookline.config import formats, settings
+from hookline.config.copies import joined
 from hookline.config.locations import PLACES, File, Place, Root, Roots, find
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import TRUST, Origin
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 LARGEST: Final = 1_048_576
 _AT_ONCE: Final = 64
+_BEGINNING: Final = 65_536
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 Objection = Callable[[Hook], str]
@@ -34,7 +36,7 @@ Objection = Callable[[Hook], str]
 _DEFINING: Final = attrgetter(
     *sorted(
         {field.name for field in fields(Hook)}
-        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer"}
+        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "agents"}
     )
 )
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -70,12 +72,16 @@ class Found(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """All hooks, strongest place first; all problems; and the files they came from."""
+    """All hooks, strongest place first; all problems; and the files they came from.
+
+    `lost` are the problems because of which a hook that somebody wrote may be missing.
+    """
 
     hooks: tuple[Hook, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[str, ...] = ()
     found: tuple[Found, ...] = ()
+    lost: tuple[Problem, ...] = ()
 
 
 def load(search: Search, *, unusable: Objection | None = None, refusal: Objection | None = None) -> Loaded:
@@ -88,16 +94,20 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     files, problems = find(_roots(search), search.places)
     hooks: list[Hook] = []
     found: list[Found] = []
+    others: list[Problem] = []
     for file, text in _texts(files, problems):
-        defined, wrong = _read_guarded(text, file, vocabulary=search.vocabulary)
+        defined, wrong, idle = _read_guarded(text, file, vocabulary=search.vocabulary)
         hooks += defined
         problems += wrong
+        others += idle
         place = file.place
         found.append(Found(file.path, place.layer, place.source, place.dialect, file.root, len(defined)))
     hooks = _usable(hooks, problems, objection=unusable)
-    hooks = _distinct(hooks, problems)
+    lost = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    problems += others
+    hooks = _distinct(joined(hooks, search.vocabulary.tools), problems)
     problems += _refusals(hooks, refusal)
-    return Loaded(tuple(hooks), tuple(problems), tuple(file.path for file in files), tuple(found))
+    return Loaded(tuple(hooks), tuple(problems), tuple(file.path for file in files), tuple(found), lost)
 
 
 def _roots(search: Search) -> Roots:
@@ -116,23 +126,41 @@ def _texts(files: list[File], problems: list[Problem]) -> Iterator[tuple[File, s
         some: list[tuple[File, str]] = []
         for file in files[start : start + _AT_ONCE]:
             try:
-                some.append((file, read_text(file.path, is_managed=file.place.layer is Layer.MANAGED)))
+                if file.place.is_program:
+                    some += _program(file)
+                else:
+                    some.append((file, read_text(file.path, is_managed=file.place.layer is Layer.MANAGED)))
             except ConfigError as problem:
                 problems.append(Problem(file.path, problem.line, problem.message))
         yield from some
 
 
-def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:
+def _program(file: File) -> Iterator[tuple[File, str]]:
+    """Give a program with how it begins; what cannot be run is none, and is passed over as its agent does."""
+    try:
+        info = os.stat(file.path)  # noqa: PTH116 - beside the others
+        if stat.S_ISREG(info.st_mode) and os.access(file.path, os.X_OK):
+            with open(file.path, "rb") as opened:  # noqa: PTH123
+                yield file, opened.read(_BEGINNING).decode(errors="replace")
+    except OSError as problem:
+        raise ConfigError(f"the file cannot be read: {problem.strerror}", path=file.path) from None
+
+
+# the hooks of a file, what is wrong with them, and the settings in it that have no effect
+_Contents = tuple[list[Hook], list[Problem], list[Problem]]
+
+
+def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents:
     try:
         return _read(text, file, vocabulary=vocabulary)
     except Exception as problem:
         # A file of a stranger that makes us fall over must not take a person's guards with it.
         logger.exception("%s could not be read", file.path)
         why = f"reading this file shows a bug in hookline ({problem!r}); nothing in it is in force, please report it"
-        return [], [Problem(file.path, 0, why)]
+        return [], [Problem(file.path, 0, why)], []
 
 
-def _read(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook], list[Problem]]:
+def _read(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents:
     place = file.place
     origin = Origin(
         path=file.path,
@@ -140,14 +168,16 @@ def _read(text: str, file: File, *, vocabulary: Vocabulary) -> tuple[list[Hook],
         source=place.source,
         layer=place.layer,
         root=file.root,
+        agent=place.agent,
         vocabulary=vocabulary,
     )
     hooks, problems = formats.read(text, origin=origin, formats=place.formats)
-    if place.layer not in _WITH_SETTINGS:
-        problems += settings.foreign(text, path=file.path)
+    # what else stands in an agent's own file is the agent's business
+    is_foreign = place.layer not in _WITH_SETTINGS and not place.agent
+    idle = settings.foreign(text, path=file.path) if is_foreign else []
     folders = folders_of(file.path, layer=place.layer, root=file.root)
     shells = vocabulary.shell_dialects
-    return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems
+    return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems, idle
 
 
 def read_text(path: str, *, is_managed: bool = False) -> str:
@@ -227,7 +257,7 @@ def _standing(hook: Hook) -> tuple[bool, int]:
 def _definition(hook: Hook) -> bytes:
     """Say what a hook is, apart from where it was found."""
     # patterns and included files are counted from there, so in another folder they are others
-    root = hook.root if hook.files or hook.writes or hook.includes else ""
+    root = hook.root if any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) else ""
     return wire.dump((root, _DEFINING(hook)))
 
 

@@ -1,7 +1,7 @@
 """Where configurations lie: one row a place, the strongest first."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -27,11 +27,16 @@ class Root(StrEnum):
 Roots = Mapping[Root, Sequence[str]]
 
 
+# the formats of a file that is a program
+PROGRAMS: Final = ("cline",)
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """One place.
 
     `path` is a file; a star stands for every name, or every name with such an ending. `formats` are tried in
-    order. `source` follows from where the place is, never from what a file says.
+    order. `source` follows from where the place is, never from what a file says. `agent` is the agent whose own file
+    this is, and `is_program` says that the file is what runs, and not a text to be read.
     """
 
     root: Root
@@ -40,6 +45,8 @@ class Place(Struct, frozen=True, kw_only=True):
     dialect: str
     source: Source
     layer: Layer
+    agent: str = ""
+    is_program: bool = False
 
 
 class File(Struct, frozen=True):
@@ -67,6 +74,7 @@ def _place(
     dialect: str,
     layer: Layer | None = None,
     source: Source | None = None,
+    agent: str = "",
 ) -> Place:
     whose = layer or _LAYERS[root]
     return Place(
@@ -76,7 +84,15 @@ def _place(
         dialect=dialect,
         source=source or _SOURCES.get(whose, Source.WORKSPACE),
         layer=whose,
+        agent=agent,
+        is_program=formats == PROGRAMS,
     )
+
+
+def _of(agent: str, root: Root, *paths: str, form: str = "", layer: Layer | None = None) -> Iterator[Place]:
+    """Give the places of an agent's own files, in one format."""
+    for path in paths:
+        yield _place(root, path, formats=(form or agent,), dialect=agent, layer=layer, agent=agent)
 
 
 def _per_file(root: Root, folder: str) -> Iterator[Place]:
@@ -84,9 +100,44 @@ def _per_file(root: Root, folder: str) -> Iterator[Place]:
         yield _place(root, f"{folder}/*.{ending}", formats=("grouped", "per_file"), dialect="cli-agent")
 
 
+_HOME: Final = Root.HOME
+_HERE: Final = Root.PROJECT
 _NATIVE: Final = ("native",)
 _GROUPED: Final = ("grouped",)
 _DEFINITIONS: Final = ("grouped", "ollm")
+
+# Where agents keep hooks of their own: what they run themselves, other agents can have from here.
+_OF_AGENTS: Final = (
+    *_of("claude-code", _HERE, ".claude/settings.local.json", layer=Layer.LOCAL),
+    *_of("claude-code", _HERE, ".claude/settings.json"),
+    *_of("claude-code", _HOME, ".claude/settings.json"),
+    *_of("codex-cli", _HERE, ".codex/hooks.json", ".codex/config.toml"),
+    *_of("codex-cli", _HOME, ".codex/hooks.json", ".codex/config.toml"),
+    *_of("gemini-cli", _HERE, ".gemini/settings.json"),
+    *_of("gemini-cli", _HOME, ".gemini/settings.json"),
+    *_of("qwen-code", _HERE, ".qwen/settings.json"),
+    *_of("qwen-code", _HOME, ".qwen/settings.json"),
+    *_of("cursor", _HERE, ".cursor/hooks.json"),
+    *_of("cursor", _HOME, ".cursor/hooks.json"),
+    *_of("copilot-cli", _HERE, ".github/copilot/settings.local.json", layer=Layer.LOCAL),
+    *_of("copilot-cli", _HERE, ".github/hooks/*.json", ".github/copilot/settings.json"),
+    *_of("copilot-cli", _HOME, ".copilot/hooks/*.json", ".copilot/settings.json"),
+    *_of("kiro", _HERE, ".kiro/hooks/*.json"),
+    *_of("kiro", _HERE, ".kiro/hooks/*.kiro.hook", form="kiro-legacy"),
+    *_of("kiro", _HERE, ".kiro/agents/*.json", form="kiro-agent"),
+    *_of("kiro", _HOME, ".kiro/hooks/*.json"),
+    *_of("kiro", _HOME, ".kiro/agents/*.json", form="kiro-agent"),
+    *_of("windsurf", _HERE, ".windsurf/hooks.json"),
+    *_of("windsurf", _HOME, ".codeium/windsurf/hooks.json"),
+    *_of("factory-droid", _HERE, ".factory/hooks.json"),
+    *_of("factory-droid", _HOME, ".factory/hooks.json"),
+    *_of("antigravity", _HERE, ".agents/hooks.json"),
+    *_of("antigravity", _HOME, ".gemini/config/hooks.json"),
+    *_of("cline", _HERE, ".clinerules/hooks/*"),
+    *_of("cline", _HOME, "Documents/Cline/Hooks/*"),
+)
+# the agents whose own files are looked into
+AGENTS: Final = tuple(dict.fromkeys(place.agent for place in _OF_AGENTS))
 
 # Of the same hook in two places the one that is trusted more is kept, and of two equals the one further up.
 # `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it, and the
@@ -108,6 +159,7 @@ PLACES: Final = (
     *_per_file(Root.PROJECT, ".config/agent/hooks"),
     *_per_file(Root.HOME, ".config/agent/hooks"),
     *_per_file(Root.HOME, ".config/cli-agent/hooks"),
+    *_OF_AGENTS,
     _place(
         Root.CONFIG,
         "packs/*/hookline.toml",
@@ -131,6 +183,13 @@ PLACES: Final = (
 )
 
 
+def chosen(agents: Collection[str] | bool) -> tuple[Place, ...]:  # noqa: FBT001 - as the setting has it
+    """Give the places to look at when only these agents' own files shall be read: all, none, or some."""
+    if agents is True:
+        return PLACES
+    return tuple(place for place in PLACES if not place.agent or (agents and place.agent in agents))
+
+
 def find(roots: Roots, places: Sequence[Place] = PLACES) -> tuple[list[File], list[Problem]]:
     """Find every configuration below these roots, the strongest first.
 
@@ -141,7 +200,7 @@ def find(roots: Roots, places: Sequence[Place] = PLACES) -> tuple[list[File], li
     disk = _Disk()
     for place in places:
         for root in roots.get(place.root, ()):
-            for path in disk.paths(root.rstrip("/"), place.path):
+            for path in disk.paths(root.rstrip("/"), place.path) if disk.may_hold(root, place.path) else ():
                 earlier = found.get(path)
                 if earlier is None or earlier.place.source is Source.WORKSPACE is not place.source:
                     found[path] = File(path, place, _root_of(path, place, root))
@@ -160,6 +219,12 @@ class _Disk:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self._listings: dict[str, list[str]] = {}
+        self._tops: dict[str, frozenset[str] | None] = {}
+
+    def may_hold(self, root: str, pattern: str) -> bool:
+        """Say whether the first name of a place is there at all: most folders that agents might have are not."""
+        names = self._top(root)
+        return names is None or pattern.partition("/")[0].lower() in names
 
     def paths(self, folder: str, pattern: str) -> list[str]:
         """Give the paths at a place; what is not there is no problem."""
@@ -175,6 +240,15 @@ class _Disk:
         # whoever installs a folder makes it under a name with a dot first
         inner = [f"{here}/{name}" for name in names if not name.startswith(".")]
         return [path for folder in inner for path in self.paths(folder, rest)]
+
+    def _top(self, folder: str) -> frozenset[str] | None:
+        """Give the names in a folder, in small letters as not all disks tell them apart; None when it cannot be listed."""
+        if folder not in self._tops:
+            try:
+                self._tops[folder] = frozenset(map(str.lower, os.listdir(folder)))  # noqa: PTH208 - names are enough
+            except OSError:
+                self._tops[folder] = None
+        return self._tops[folder]
 
     def _names(self, folder: str) -> list[str]:
         names = self._listings.get(folder)

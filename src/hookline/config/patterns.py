@@ -35,6 +35,14 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
     return matches
 
 
+def follow_links(path: str) -> str:
+    """Give the path that a path leads to; what is not there is as it is written, below what is."""
+    try:
+        return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - a text, and `Path` would take off too much
+    except (OSError, ValueError):
+        return path
+
+
 def _at_home(pattern: str) -> str:
     sign, bare = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
     return sign + (os.path.expanduser(bare) if bare.startswith("~/") else bare)  # noqa: PTH111 - no path: it has stars
@@ -46,4 +54,5 @@ def _counted(path: str, folder: str) -> str:
     top = os.path.normpath(folder) if folder else ""
     if top and whole.startswith(top.rstrip(os.sep) + os.sep):
         whole = whole[len(top.rstrip(os.sep)) + 1 :]
-    return whole.replace(os.sep, "/").lstrip("/")
+    # a slash at the end says that it is a folder
+    return whole.replace(os.sep, "/").lstrip("/") + ("/" if path.endswith("/") and whole != top else "")

@@ -39,7 +39,8 @@ TRUST: Final[Mapping[Source, int]] = {
 class Origin(Struct, frozen=True, kw_only=True):
     """Which file is read, in which format, whose it is, and which dialect its hooks speak unless they say otherwise.
 
-    `root` is the folder its relative names are counted from.
+    `root` is the folder its relative names are counted from. `agent` is the agent whose own file it is: hooks that stand
+    there are run by the agent itself.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     layer: Layer = Layer.PROJECT
     root: str = ""
     format: str = ""
+    agent: str = ""
     vocabulary: Vocabulary = Vocabulary()
 
 
@@ -215,8 +217,13 @@ class Reading:
         if explicit:
             return explicit
         self._counts[event] = self._counts.get(event, 0) + 1
-        stem = os.path.splitext(os.path.basename(self.origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
+        stem = self._whose() or os.path.splitext(os.path.basename(self.origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
         return f"{stem}:{event}:{self._counts[event]}"
+
+    def _whose(self) -> str:
+        """Name an agent's hooks after the agent: many have a file called settings."""
+        origin = self.origin
+        return origin.agent if origin.layer is Layer.PROJECT or not origin.agent else f"{origin.agent}-{origin.layer}"
 
 
 def owner_of(entry: Mapping[str, object]) -> str:

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from hookline.config import jsonc, toml
 from hookline.config.document import KeyPath
+from hookline.config.locations import AGENTS
 from hookline.config.problem import Problem, Severity
-from hookline.config.values import count, describe, flag, seconds, texts
+from hookline.config.values import count, describe, flag, flag_or_texts, seconds, texts
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.settings import VARIABLES, Settings, given_by
@@ -38,6 +39,8 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = MappingProxyType(
         "per_minute": count,
         "cooldown": seconds,
         "builtins": texts,
+        "agents_files": flag_or_texts,
+        "returns": count,
     }
 )
 
@@ -83,9 +86,17 @@ def _value(name: str, value: object, *, home: str) -> object:
         found = key(value)
         if name == "trusted_workspaces" and isinstance(found, tuple):
             return tuple(_whole(folder, home) for folder in found)
+        if name == "agents_files" and isinstance(found, tuple):
+            _known_agents(found)
         return found  # noqa: TRY300 - the rest of the same thought
     except ValueError as problem:
         raise ValueError(f"the setting {name}: {problem}; the default holds") from None
+
+
+def _known_agents(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in AGENTS:
+            raise ValueError(f"no agent {quoted(name)}{hint(name, AGENTS)} keeps hooks; there are {', '.join(AGENTS)}")
 
 
 def _whole(folder: str, home: str) -> str:

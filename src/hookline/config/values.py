@@ -97,6 +97,11 @@ def any_texts(value: object) -> tuple[str, ...]:
     return one_or_more_texts(value) if value != [] else ()
 
 
+def flag_or_texts(value: object) -> bool | tuple[str, ...]:
+    """Read true or false, or a list of texts."""
+    return value if isinstance(value, bool) else texts(value)
+
+
 def table(value: object) -> Mapping[str, str]:
     """Read names with texts; numbers are taken as they are written."""
     if not isinstance(value, Mapping):
@@ -221,6 +226,7 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     flag: {"type": "boolean"},
     seconds: {"anyOf": [*_A_TIME]},
     texts: {"type": "array", "items": _TEXT},
+    flag_or_texts: {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
     one_or_more_texts: _SOME_NAMES,
     any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
     table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
@@ -282,9 +288,25 @@ SHARED: Final[Mapping[str, Key]] = {
     "writes": Key(
         one_or_more_texts, "writes", vital=True, about="Runs only for tool calls that may write one of these files."
     ),
+    "deletes": Key(
+        one_or_more_texts, "deletes", vital=True, about="Runs only for tool calls that may delete one of these files."
+    ),
+    "reads": Key(
+        one_or_more_texts, "reads", vital=True, about="Runs only for tool calls that may read one of these files."
+    ),
+    "runs": Key(
+        one_or_more_texts, "runs", vital=True, about='Runs only for tool calls that may run such a command: "git push".'
+    ),
+    "urls": Key(
+        one_or_more_texts,
+        "urls",
+        vital=True,
+        about='Runs only for tool calls that may reach such a host or URL: "example.com".',
+    ),
     "timeout": Key(seconds, "timeout", about='How long it may take, in seconds, or with a unit: "500ms", "2m".'),
     "env": Key(table, "env", vital=True, about="Environment variables it gets on top."),
     "headers": Key(table, "headers", vital=True, about="Headers of the web request."),
+    "header_env": Key(texts, "header_env", vital=True, about="Variables that headers may name, as $NAME or ${NAME}."),
     "method": Key(text, "method", vital=True, about="Method of the web request; POST unless it is given."),
     "shell": Key(flag, "shell", vital=True, about="Whether the command is a line for a shell."),
     "plain": Key(flag, "plain", vital=True, about="Text that the command prints is added to the conversation."),

@@ -11,6 +11,8 @@ from hookline.model.event import CUSTOM_PREFIX, EventName
 
 # dialect -> the dialect's own event name -> the canonical events it stands for
 Names = Mapping[str, Mapping[str, tuple[str, ...]]]
+# dialect -> canonical tool -> the dialect's own names of it
+Tools = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 _CANONICAL: Final = frozenset(name.value for name in EventName)
@@ -21,10 +23,12 @@ _SHOWN: Final = 60
 class Vocabulary(Struct, frozen=True, kw_only=True):
     """What the dialects say about names and commands; handed in, because a configuration knows no dialect.
 
-    `shell_dialects` are those whose commands are shell lines unless a hook says otherwise.
+    `shell_dialects` are those whose commands are shell lines unless a hook says otherwise. `tools` says how each dialect
+    calls our tools.
     """
 
     names: Names = {}
+    tools: Tools = {}
     shell_dialects: Collection[str] = ()
 
     def events(self, name: str, *, dialect: str) -> tuple[str, ...]:

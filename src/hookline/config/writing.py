@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from msgspec import NODEFAULT, Struct, structs
 
 from hookline.config.document import KeyPath
-from hookline.config.formats import grouped, native, ollm, per_file, when_then
+from hookline.config.formats import OF_AGENTS, grouped, native, ollm, per_file, when_then
 from hookline.config.formats.when_then import COMMAND_EVENTS
 from hookline.config.values import Key, slug
 from hookline.config.vocabulary import Vocabulary
@@ -31,10 +32,14 @@ class Entry(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """A hook in another format. Without entries it cannot be written there at all; `lost` says why."""
+    """A hook in another format. Without entries it cannot be written there at all; `lost` says why.
+
+    `around` is what a file has besides, if it is a new one.
+    """
 
     entries: tuple[Entry, ...]
     lost: tuple[str, ...] = ()
+    around: Mapping[str, object] = {}
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -60,7 +65,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 _REACHED_BY: Final = ("command", "args", "module", "function", "url", "prompt", "steps", "raises")
 # what every writer sees to itself, or what is about the file and not about the hook
 _APART: Final = frozenset(
-    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root"}
+    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "agents", "native_event"}
     | {"source_path", "source_line", "source_format", "source_pointer"}
 )
 _TOOLS: Final = re.compile(r"[\w-]+(?:\|[\w-]+)*")
@@ -79,14 +84,15 @@ def write(hook: Hook, name: str, target: Target) -> Written:
     written = WRITERS[name](hook, target)
     # of a hook that stays behind, details do not matter
     lost = written.lost if written.entries else (f"not written, {written.lost[0]}",)
-    return Written(written.entries, tuple(f"{hook.id}: {reason}" for reason in lost))
+    return Written(written.entries, tuple(f"{hook.id}: {reason}" for reason in lost), written.around)
 
 
 def _native(hook: Hook, target: Target) -> Written:
-    names, lost = _names(hook.on, hook.dialect, target.vocabulary, own_first=False)
+    names, lost = event_names(hook.on, hook.dialect, target.vocabulary, own_first=False)
+    lost += _other_event(hook, target.vocabulary)
     value: dict[str, object] = {**_title(hook), "on": _one_or_more(names)}
     fields = _fields(native.KEYS)
-    carried, left = _carried(hook, fields, apart={"command", "args", "module", "function", "matcher"})
+    carried, left = fields_of(hook, fields, apart={"command", "args", "module", "function", "matcher"})
     if _TOOLS.fullmatch(hook.matcher):
         value["tools"] = hook.matcher.split("|")
     elif hook.matcher:
@@ -105,23 +111,23 @@ def _native(hook: Hook, target: Target) -> Written:
 
 
 def _grouped(hook: Hook, target: Target) -> Written:
-    names, lost = _names(hook.on, target.dialect, target.vocabulary, own_first=True)
-    carried, left = _carried(_with_its_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
+    names, lost = event_names(hook.on, target.dialect, target.vocabulary, own_first=True)
+    carried, left = fields_of(_with_its_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
     entry = {**_title(hook), "type": hook.kind, **carried}
     if not any(carried.get(field) for field in KIND_BY_FIELD):
         return Written((), (f"{hook.kind} hooks have no place in this format",))
     matcher = {"matcher": hook.matcher} if hook.matcher else {}
     entries = []
     for name in names:
-        group = _group(target.document, name, hook.matcher)
+        group = group_of(target.document, ("hooks", name), hook.matcher)
         where: KeyPath = ("hooks", name) if group is None else ("hooks", name, group, "hooks")
         entries.append(Entry(where, {**matcher, "hooks": [entry]} if group is None else entry))
-    return Written(tuple(entries), (*lost, *left, *_other_dialect(hook, target)))
+    return Written(tuple(entries), (*lost, *left, *other_dialect(hook, target)))
 
 
 def _ollm(hook: Hook, target: Target) -> Written:
-    names, lost = _names(hook.on, hook.dialect, target.vocabulary, own_first=False)
-    carried, left = _carried(hook, _fields(ollm.KEYS), apart=())
+    names, lost = event_names(hook.on, hook.dialect, target.vocabulary, own_first=False)
+    carried, left = fields_of(hook, _fields(ollm.KEYS), apart=())
     if not any(carried.get(field) for field in KIND_BY_FIELD):
         return Written((), (f"{hook.kind} hooks have no place in this format",))
     events = {"event": names[0]} if len(names) == 1 else {"events": names}
@@ -143,10 +149,10 @@ def _legacy(hook: Hook, target: Target) -> Written:
 
 def _automation(hook: Hook, target: Target, shape: _Shape) -> Written:
     """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
-    names, lost = _names(hook.on, when_then.DIALECT, target.vocabulary, own_first=True)
+    names, lost = event_names(hook.on, when_then.DIALECT, target.vocabulary, own_first=True)
     target = structs.replace(target, dialect=when_then.DIALECT)
     apart = ("command", "args", "prompt", "plain", "files", "enabled", "trusted")
-    _, left = _carried(_with_its_shell(hook, target), {}, apart=apart)
+    _, left = fields_of(_with_its_shell(hook, target), {}, apart=apart)
     if hook.kind == "ask_agent":
         action = {"type": "askAgent", "prompt": hook.prompt}
     elif hook.kind == "command":
@@ -164,7 +170,7 @@ def _automation(hook: Hook, target: Target, shape: _Shape) -> Written:
         if name not in wrong:
             ident = hook.id if len(names) == 1 else f"{hook.id}-{slug(name)}"
             entries.append(Entry(_list_in(target), shape(hook, ident, name, action)))
-    return Written(tuple(entries), (*lost, *left, *_other_dialect(hook, target)))
+    return Written(tuple(entries), (*lost, *left, *other_dialect(hook, target)))
 
 
 def _modern_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
@@ -188,8 +194,8 @@ def _legacy_value(hook: Hook, ident: str, event: str, action: Mapping[str, str])
 
 def _per_file(hook: Hook, target: Target) -> Written:
     """Write cli-agent's form with one hook a file; whoever writes it calls the file by `file_name`."""
-    names, lost = _names(hook.on, target.dialect, target.vocabulary, own_first=True)
-    carried, left = _carried(_with_its_shell(hook, target), _fields(per_file.KEYS), apart=())
+    names, lost = event_names(hook.on, target.dialect, target.vocabulary, own_first=True)
+    carried, left = fields_of(_with_its_shell(hook, target), _fields(per_file.KEYS), apart=())
     if hook.kind != "command":
         return Written((), (f"{hook.kind} hooks have no place in this format",))
     if target.document:
@@ -197,7 +203,13 @@ def _per_file(hook: Hook, target: Target) -> Written:
     title = {"id": hook.id, **_title(hook)} if hook.name else {}
     # said in the file, too, so that it counts whatever the file is called
     entries = tuple(Entry((), {**title, "type": name, **carried}, event=name) for name in names)
-    return Written(entries, (*lost, *left, *_other_dialect(hook, target)))
+    return Written(entries, (*lost, *left, *other_dialect(hook, target)))
+
+
+def _agents(hook: Hook, target: Target, *, form: str) -> Written:
+    from hookline.config.agents_writing import write_agents  # noqa: PLC0415 - many tables, for those who migrate
+
+    return write_agents(hook, target, form=form)
 
 
 WRITERS: Final[Mapping[str, Writer]] = MappingProxyType(
@@ -208,6 +220,7 @@ WRITERS: Final[Mapping[str, Writer]] = MappingProxyType(
         "modern": _modern,
         "when_then": _legacy,
         "per_file": _per_file,
+        **{name: partial(_agents, form=name) for name in OF_AGENTS if name != "kiro-legacy"},
     }
 )
 
@@ -235,7 +248,7 @@ def _fields(keys: Mapping[str, Key]) -> dict[str, str]:
     return found
 
 
-def _carried(hook: Hook, fields: Mapping[str, str], *, apart: Collection[str]) -> tuple[dict[str, object], list[str]]:
+def fields_of(hook: Hook, fields: Mapping[str, str], *, apart: Collection[str]) -> tuple[dict[str, object], list[str]]:
     """Give what the format has a key for, and name what it has none for."""
     said = {name: getattr(hook, name) for name in hook.__struct_fields__ if name not in _APART and name not in apart}
     said = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
@@ -250,7 +263,9 @@ def _asks_first(hook: Hook) -> bool:
     return hook.trusted is False and hook.source is Source.USER
 
 
-def _names(on: Iterable[str], dialect: str, vocabulary: Vocabulary, *, own_first: bool) -> tuple[list[str], list[str]]:
+def event_names(
+    on: Iterable[str], dialect: str, vocabulary: Vocabulary, *, own_first: bool
+) -> tuple[list[str], list[str]]:
     """Spell canonical events for a dialect; what has no name there, or a name that means more, is said."""
     wanted = tuple(on)
     own = vocabulary.names.get(dialect, {})
@@ -282,19 +297,27 @@ def _with_its_shell(hook: Hook, target: Target) -> Hook:
     return structs.replace(hook, shell=hook.dialect in by_default)
 
 
-def _other_dialect(hook: Hook, target: Target) -> list[str]:
+def other_dialect(hook: Hook, target: Target) -> list[str]:
+    """Say that a hook would be spoken to in another language than its own."""
     if hook.dialect == target.dialect:
         return []
     return [f"it speaks {hook.dialect}; hooks in this file are spoken to in {target.dialect}"]
 
 
-def _group(document: object, event: str, matcher: str) -> int | None:
+def _other_event(hook: Hook, vocabulary: Vocabulary) -> list[str]:
+    """Say that a hook would be told of another of its agent's events than the one it was written for."""
+    own = vocabulary.names.get(hook.dialect, {})
+    told = next((name for name, events in own.items() if set(events) & set(hook.on)), "")
+    if hook.native_event in {"", told}:
+        return []
+    return [f"it was written for {hook.native_event}, and would be told of {told or 'the event in our words'}"]
+
+
+def group_of(document: object, where: KeyPath, matcher: str) -> int | None:
     """Find the group of an event that has the same matcher, so that hooks that belong together stay together."""
-    match document:
-        case {"hooks": Mapping() as events}:
-            groups = events.get(event)
-        case _:
-            groups = None
+    groups = document
+    for step in where:
+        groups = groups.get(step) if isinstance(groups, Mapping) else None
     for place, group in enumerate(groups if isinstance(groups, list) else ()):
         if isinstance(group, Mapping) and isinstance(group.get("hooks"), list) and group.get("matcher", "") == matcher:
             return place

@@ -16,10 +16,11 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from hookline.core.contents import Contents
+from hookline.core.effects.tools import effects_of
 from hookline.core.identity import Identity, anchor
 from hookline.core.includes import included
 from hookline.errors import ConfigError
-from hookline.model.context import context_of
+from hookline.model.context import EFFECTS, context_of
 from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
@@ -160,7 +161,8 @@ def _said(by: Sequence[str], event: Event) -> object:
         fields = {name: value for name, value in asdict(event).items() if name not in _NOT_SAID}
         session = asdict(event.session)
         return fields, {name: value for name, value in session.items() if name not in _NOT_SAID_OF_SESSION}
-    context = context_of(event)
+    effects = effects_of(event).told() if any(path.split(".")[0] == EFFECTS for path in by) else None
+    context = context_of(event, effects=effects)
     found = [_at(context, path) for path in by]
     if all(value is UNSET for value in found):
         # nothing of what the answer depends on is there: this event cannot be told from any other

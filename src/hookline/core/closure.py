@@ -113,6 +113,10 @@ _DEEPEST: Final = 3
 _MOST_PROGRAMS: Final = 64
 _MOST_COMMANDS: Final = 500
 _MOST_NAMES: Final = 20_000
+# what agents call the folder of the project in the environment of their hooks
+_PROJECT_FOLDERS: Final = tuple(
+    f"{agent}_PROJECT_DIR" for agent in ("CLAUDE", "GEMINI", "QWEN", "FACTORY", "DROID", "CURSOR", "COPILOT")
+)
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -177,8 +181,8 @@ class _Command:
         self._hook = hook
         self._cwd = cwd
         self.base = base_of(hook, cwd)
-        own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "CLAUDE_PROJECT_DIR": cwd, "HOME": expanduser("~")}
-        self._variables = {**own, **hook.env}
+        own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "HOME": expanduser("~")}
+        self._variables = {**own, **dict.fromkeys(_PROJECT_FOLDERS, hook.project(cwd)), **hook.env}
         texts = (hook.command, *hook.args) if hook.command else ()
         joined = (" ".join(hook.args),) if hook.args else ()
         self.folders = self._folders((*texts, *joined))

@@ -155,7 +155,7 @@ class Steps:
 
 
 # the gates that look at what a step before may have changed
-_NARROW: Final = frozenset({Gate.FILES, Gate.WRITES, Gate.CONDITION})
+_NARROW: Final = frozenset({Gate.FILES, Gate.WRITES, Gate.DELETES, Gate.READS, Gate.RUNS, Gate.URLS, Gate.CONDITION})
 
 
 def _in_order(left_out: Mapping[int, Sequence[Skip]]) -> list[Skip]:

@@ -23,15 +23,16 @@ from hookline.core.bus import MessageBus
 from hookline.core.composition import Steps
 from hookline.core.debugger import HookDebugger
 from hookline.core.doorkeeper import HookDoorkeeper
-from hookline.core.fitting import fit
+from hookline.core.fitting import able_at, fit
 from hookline.core.loops import LoopThread
 from hookline.core.moments import Moments
 from hookline.core.options import HookOptions
 from hookline.core.parts import Parts, default_parts, default_state
-from hookline.core.planner import HookPlanner
+from hookline.core.planner import planner_of
 from hookline.core.recording import beginning, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.relations import mentions, refuse_entangled
+from hookline.core.returns import Returns
 from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner
 from hookline.core.scope import SessionScope
@@ -39,7 +40,6 @@ from hookline.core.skills import prepare
 from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, EngineError, StoreError
-from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
@@ -89,9 +89,7 @@ class Engine:
         self.bus = MessageBus()
         self.registry = HookRegistry()
         self._specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
-        self.planner = HookPlanner(
-            self.registry, self._specs, file_patterns=self._parts.file_patterns, conditions=self._parts.conditions
-        )
+        self.planner = planner_of(self.registry, self._specs, self._parts)
         self.trust = trust or TrustedHooks(
             TrustedHooksConfig(
                 trust_workspace=self.settings.trust_workspace,
@@ -118,7 +116,10 @@ class Engine:
         self.agent_listens = True
         self._mail = MAIL if queue is not None and self.settings.enabled else NO_MAIL
         self._moments = Moments(self._specs.values())
+        # with these, something is to be done although no hook wants them
+        self._always = self._mail | {EventName.BEFORE_AGENT}
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
+        self.returns = Returns(self.state, self.bus, ready=self._ready, most=self.settings.returns)
         self._notes: set[asyncio.Task[Outcome]] = set()
         self._mentioned: set[str] = set()
         self._thread: LoopThread | None = None
@@ -166,12 +167,13 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
-        if self._ready.get(name) is False and name not in self._mail:
+        if self._ready.get(name) is False and name not in self._always:
             return QUIET
         return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
 
     async def handle(self, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event; with `host_asks` a question is left to the host's own dialog."""
+        await self.returns.begin(event)
         if not self._ready[event.name]:
             return await self._only_mail(QUIET, event)
         chosen = self.planner.plan(event)
@@ -184,7 +186,7 @@ class Engine:
         """Bring the agent what waits for it, at an event that no hook wants."""
         if event.name not in self._mail:
             return outcome
-        return fit(await self._passed_on(outcome, event), event, self._able(event))
+        return fit(await self._passed_on(outcome, event), event, able_at(event, self._specs))
 
     async def start(self, hook: Hook, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event with one hook: a person starts it, or its time has come. Its gates are asked as ever."""
@@ -219,7 +221,7 @@ class Engine:
             run = await ask_again(run, plan, event, host=self, budget=budget)
             skipped = run.skipped
         outcome = merge.merge(event, run.event, run.verdicts)
-        able = self._able(event)
+        able = able_at(event, self._specs)
         # where we cannot ask anybody, what the agent can do about a question decides
         if outcome.decision is Decision.ASK and not (host_asks or (able is not None and self._ask is None)):
             # the person judges what would happen: the event as the last hook left it
@@ -227,6 +229,7 @@ class Engine:
             if self.bus.listening:
                 asked = {"allowed": not outcome.blocked, "reasons": outcome.reasons}
                 self.bus.publish_soon(record(event, Step.ASKED, asked))
+        outcome = await self.returns.capped(outcome, event)
         if (outcome.effects or event.name in self._mail) and not event.chain:
             outcome = await self._passed_on(outcome, event)
         outcome = fit(outcome, event, able)
@@ -241,11 +244,6 @@ class Engine:
         if event.name in self._mail and self.agent_listens:
             outcome = await self.background.collected(outcome, event)
         return await self.background.delivered(outcome, event, listens=self.agent_listens)
-
-    def _able(self, event: Event) -> frozenset[Ability] | None:
-        """Say what the agent that is answered can do; None where nobody said which agent it is."""
-        spec = self._specs.get(event.host) if event.host and not event.chain else None
-        return spec.able(event) if spec is not None else None
 
     def emit_sync(
         self,
@@ -262,7 +260,7 @@ class Engine:
         Raises:
             EngineError: There is a running loop: waiting here would stop it. Use `await engine.emit(…)`.
         """
-        if self._ready.get(name) is False and name not in self._mail:
+        if self._ready.get(name) is False and name not in self._always:
             return QUIET
         emit = functools.partial(self.emit, name, data, tool=tool, args=args, session=session, cwd=cwd)
         return self.wait_for(self._and_tell(emit))

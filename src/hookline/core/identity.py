@@ -30,7 +30,7 @@ from hookline.model.workspace import OF_THE_PERSON, grounds, inside, lies_in, re
 # or another file loaded before it, must not ask again.
 _NOT_IDENTITY: Final = frozenset(
     {
-        *("id", "enabled", "call", "layer", "root"),
+        *("id", "enabled", "call", "layer", "root", "agents"),
         *("source_path", "source_line", "source_format", "source_pointer"),
     }
 )

@@ -10,6 +10,8 @@ from itertools import chain
 from typing import Final
 
 from hookline.core import paths
+from hookline.core.effects.found import Effects
+from hookline.core.effects.tools import effects_of
 from hookline.core.matchers import Matcher, names_of, starts
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event
@@ -26,10 +28,15 @@ _SEPARATORS: Final = re.compile(r"[/\\]")
 Keys = frozenset[str]
 
 
+def is_narrow(hook: Hook) -> bool:
+    """Say whether a hook is about certain files, or about what calls do."""
+    return bool(hook.files or hook.writes or hook.deletes or hook.reads or hook.runs or hook.urls)
+
+
 class Shelf:
     """The hooks with one matcher, by the files they are about."""
 
-    __slots__ = ("_by_file", "_by_written", "_others", "looks_closer", "matches")
+    __slots__ = ("_by_file", "_by_read", "_by_written", "_others", "looks_closer", "matches")
 
     def __init__(self, matches: Matcher) -> None:
         self.matches = matches
@@ -38,11 +45,19 @@ class Shelf:
         self._others: list[Hook] = []
         self._by_file: dict[str, list[Hook]] = {}
         self._by_written: dict[str, list[Hook]] = {}
+        self._by_read: dict[str, list[Hook]] = {}
 
     def put(self, hook: Hook) -> None:
         """Take a hook."""
-        self.looks_closer |= bool(hook.files or hook.writes or hook.condition)
-        for patterns, shelf in ((hook.files, self._by_file), (hook.writes, self._by_written)):
+        self.looks_closer |= is_narrow(hook) or bool(hook.condition)
+        places = (
+            (hook.files, self._by_file),
+            (hook.writes, self._by_written),
+            # what is deleted is written as well
+            (hook.deletes, self._by_written),
+            (hook.reads, self._by_read),
+        )
+        for patterns, shelf in places:
             keys = keys_of(patterns) if patterns else ()
             for key in keys:
                 shelf.setdefault(key, []).append(hook)
@@ -57,6 +72,8 @@ class Shelf:
             yield from _looked_up(self._by_file, files.named)
         if self._by_written:
             yield from _looked_up(self._by_written, files.written)
+        if self._by_read:
+            yield from _looked_up(self._by_read, files.read)
 
 
 def _looked_up(shelf: Mapping[str, list[Hook]], keys: Collection[str] | None) -> Iterator[Hook]:
@@ -68,29 +85,55 @@ def _looked_up(shelf: Mapping[str, list[Hook]], keys: Collection[str] | None) ->
 
 
 class Files:
-    """The keys of the files that an event names and writes, worked out when a hook first asks; None means any."""
+    """What an event is about, worked out when a hook first asks; of the keys of files, None means any."""
 
-    __slots__ = ("_event", "_named", "_written")
+    __slots__ = ("_effects", "_follow", "_keys", "_named", "_real", "event")
 
-    def __init__(self, event: Event) -> None:
-        self._event = event
+    def __init__(self, event: Event, *, follow: Callable[[str], str]) -> None:
+        self.event = event
+        self._follow = follow
+        self._effects: Effects | None = None
         self._named: tuple[Keys | None] | None = None
-        self._written: tuple[Keys | None] | None = None
+        self._keys: dict[str, Keys | None] = {}
+        self._real: dict[str, str] = {}
 
     @property
     def named(self) -> Keys | None:
         """The keys of the files the event names."""
         if self._named is None:
-            self._named = (keys_in(paths.named(self._event), self._event.cwd),)
+            self._named = (keys_in(paths.named(self.event), self.event.cwd),)
         return self._named[0]
+
+    @property
+    def effects(self) -> Effects:
+        """What the event's call does."""
+        if self._effects is None:
+            self._effects = effects_of(self.event)
+        return self._effects
 
     @property
     def written(self) -> Keys | None:
         """The keys of the files that are written at the event."""
-        if self._written is None:
-            found = paths.written(self._event)
-            self._written = (None if found is None else keys_in(found, self._event.cwd),)
-        return self._written[0]
+        return self._keys_of("writes", self.effects.writes)
+
+    @property
+    def read(self) -> Keys | None:
+        """The keys of the files that are read at the event."""
+        return self._keys_of("reads", self.effects.reads)
+
+    def real(self, path: str) -> str:
+        """Give what a path is a link to, or the path."""
+        found = self._real.get(path)
+        if found is None:
+            found = self._real[path] = self._follow(path)
+        return found
+
+    def _keys_of(self, kind: str, found: tuple[str, ...]) -> Keys | None:
+        if kind in self.effects.vague:
+            return None
+        if kind not in self._keys:
+            self._keys[kind] = keys_in((*found, *map(self.real, found)), self.event.cwd)
+        return self._keys[kind]
 
 
 def keys_of(patterns: Iterable[str]) -> Keys:

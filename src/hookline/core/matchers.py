@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from hookline.core.strangers import LinearMatcher, is_quick
+from hookline.core.unfolding import stands_for
 from hookline.errors import ConfigError
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event
@@ -87,14 +88,16 @@ def names_of(event: Event, spec: DialectSpec | None) -> Iterator[str]:
     names = dict.fromkeys([event.tool, event.native_tool, *(_spelled(event.tool, spec) if spec else ())])
     for name in filter(None, names):
         yield name
-        if not name.startswith((_MCP_PREFIX, "builtin:")):
+        # a tool of a server is none of the agent's own, however the agent spells it
+        if not event.tool.startswith(_MCP_PREFIX) and not name.startswith((_MCP_PREFIX, "builtin:")):
             yield f"builtin:{name}"
 
 
 def _spelled(tool: str, spec: DialectSpec) -> tuple[str, ...]:
     """Give every name a dialect has for one of our tools."""
     if not tool.startswith(_MCP_PREFIX):
-        return spec.tools.get(tool, ())
+        own = spec.tools.get(tool, ())
+        return own or tuple(name for other in stands_for(tool) for name in spec.tools.get(other, ()))
     server, _, name = tool.removeprefix(_MCP_PREFIX).partition("__")
     return (spec.mcp.format(server=server, tool=name),)
 

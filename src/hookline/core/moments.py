@@ -74,7 +74,8 @@ def _tool_names(specs: Iterable[DialectSpec]) -> dict[str, str]:
     return {
         native.casefold(): tool
         for spec in reversed(specs)
-        for tool, names in spec.tools.items()
+        # a name of several tools stands for the first of them
+        for tool, names in reversed(list(spec.tools.items()))
         for native in names
         if native.casefold() not in canonical
     }

@@ -13,6 +13,10 @@ class HookOptions(TypedDict, total=False):
     matcher: str
     files: tuple[str, ...]
     writes: tuple[str, ...]
+    deletes: tuple[str, ...]
+    reads: tuple[str, ...]
+    runs: tuple[str, ...]
+    urls: tuple[str, ...]
     condition: str
     priority: int
     timeout: float | None

@@ -11,6 +11,8 @@ from hookline.ports import Dialect, Kind, StateStore
 # whether a path, which may be relative to the folder given with it, is one that the patterns mean
 FileMatch = Callable[[str, str], bool]
 CompilePatterns = Callable[[Sequence[str]], FileMatch]
+# gives the path that a path leads to, all links followed
+FollowLinks = Callable[[str], str]
 # says what is missing for a hook that works in this folder; empty when everything is there
 FindMissing = Callable[[Hook, str], Awaitable[str]]
 
@@ -37,6 +39,7 @@ class Parts(Struct, frozen=True):
     dialects: Mapping[str, Dialect]
     kinds: Mapping[str, Kind]
     file_patterns: CompilePatterns | None = None
+    follow_links: FollowLinks | None = None
     conditions: CompileCondition | None = None
     missing: FindMissing | None = None
 

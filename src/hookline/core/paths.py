@@ -1,15 +1,18 @@
-"""Which files an event is about, and which a tool call may write. No I/O: a link is not followed."""
+"""Which files an event names: a file event's path, a commit's files, or those in a tool's arguments. No I/O."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from hookline.core.effects.patches import BEGIN, changes_of
 from hookline.model.event import Event, EventName
 
 # what tools call the files they work on
-_PATH_KEYS: Final = ("path", "file_path", "filePath", "filename", "file", "notebook_path", "paths", "files", "to")
+_PATH_KEYS: Final = (
+    *("path", "file_path", "filePath", "filename", "file", "notebook_path", "paths", "files", "to", "save_to"),
+)
 
-_FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
-_TOOL_EVENTS: Final = frozenset(
+FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
+TOOL_EVENTS: Final = frozenset(
     {EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED, EventName.PERMISSION_REQUEST}
 )
 
@@ -26,56 +29,38 @@ WRITERS: Final = frozenset(
         "notebook_edit",
     }
 )
-# Tools that never write a file of the project. Every other tool is opaque: a shell, a server or a subagent may
-# write anything, and so may a tool nobody has heard of.
-READERS: Final = frozenset(
-    {
-        "read_file",
-        "read_files",
-        "list_dir",
-        "glob",
-        "grep",
-        "mcp_resource",
-        "web_search",
-        "todo",
-        "ask_user",
-        "plan_mode",
-        "tool_search",
-    }
-)
 
 
 def named(event: Event) -> tuple[str, ...]:
-    """Give the files an event names: a file event's path, a commit's files, or those in a tool's arguments."""
-    if event.name in _FILE_EVENTS:
-        return tuple(_texts([event.data.get("path")]))
+    """Give the files an event names."""
+    if event.name in FILE_EVENTS:
+        return tuple(texts([event.data.get("path")]))
     if event.name is EventName.GIT_COMMIT:
-        return tuple(_texts([event.data.get("files")]))
-    return _arguments(event.args) if event.tool else ()
+        return tuple(texts([event.data.get("files")]))
+    return arguments(event.args) if event.tool else ()
 
 
-def written(event: Event) -> tuple[str, ...] | None:
-    """Give the files that are written at an event: none for a tool that only reads, None where nobody can know."""
-    if event.name in _FILE_EVENTS:
-        return named(event)
-    if event.name not in _TOOL_EVENTS or event.tool in READERS:
-        return ()
-    if event.tool not in WRITERS:
-        return None
-    # a writing tool whose file is not where we look for it may write any file
-    return _arguments(event.args) or None
-
-
-def _arguments(args: Mapping[str, object]) -> tuple[str, ...]:
-    found = list(_texts(args.get(key) for key in _PATH_KEYS))
-    changes = args.get("changes")
-    for change in changes if isinstance(changes, Sequence) else ():
-        if isinstance(change, Mapping):
-            found += _texts(change.get(key) for key in _PATH_KEYS)
+def arguments(args: Mapping[str, object]) -> tuple[str, ...]:
+    """Give the files in a tool's arguments, those of a patch among them."""
+    found = list(texts(args.get(key) for key in _PATH_KEYS))
+    for change in changes(args):
+        found += texts(change.get(key) for key in _PATH_KEYS)
+    patch = args.get("patch")
+    if isinstance(patch, str) and (BEGIN in patch or "+++" in patch):
+        found += (name for one in changes_of(patch) or () for name in (one.path, one.to) if name)
     return tuple(dict.fromkeys(found))
 
 
-def _texts(values: Iterable[object]) -> Iterable[str]:
+def changes(args: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Give the changes that a patch was taken apart into."""
+    listed = args.get("changes")
+    for change in listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ():
+        if isinstance(change, Mapping):
+            yield change
+
+
+def texts(values: Iterable[object]) -> Iterator[str]:
+    """Give the texts among some values, and those in lists of them."""
     for value in values:
         if isinstance(value, str) and value:
             yield value

@@ -1,25 +1,22 @@
 """Which hooks run for an event, and in what order. No I/O, no clock."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, TypeVar
 
-from msgspec import Struct
-
-from hookline.core import paths
-from hookline.core.index import Files, Index, Shelf
+from hookline.core.index import Index, Shelf, is_narrow
 from hookline.core.matchers import Matcher, matcher_for, names_of
+from hookline.core.narrowing import AskGate, GateResult, Narrowing
 from hookline.core.order import Names, Order, Rank, arrange, standing
-from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FileMatch, default_parts
+from hookline.core.parts import CompileCondition, CompilePatterns, Condition, FollowLinks, Parts, default_parts
 from hookline.core.registry import HookRegistry
-from hookline.core.strangers import check_patterns, is_stranger, within_one_time
+from hookline.core.strangers import is_stranger, within_one_time
 from hookline.core.translator import event_of
 from hookline.errors import ConditionError, ConfigError
-from hookline.model.context import context_of
+from hookline.model.context import EFFECTS, context_of
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
-from hookline.model.hook import Hook, Layer, OnError
+from hookline.model.hook import Hook, OnError
 from hookline.model.plan import Gate, Plan, Skip
 
 T = TypeVar("T")
@@ -27,22 +24,8 @@ T = TypeVar("T")
 # What was found for a subject is remembered; subjects may be paths, so the memory is bounded.
 MEMORY: Final = 2048
 
-# whose patterns are about one project; those of all others are about wherever the agent works
-_OF_A_PROJECT: Final = frozenset({Layer.LOCAL, Layer.PROJECT})
-
 # an event's name, what its matchers look at, and the agent that said it
 _Subject = tuple[EventName, str, str, str]
-
-
-class GateResult(Struct, frozen=True):
-    """Whether one gate lets a hook through, and why."""
-
-    gate: Gate
-    passed: bool
-    reason: str
-
-
-AskGate = Callable[[Hook, Event], GateResult]
 
 
 class HookPlanner:
@@ -58,11 +41,12 @@ class HookPlanner:
         dialects: Mapping[str, DialectSpec] | None = None,
         *,
         file_patterns: CompilePatterns | None = None,
+        follow_links: FollowLinks | None = None,
         conditions: CompileCondition | None = None,
     ) -> None:
         self._registry = registry
         self._dialects = dialects or {}
-        self._compile = file_patterns
+        self._narrowing = Narrowing(file_patterns, follow_links)
         self._compile_condition = conditions
         self._plans: dict[_Subject, Plan] = {}
         # where hooks look closer than at the subject, only the way to them can be remembered
@@ -71,7 +55,6 @@ class HookPlanner:
         self._order: Order | None = None
         self._names: Names | None = None
         self._matchers: dict[tuple[MatcherStyle, str, bool], Matcher] = {}
-        self._patterns: dict[tuple[str, ...], FileMatch] = {}
         self._conditions: dict[str, Condition] = {}
         self._version = registry.version
 
@@ -83,10 +66,7 @@ class HookPlanner:
         """
         try:
             self._matcher_of(hook)
-            for patterns in filter(None, (hook.files, hook.writes)):
-                self._patterns_of(patterns)
-                if is_stranger(hook):
-                    check_patterns(patterns)
+            self._narrowing.check(hook)
             if hook.condition:
                 self._condition_of(hook.condition)
         except ConfigError as problem:
@@ -122,7 +102,7 @@ class HookPlanner:
     def left_aside(self, event: Event) -> Iterator[Skip]:
         """Give the hooks of the event's name that are about something else, with the reason: all of them are asked."""
         for hook in self._listening(event):
-            closed = _closed((self._matched, self._about_files, self._may_write), hook, event)
+            closed = _closed((self._matched,), hook, event) or self._narrowing.closed(hook, event)
             if closed is not None:
                 yield Skip(hook, closed.gate, closed.reason)
 
@@ -136,20 +116,19 @@ class HookPlanner:
 
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Ask every gate about a hook, also those behind one that is closed already."""
-        narrow = (self._about_files, self._may_write, partial(self._meant, because=True))
-        return [gate(hook, event) for gate in (_enabled, _listens, self._left_to_us, self._matched, *narrow)]
+        first = [gate(hook, event) for gate in (_enabled, _listens, self._left_to_us, self._matched)]
+        return [*first, *self._narrowing.asked(hook, event), self._meant(hook, event, because=True)]
 
     def only(self, hook: Hook, event: Event) -> Plan:
         """Plan for one hook that is asked for by name: what it listens to does not matter, all other gates do."""
-        closed = _closed((_enabled, self._matched, *self._narrow), hook, event)
+        closed = (
+            _closed((_enabled, self._matched), hook, event)
+            or self._narrowing.closed(hook, event)
+            or _closed((self._meant,), hook, event)
+        )
         if closed is None:
             return Plan(((hook,),))
         return Plan(skipped=(Skip(hook, closed.gate, closed.reason),))
-
-    @property
-    def _narrow(self) -> tuple[AskGate, ...]:
-        """Give the gates that look at more of an event than its subject."""
-        return (self._about_files, self._may_write, self._meant)
 
     def _plan_anew(self, event: Event, key: _Subject) -> Plan:
         shelves = self._shelves.get(key)
@@ -165,16 +144,16 @@ class HookPlanner:
     def _sifted(self, shelves: Iterable[Shelf], event: Event) -> Plan:
         """Keep the hooks that every gate lets through; one that is about this event is left out with the reason."""
         places = self.order().places
-        files = Files(event)
+        files = self._narrowing.files(event)
         found = {places[hook.id]: hook for shelf in shelves for hook in shelf.hooks(files)}
         # told once for all conditions, and those of strangers have one time for all of them
         asked = [hook for hook in found.values() if hook.condition]
-        context = context_of(event) if asked else {}
+        context = self._context(event, asked) if asked else {}
         for_strangers = within_one_time(context) if any(map(is_stranger, asked)) else {}
         chosen: list[Hook] = []
         skipped: list[Skip] = []
         for _, hook in sorted(found.items()):
-            if (hook.files or hook.writes) and _closed((self._about_files, self._may_write), hook, event):
+            if is_narrow(hook) and self._narrowing.closed(hook, event):
                 continue
             told = for_strangers if hook.condition and is_stranger(hook) else context
             closed = _closed((_enabled, self._left_to_us, partial(self._meant, context=told)), hook, event)
@@ -238,33 +217,13 @@ class HookPlanner:
         reason = f"{whose}, which {event.host} {'does not read' if passed else 'runs by itself'}"
         return GateResult(Gate.HOST, passed, reason)
 
-    def _about_files(self, hook: Hook, event: Event) -> GateResult:
-        if not hook.files:
-            return GateResult(Gate.FILES, passed=True, reason="it is not about certain files")
-        found = paths.named(event)
-        if not found:
-            return GateResult(Gate.FILES, passed=False, reason=f"this {event.name} names no file")
-        return self._compared(Gate.FILES, hook, event, patterns=hook.files, found=found)
-
-    def _may_write(self, hook: Hook, event: Event) -> GateResult:
-        if not hook.writes:
-            return GateResult(Gate.WRITES, passed=True, reason="it does not wait for certain files to be written")
-        found = paths.written(event)
-        if found is None:
-            what = f"{event.tool or 'this'} may write any file"
-            return GateResult(Gate.WRITES, passed=True, reason=what)
-        if not found:
-            what = f"{event.tool} writes no file" if event.tool else f"{event.name} writes no file"
-            return GateResult(Gate.WRITES, passed=False, reason=what)
-        return self._compared(Gate.WRITES, hook, event, patterns=hook.writes, found=found)
-
     def _meant(
         self, hook: Hook, event: Event, *, because: bool = False, context: Mapping[str, object] | None = None
     ) -> GateResult:
         """Ask the condition; only whoever wants to know why waits for what decided."""
         if not hook.condition:
             return GateResult(Gate.CONDITION, passed=True, reason="it has no condition")
-        condition, context = self._condition_of(hook.condition), context or context_of(event)
+        condition, context = self._condition_of(hook.condition), context or self._context(event, [hook])
         asked = f"if `{' '.join(hook.condition.splitlines())}`"
         try:
             passed = condition(context)
@@ -277,28 +236,11 @@ class HookPlanner:
         told = f"{asked} is {'true' if passed else 'false'}"
         return GateResult(Gate.CONDITION, passed, f"{told} ({facts})" if facts else told)
 
-    def _compared(
-        self, gate: Gate, hook: Hook, event: Event, *, patterns: tuple[str, ...], found: tuple[str, ...]
-    ) -> GateResult:
-        matches = self._patterns_of(patterns)
-        folder = hook.root if hook.root and hook.layer in _OF_A_PROJECT else event.cwd
-        for path in found:
-            # a person's home is not ours to know: whoever reads the patterns knows it
-            whole = path if path.startswith("~") else os.path.join(event.cwd, path)  # noqa: PTH118 - only texts here
-            if matches(whole, folder):
-                return GateResult(gate, passed=True, reason=f"{gate} {list(patterns)!r} match {path!r}")
-        shown = " or ".join(map(repr, found))
-        return GateResult(gate, passed=False, reason=f"{gate} {list(patterns)!r} do not match {shown}")
-
-    def _patterns_of(self, patterns: tuple[str, ...]) -> FileMatch:
-        found = self._patterns.get(patterns)
-        if found is None:
-            if self._compile is None:
-                self._compile = default_parts().file_patterns
-            if self._compile is None:
-                raise ConfigError("this engine was put together without a reader of file patterns")
-            found = self._patterns[patterns] = self._compile(patterns)
-        return found
+    def _context(self, event: Event, hooks: Iterable[Hook]) -> dict[str, object]:
+        """Give what conditions may name; what a call does is worked out only where one of them asks."""
+        if any(EFFECTS in hook.condition for hook in hooks):
+            return context_of(event, effects=self._narrowing.effects(event).told())
+        return context_of(event)
 
     def _condition_of(self, text: str) -> Condition:
         found = self._conditions.get(text)
@@ -318,6 +260,17 @@ class HookPlanner:
         if found is None:
             found = self._matchers[key] = matcher_for(style, hook.matcher, is_strangers=key[2])
         return found
+
+
+def planner_of(registry: HookRegistry, dialects: Mapping[str, DialectSpec], parts: Parts) -> HookPlanner:
+    """Make a planner of what an engine is put together from."""
+    return HookPlanner(
+        registry,
+        dialects,
+        file_patterns=parts.file_patterns,
+        follow_links=parts.follow_links,
+        conditions=parts.conditions,
+    )
 
 
 def _enabled(hook: Hook, _event: Event) -> GateResult:

@@ -19,6 +19,7 @@ from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
+from hookline.core.unfolding import together
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
@@ -282,22 +283,43 @@ class HookRunner:
             refusal = self.refusal(hook)
             if refusal:
                 return self._failed(hook, FailureKind.REFUSED, refusal)
-            request = self._translator.encode(event, hook)
-            request.sealed = sealed
-            own = self._time_of(hook)
-            timeout = limited(own, budget, hook)
-            reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
-            if self.tap is not None:
-                self.tap(hook, request, reply)
-            if budget is not None and timeout < own and reply.failure is not None:
-                reply = replace(reply, failure=_cut_short(reply.failure, budget))
-            verdict = self._translator.read(reply, request, hook)
-            return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
+            told = self._translator.told(event, hook)
+            if len(told) == 1:
+                return await self._ask_once(hook, told[0], sealed, budget)
+            return await self._ask_each(hook, told, sealed, budget)
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was
             # asked to block does not turn into a yes because we fell over.
             logger.exception("hook %s could not be asked", hook.id)
             return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
+
+    async def _ask_each(
+        self, hook: Hook, told: Sequence[Event], sealed: Sealed | None, budget: Budget | None
+    ) -> tuple[Verdict, Reply]:
+        """Ask about each part of a call until one is not to be; the last reply is the one that is shown."""
+        verdicts: list[Verdict] = []
+        reply = Reply()
+        for event in told:
+            verdict, reply = await self._ask_once(hook, event, sealed, budget)
+            verdicts.append(verdict)
+            if verdict.blocks:
+                break
+        return together(verdicts), reply
+
+    async def _ask_once(
+        self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None
+    ) -> tuple[Verdict, Reply]:
+        request = self._translator.encode(event, hook)
+        request.sealed = sealed
+        own = self._time_of(hook)
+        timeout = limited(own, budget, hook)
+        reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
+        if self.tap is not None:
+            self.tap(hook, request, reply)
+        if budget is not None and timeout < own and reply.failure is not None:
+            reply = replace(reply, failure=_cut_short(reply.failure, budget))
+        verdict = self._translator.read(reply, request, hook)
+        return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
 
     def _time_of(self, hook: Hook) -> float:
         # the steps of a hook have times of their own

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from hookline import wire
 from hookline.core.failure import failed, settle
 from hookline.core.registry import event_key
+from hookline.core.unfolding import unfolded
 from hookline.errors import ConfigError, DialectError
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
@@ -78,6 +79,11 @@ class HookTranslator:
         dialect = self._dialects.get(hook.dialect)
         # what nobody knows is treated like a guard
         return dialect.SPEC.on_error if dialect else OnError.BLOCK
+
+    def told(self, event: Event, hook: Hook) -> tuple[Event, ...]:
+        """Give the events a hook is told in place of one: a call its system has no word for is told in its own."""
+        dialect = self._dialects.get(hook.dialect) if event.tool else None
+        return unfolded(event, dialect.SPEC) if dialect is not None else (event,)
 
     def encode(self, event: Event, hook: Hook) -> Request:
         """Say an event to a hook."""

@@ -5,6 +5,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -12,15 +13,17 @@ from msgspec import Struct
 from hookline.core import paths
 from hookline.core.caching import is_cached
 from hookline.core.conditions.condition import compile_condition
+from hookline.core.effects.tools import effects_of
 from hookline.core.engine import Engine
 from hookline.debug.explain import Asked, ModuleFile, Specs, found_program
 from hookline.debug.samples import sample
 from hookline.display import typed
 from hookline.errors import ConfigError, StoreError
 from hookline.model.context import context_of
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.hook import Hook, Layer, OnError
-from hookline.model.plan import Gate
+from hookline.model.plan import OF_EFFECTS, Gate
 from hookline.needs import find_missing
 
 Weight = Literal["error", "warning", "note"]
@@ -32,7 +35,7 @@ _BUILTIN: Final = "builtin:"
 _WORD: Final = re.compile(r"[\w-]+")
 _NEARLY_THE_SAME: Final = 0.8
 # what the clock has nothing to show to
-_NARROW: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
+_NARROW: Final = frozenset({Gate.MATCHER, Gate.FILES, *OF_EFFECTS})
 _RETRY_AFTER: Final = Hook(id="", kind="none").retry_after
 # what keeps a hook from being asked, though all is well with it
 _LIMITS: Final = ("once", "per_minute", "cooldown", "debounce")
@@ -121,7 +124,10 @@ def _unknown_tools(seen: Reviewed, names: Mapping[str, str]) -> list[str]:
     matcher = seen.hook.matcher
     words = [word.strip().removeprefix(_BUILTIN) for word in matcher.split("|")]
     if all(_WORD.fullmatch(word) for word in words):
-        return [word for word in words if word.lower() not in names and not word.startswith(_MCP)]
+        spec = seen.specs.get(seen.hook.dialect)
+        searched = spec is not None and spec.matcher is MatcherStyle.SEARCH
+        known = (lambda word: any(word in name for name in names)) if searched else names.__contains__
+        return [word for word in words if not known(word.lower()) and not word.startswith(_MCP)]
     fits = (_matches(seen, native) for native in names.values())
     return [] if _MCP in matcher.lower() or any(fits) else [matcher]
 
@@ -144,11 +150,22 @@ def _tool_names(seen: Reviewed) -> dict[str, str]:
 
 def _has_paths(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     hook = seen.hook
-    events = [sample(event, hook=hook, fits=paths.written) for event in hook.on]
+    events = [sample(event, hook=hook, fits=paths.named) for event in hook.on]
     if hook.files and not any(map(paths.named, events)):
         yield "warning", f"can never run: it has `files`, and {_listed(hook.on)} names no file"
-    if hook.writes and all(paths.written(event) == () for event in events):
-        yield "warning", f"can never run: it has `writes`, and nothing is written at {_listed(hook.on)}"
+    for kind, done in _DONE.items():
+        does = partial(_does, kind)
+        if getattr(hook, kind) and not any(does(sample(event, hook=hook, fits=does)) for event in hook.on):
+            yield "warning", f"can never run: it has `{kind}`, and nothing is {done} at {_listed(hook.on)}"
+
+
+_DONE: Final = {"writes": "written", "deletes": "deleted", "reads": "read", "runs": "run", "urls": "fetched"}
+
+
+def _does(kind: str, event: Event) -> bool:
+    """Say whether a call may have such an effect."""
+    effects = effects_of(event)
+    return bool(getattr(effects, kind)) or kind in effects.vague
 
 
 def _can_block(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
@@ -196,7 +213,7 @@ def _has_its_time(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
         return
     skipped = seen.engine.planner.only(hook, sample(EventName.SCHEDULED, hook=hook)).skipped
     # of files that no event of the hook names, another check tells
-    told = {Gate.FILES, Gate.WRITES} if hook.on == (EventName.SCHEDULED,) else set()
+    told = {Gate.FILES, *OF_EFFECTS} if hook.on == (EventName.SCHEDULED,) else set()
     for skip in skipped:
         if skip.gate in _NARROW - told:
             yield "warning", f"is never started by its `schedule`, which has no tool and no file: {skip.reason}"
@@ -223,7 +240,7 @@ def _asks_for_what_is_there(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
     with suppress(ConfigError):
         names = compile_condition(hook.condition).names if hook.condition else frozenset()
         known = {field for spec in EVENTS.values() for field in spec.fields}
-        known.update(*(context_of(sample(event, hook=hook, fits=paths.written)) for event in hook.on))
+        known.update(*(context_of(sample(event, hook=hook, fits=paths.named), effects={}) for event in hook.on))
         for name in sorted(names - known):
             near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY_THE_SAME)
             if near:

@@ -188,7 +188,11 @@ def _words(matcher: str) -> list[str]:
 
 def _paths(hook: Hook) -> list[str]:
     """Give a file for each pattern of a hook; a pattern that excludes files has none."""
-    patterns = [pattern for pattern in (*hook.files, *hook.writes)[:_FEW] if not pattern.startswith(("!", "#"))]
+    patterns = [
+        pattern
+        for pattern in (*hook.files, *hook.writes, *hook.deletes, *hook.reads)[:_FEW]
+        if not pattern.startswith(("!", "#"))
+    ]
     spelled = [_spelled(pattern).lstrip("/") for pattern in patterns]
     return [f"{path}example" if path.endswith("/") else path for path in spelled if path]
 

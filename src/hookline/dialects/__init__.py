@@ -4,7 +4,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import claude_code, cli_agent, hookline, ollama_cli, ollm, ollm_protocol, ollm_rpc
+from hookline.dialects import (
+    antigravity,
+    claude_code,
+    cli_agent,
+    cline,
+    codex_cli,
+    copilot_cli,
+    cursor,
+    factory_droid,
+    gemini_cli,
+    hookline,
+    kiro,
+    ollama_cli,
+    ollm,
+    ollm_protocol,
+    ollm_rpc,
+    opencode,
+    qwen_code,
+    windsurf,
+)
 from hookline.ports import Dialect
 
 _MODULES: Final[tuple[Dialect, ...]] = (
@@ -15,6 +34,17 @@ _MODULES: Final[tuple[Dialect, ...]] = (
     cli_agent,
     hookline,
     claude_code,
+    codex_cli,
+    qwen_code,
+    factory_droid,
+    antigravity,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    cursor,
+    windsurf,
+    cline,
+    kiro,
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType({module.SPEC.name: module for module in _MODULES})

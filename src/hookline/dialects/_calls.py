@@ -65,10 +65,13 @@ def _changed(tools: Toolbox, event: Event, final: Mapping[str, object]) -> objec
     whole = dict(said) if isinstance(said, Mapping) else {PLAIN: said}
     for key, value in new.items():
         if key not in old or wire.dump(old[key]) != wire.dump(value):
-            whole[key] = value
+            whole[tools.spelling(event, key, whole)] = value
     for key in old.keys() - new.keys():
-        whole.pop(key, None)
-    return whole if isinstance(said, Mapping) else whole.get(PLAIN, said)
+        whole.pop(tools.spelling(event, key, whole), None)
+    if isinstance(said, Mapping):
+        return whole
+    # a plain value stays one, unless what was changed in it can only be said by name
+    return whole[PLAIN] if whole.keys() == {PLAIN} else {key: whole[key] for key in whole if key != PLAIN or key in new}
 
 
 def absolute(args: dict[str, object], cwd: str) -> dict[str, object]:

@@ -3,29 +3,35 @@
 Each agent is a `Family` of tables; where one of them is stricter or laxer, its own module says so.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from hookline import wire
 from hookline.dialects import _calls, _read, _reply
+from hookline.dialects._claude_answers import ENDS, Told, answer
 from hookline.dialects._fields import Field, Names, Shape, shape
-from hookline.dialects._tools import Toolbox
+from hookline.dialects._tools import Toolbox, UnfitError
+from hookline.errors import DialectError
 from hookline.model.ability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.hook import Hook
 from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
-# the events at which a no sends the agent back to work
-ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
+# an environment holds no longer text, and a program that is given one does not start at all
+_LONGEST_VARIABLE: Final = 65_536
 
 _TAKEN: Final = ("session_id", "cwd", "hook_event_name", "tool_name", "tool_input", "model")
 _CALL: Final = Field("call_id", "tool_use_id")
 _DURATION: Final = Field("duration", "duration_ms", in_ms=True)
+_PATH: Final = Field("path", "file_path")
 _SAID_LAST: Final = Field("response", "last_assistant_message")
 
 FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
@@ -36,22 +42,56 @@ FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
     EventName.SUBAGENT_STOP: (_SAID_LAST,),
     EventName.NOTIFICATION: (Field("type", "notification_type"),),
     EventName.ERROR: (Field("error_type", "error"), Field("error", "error_details")),
+    EventName.FILE_CREATED: (_PATH,),
+    EventName.FILE_EDITED: (_PATH,),
+    EventName.FILE_DELETED: (_PATH,),
 }
 
 
+# what stands in a document for each of our events that share one name there
+FILE_MARKS: Final[Mapping[EventName, tuple[str, str]]] = {
+    EventName.FILE_CREATED: ("event", "add"),
+    EventName.FILE_EDITED: ("event", "change"),
+    EventName.FILE_DELETED: ("event", "unlink"),
+}
+_BY_MARK: Final = {mark: name for name, (_, mark) in FILE_MARKS.items()}
+
+
+def file_event(document: Mapping[str, object]) -> EventName:
+    """Tell the events of files apart; what nobody knows yet is a change."""
+    return _BY_MARK.get(str(document.get("event")), EventName.FILE_EDITED)
+
+
 def shapes(
-    fields: Mapping[EventName, tuple[Field, ...]] = FIELDS, *, taken: Iterable[str] = _TAKEN
+    fields: Mapping[EventName, tuple[Field, ...]] = FIELDS,
+    *,
+    taken: Iterable[str] = (),
+    marks: Mapping[EventName, tuple[str, str]] = MappingProxyType({}),
 ) -> dict[EventName, Shape]:
     """Work out the shape of every event from its table."""
-    return {name: shape(fields.get(name, ()), taken=taken) for name in EventName}
+    names = (*_TAKEN, *taken)
+    return {
+        name: shape(fields.get(name, ()), taken=(*names, marks[name][0]) if name in marks else names)
+        for name in EventName
+    }
 
 
 class Family(Struct, frozen=True, kw_only=True):
     """One agent of the family.
 
-    `texts` are the native events at which plain text on stdout is context. `filled` are fields a hook of this agent
-    counts on: under another agent, which has none of them, it finds these. `whole_input` names the field for changed
-    arguments, `with_input` is the decision that has to stand beside it.
+    About its documents: `filled` are fields a hook of this agent counts on: under another agent, which has none of them, it
+    finds these. `marks` tell our events apart that share one name there, `time` is the field that has the time, and
+    `renamed` are other spellings of fields, which are understood and never written. `variables` are those of the
+    environment that name the project's folder, and `exported` the fields that stand there as well. `retold` gives a call of
+    another agent as one that this agent's hooks know.
+
+    About answers of its hooks: `texts` are the native events at which plain text on stdout is context; at all others it
+    is `elsewhere`. Text that begins like `broken` and is no JSON is a mistake. `stop_exit` is the exit code that ends
+    everything. With `top_allows` the old `decision` at the top can skip the person's permission, too.
+
+    About answers to it: `beside` is the decision that has to stand beside changed arguments, and `exits` are the native
+    events at which a no needs exit code 2 and a reason on stderr, besides the document. `replaces` are those at which the
+    reason of a stop stands in place of a tool's result; with `rests`, a turn ends for good when nothing is said.
     """
 
     dialect: str
@@ -60,36 +100,70 @@ class Family(Struct, frozen=True, kw_only=True):
     shapes: Mapping[EventName, Shape]
     abilities: Mapping[str, frozenset[Ability]]
     manners: _reply.Manners
-    texts: frozenset[str] = frozenset()
     filled: Mapping[str, object] = {}
-    with_input: str = ""
+    marks: Mapping[EventName, tuple[str, str]] = {}
+    time: str = ""
+    renamed: Mapping[str, str] = {}
+    variables: tuple[str, ...] = ()
+    exported: frozenset[str] = frozenset()
+    retold: Callable[[Event], Event] | None = None
+    texts: frozenset[str] = frozenset()
+    elsewhere: EffectKind | None = None
+    broken: tuple[str, ...] = ()
+    stop_exit: int = 0
+    top_allows: bool = True
+    beside: str = ""
+    exits: frozenset[str] = frozenset()
+    replaces: frozenset[str] = frozenset()
+    rests: bool = False
 
     # events
+
+    def encode_event(self, event: Event, hook: Hook) -> Request:
+        """Say an event to a hook of this dialect."""
+        folder = dict.fromkeys(self.variables, hook.project(event.cwd)) if event.cwd else {}
+        if not self.exported:
+            return Request(event=event, later=partial(self.write, event), env=_environment(folder))
+        document = self.write(event)
+        shown = {key: _shown(document[key]) for key in self.exported if key in document}
+        return Request(event=event, document=document, env=_environment({**shown, **folder}))
+
+    def decode_event(self, raw: bytes, name: str = "") -> Event:
+        """Read an event as this agent says it."""
+        return self.read(_read.load_object(raw, dialect=self.dialect), name)
 
     def write(self, event: Event) -> dict[str, object]:
         """Say an event: to this agent's own hooks under itself exactly as it said it."""
         native = self.native(event)
-        document: dict[str, object] = {
-            "session_id": event.session.id,
-            "cwd": event.cwd,
-            "hook_event_name": native,
-        }
+        document: dict[str, object] = {"session_id": event.session.id, "cwd": event.cwd, "hook_event_name": native}
         if event.session.model:
             document["model"] = event.session.model
+        if self.time and event.timestamp:
+            document[self.time] = _read.to_iso(event.timestamp)
         if event.tool or event.name in _TOOL_EVENTS:
-            document["tool_name"], document["tool_input"] = _calls.resaid(self.tools, event, dialect=self.dialect)
-        data = dict(event.data)
-        if event.name is EventName.CUSTOM and data.get("event_name") == native:
-            del data["event_name"]
-        self.shapes[event.name].write(data, document, session=event.session)
+            call = self._retold(event)
+            document["tool_name"], document["tool_input"] = _calls.resaid(self.tools, call, dialect=self.dialect)
+        self.shapes[event.name].write(_own_data(event, native), document, session=event.session)
+        if event.name in self.marks:
+            key, mark = self.marks[event.name]
+            document[key] = mark
         if event.host != self.dialect:
             for key, value in self.filled.items():
                 document.setdefault(key, value)
         return document
 
+    def _retold(self, event: Event) -> Event:
+        """Give another agent's call as hooks of this one know such calls: with whole paths, and by a tool they have."""
+        if event.host == self.dialect or not event.tool:
+            return event
+        args = _calls.absolute(dict(event.args), event.cwd)
+        whole = event if args == event.args else replace(event, args=args)
+        return whole if self.retold is None else self.retold(whole)
+
     def native(self, event: Event) -> str:
-        """Give the agent's own name of an event."""
-        return event.native_name or self.names.say(event)
+        """Give this agent's own name of an event; what another agent calls it does not matter here."""
+        said = event.native_name if event.host == self.dialect else ""
+        return said or self.names.say(event)
 
     def read(self, document: dict[str, object], name: str = "") -> Event:
         """Read an event; the document is used up.
@@ -98,18 +172,28 @@ class Family(Struct, frozen=True, kw_only=True):
             DialectError: Something is missing, or not what the agent sends.
         """
         text = partial(_read.text, dialect=self.dialect)
+        for other, usual in self.renamed.items():
+            if other in document:
+                document.setdefault(usual, document.pop(other))
         native = text(document.pop("hook_event_name", None), "hook_event_name") or name
         if not native:
             raise _read.wrong(None, "hook_event_name", dialect=self.dialect, wanted="the event's name")
         canonical, foreign = self.names.understand(native, document)
+        if canonical is EventName.CUSTOM:
+            foreign = native
         session = Session(
             id=text(document.pop("session_id", None), "session_id"), model=text(document.pop("model", None), "model")
         )
         cwd = text(document.pop("cwd", None), "cwd")
+        timestamp = _read.take_time(document, self.time, dialect=self.dialect) if self.time else 0
         call, said = self._call(canonical, document, cwd=cwd)
+        if canonical in self.marks and document.get(self.marks[canonical][0]) == self.marks[canonical][1]:
+            del document[self.marks[canonical][0]]
         data = self.shapes[canonical].read(document, "", dialect=self.dialect)
         if foreign:
             data.setdefault("event_name", foreign)
+        if session.model and "model" in EVENTS[canonical].fields:
+            data.setdefault("model", session.model)
         return Event(
             name=canonical,
             data=data,
@@ -117,6 +201,7 @@ class Family(Struct, frozen=True, kw_only=True):
             args=call.args,
             session=session,
             cwd=cwd,
+            timestamp=timestamp,
             native_tool=call.native_tool,
             native_name=foreign,
             host=self.dialect,
@@ -133,26 +218,53 @@ class Family(Struct, frozen=True, kw_only=True):
     # answers of hooks
 
     def decode_reply(self, reply: Reply, request: Request) -> Verdict:
-        """Read what a hook of this agent answered."""
-        verdict = _reply.read_reply(reply, request, read=self.read_answer, manners=self.manners)
+        """Read what a hook of this agent answered.
+
+        Raises:
+            DialectError: It is no answer.
+        """
+        manners = self.manners
+        native = self.native(request.event)
+        if Ability.BLOCK not in self.abilities.get(native, frozenset({Ability.BLOCK})):
+            # the exit code that says no says so where this agent can be told no, and is a failure elsewhere
+            manners = replace(manners, deny_exit=0)
+        if self.stop_exit and reply.exit_code == self.stop_exit:
+            reply = replace(reply, exit_code=self.manners.deny_exit)
+            verdict = _reply.read_reply(reply, request, read=self.read_answer, manners=self.manners)
+            return replace(verdict, decision=Decision.STOP, ends=True)
+        verdict = _reply.read_reply(reply, request, read=self.read_answer, manners=manners)
         if reply.exit_code or reply.value is not UNSET or verdict.decision or verdict.effects:
             return verdict
-        if self.native(request.event) not in self.texts:
+        return self._with_text(verdict, reply.stdout.decode("utf-8", "replace").strip(), native)
+
+    def _with_text(self, verdict: Verdict, text: str, native: str) -> Verdict:
+        """Add what a hook said in plain text, which is something else at each event."""
+        if not text:
             return verdict
-        text = reply.stdout.decode("utf-8", "replace").strip()
-        if not text or text.startswith("{"):
+        if text.startswith(("{", "[")):
+            if text.startswith(self.broken) and _is_broken(text):
+                raise DialectError(f"expected one JSON object, got {_read.shown(text)}", dialect=self.dialect)
             return verdict
-        return replace(verdict, effects=(Effect(EffectKind.CONTEXT, text),))
+        kind = EffectKind.CONTEXT if native in self.texts else self.elsewhere
+        return verdict if kind is None else replace(verdict, effects=(Effect(kind, text),))
 
     def read_answer(self, document: dict[str, object], request: Request) -> Verdict:
         """Read an answer: the common fields, and those of the event."""
         event = request.event
         own = _read.obj(document.get("hookSpecificOutput"), "hookSpecificOutput", dialect=self.dialect)
         decision, reason = self._decided(document, own)
+        if decision is Decision.ALLOW and Ability.ALLOW not in self.abilities.get(self.native(event), frozenset()):
+            # a yes that this agent itself takes for nothing skips nobody's permission elsewhere
+            decision, reason = Decision.PASS, ""
+        effects = self._effects(document, own, event)
+        if decision is Decision.STOP and self.native(event) in self.replaces:
+            # as this agent does it: the model reads the reason in place of the result, and goes on
+            decision = Decision.DENY
+            effects = (Effect(EffectKind.REWRITE, reason, ("output",)), *effects) if reason else effects
         return Verdict(
             decision=decision,
             reason=reason,
-            effects=self._effects(document, own, event),
+            effects=effects,
             ends=decision is Decision.STOP,
             metadata={key: value for key, value in document.items() if key not in _ANSWER_FIELDS},
         )
@@ -161,8 +273,11 @@ class Family(Struct, frozen=True, kw_only=True):
         text = partial(_read.text, dialect=self.dialect)
         behavior = own.get("decision")
         permission = behavior if isinstance(behavior, dict) else {}
+        top = _word(document, "decision", _TOP, dialect=self.dialect)
+        if top is Decision.ALLOW and not self.top_allows:
+            top = Decision.PASS
         said = [
-            (_word(document, "decision", _TOP, dialect=self.dialect), text(document.get("reason"), "reason")),
+            (top, text(document.get("reason"), "reason")),
             (
                 _word(own, "permissionDecision", _PERMISSION, dialect=self.dialect),
                 text(own.get("permissionDecisionReason"), "permissionDecisionReason"),
@@ -198,7 +313,7 @@ class Family(Struct, frozen=True, kw_only=True):
             changed = permission.get("updatedInput")
         outputs = [key for key in ("updatedToolOutput", "updatedMCPToolOutput") if key in own]
         return (
-            *_reply.args_effects(changed, event, tools=self.tools, where="updatedInput", dialect=self.dialect),
+            *self._rewrites(changed, event),
             *(_reply.output_effects(own, outputs[0]) if outputs else ()),
             *said(own.get("additionalContext"), context, "hookSpecificOutput.additionalContext"),
             *said(document.get("additionalContext"), context, "additionalContext"),
@@ -206,28 +321,36 @@ class Family(Struct, frozen=True, kw_only=True):
             *said(document.get("systemMessage"), EffectKind.MESSAGE, "systemMessage"),
         )
 
+    def _rewrites(self, changed: object, event: Event) -> tuple[Effect, ...]:
+        told = self._retold(event)
+        if told.tool == event.tool:
+            return _reply.args_effects(changed, told, tools=self.tools, where="updatedInput", dialect=self.dialect)
+        if changed is None:
+            return ()
+        if _read.same(changed, self.tools.call(told)[1]):
+            return ()
+        raise UnfitError(f"{event.tool} was told as {told.tool}, and cannot be changed in its words")
+
     # answers to the agent
 
     def encode_outcome(self, outcome: Outcome, event: Event) -> Answer:
         """Say an outcome to this agent; saying nothing is having no opinion."""
-        document = _reply.present(self.answer(outcome, event))
-        return _reply.answer(document) if document else Answer()
-
-    def answer(self, outcome: Outcome, event: Event) -> dict[str, object]:
-        """Give an outcome as this agent's document; what it does not have is UNSET."""
         native = self.native(event)
-        stops = outcome.decision is Decision.STOP
-        reason = outcome.reason or (_reply.NO_REASON if outcome.decision >= Decision.ASK else "")
-        own = _reply.present(_OWN.get(event.name, _others)(self, outcome, event, reason))
-        document: dict[str, object] = {
-            "continue": False if stops else UNSET,
-            "stopReason": reason if stops else UNSET,
-            **_top(outcome, event, reason),
-            "systemMessage": "\n\n".join(filter(None, outcome.messages)) or UNSET,
-        }
-        if own:
-            document["hookSpecificOutput"] = {"hookEventName": native, **own}
-        return document
+        told = Told(
+            outcome=outcome,
+            event=event,
+            native=native,
+            able=self.abilities.get(native, frozenset()),
+            tools=self.tools,
+            beside=self.beside,
+            replaces=native in self.replaces,
+            rests=self.rests,
+        )
+        document = answer(told)
+        stdout = _reply.answer(document).stdout if document else b""
+        if told.blocks and native in self.exits:
+            return Answer(stdout=stdout, stderr=told.reason.encode() + b"\n", exit_code=self.manners.deny_exit)
+        return Answer(stdout=stdout)
 
 
 _TOP: Final = {"approve": Decision.ALLOW, "allow": Decision.ALLOW, "block": Decision.DENY, "deny": Decision.DENY}
@@ -264,72 +387,32 @@ def _word(part: Mapping[str, object], key: str, words: Mapping[str, Decision], *
     return decision
 
 
-# what stands at the top of an answer, and what inside `hookSpecificOutput`, by event
+def _own_data(event: Event, native: str) -> dict[str, object]:
+    """Leave out of an event's data what the document says in its own fields."""
+    data = dict(event.data)
+    if event.name is EventName.CUSTOM and data.get("event_name") == native:
+        del data["event_name"]
+    if event.session.model and data.get("model") == event.session.model and "model" in EVENTS[event.name].fields:
+        del data["model"]
+    return data
 
 
-def _top(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    if event.name in {EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST} or outcome.decision is Decision.STOP:
-        return {}
-    asked = "\n\n".join(filter(None, outcome.follow_ups)) if event.name in ENDS else ""
-    blocks = outcome.decision >= Decision.ASK
-    if not blocks and not asked:
-        return {}
-    return {"decision": "block", "reason": "\n\n".join(filter(None, (reason if blocks else "", asked)))}
+def _is_broken(text: str) -> bool:
+    try:
+        wire.load(text.encode("utf-8", "replace"))
+    except ValueError:
+        return True
+    return False
 
 
-_DECISION_WORDS: Final = {
-    Decision.ALLOW: "allow",
-    Decision.ASK: "ask",
-    Decision.DENY: "deny",
-    Decision.STOP: "deny",
-}
+def _shown(value: object) -> str:
+    """Give a plain value as a variable has it, and nothing for one that is no plain value."""
+    if isinstance(value, str):
+        return value
+    return wire.dump(value).decode() if isinstance(value, bool | int | float) else ""
 
 
-def _before_tool(family: Family, outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    changed = _calls.rewritten(family.tools, outcome, event) if not outcome.decision >= Decision.DENY else UNSET
-    word: object = _DECISION_WORDS.get(outcome.decision, UNSET)
-    if word is UNSET and changed is not UNSET and family.with_input:
-        word = family.with_input
-    return {
-        "permissionDecision": word,
-        "permissionDecisionReason": reason or UNSET if word is not UNSET else UNSET,
-        "updatedInput": changed,
-        "additionalContext": _context(outcome),
-    }
-
-
-def _permission(family: Family, outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    able = family.abilities.get(family.native(event), frozenset())
-    if outcome.decision is Decision.ALLOW:
-        changed = _calls.rewritten(family.tools, outcome, event) if Ability.ARGS in able else UNSET
-        return {"decision": _reply.present({"behavior": "allow", "updatedInput": changed})}
-    if outcome.decision >= Decision.DENY:
-        interrupt = True if outcome.decision is Decision.STOP and Ability.STOP in able else UNSET
-        return {"decision": _reply.present({"behavior": "deny", "message": reason, "interrupt": interrupt})}
-    return {}
-
-
-def _after_tool(_family: Family, outcome: Outcome, _event: Event, _reason: str) -> dict[str, object]:
-    return {"updatedToolOutput": outcome.output, "additionalContext": _context(outcome)}
-
-
-def _nothing(_family: Family, _outcome: Outcome, _event: Event, _reason: str) -> dict[str, object]:
-    return {}
-
-
-def _others(family: Family, outcome: Outcome, event: Event, _reason: str) -> dict[str, object]:
-    able = family.abilities.get(family.native(event), frozenset())
-    return {"additionalContext": _context(outcome)} if Ability.CONTEXT in able else {}
-
-
-_OWN: Final = {
-    EventName.BEFORE_TOOL: _before_tool,
-    EventName.PERMISSION_REQUEST: _permission,
-    EventName.AFTER_TOOL: _after_tool,
-    EventName.AFTER_AGENT: _nothing,
-    EventName.SUBAGENT_STOP: _nothing,
-}
-
-
-def _context(outcome: Outcome) -> object:
-    return "\n\n".join(filter(None, outcome.context)) or UNSET
+def _environment(values: Mapping[str, str]) -> dict[str, str]:
+    # no environment can hold a NUL, and a guard must start whatever the prompt says
+    cleaned = {key: value.replace("\0", "") for key, value in values.items()}
+    return {key: value for key, value in cleaned.items() if value and len(value.encode()) <= _LONGEST_VARIABLE}

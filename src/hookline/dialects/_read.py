@@ -146,6 +146,28 @@ def from_iso(value: object, where: str, *, dialect: str) -> int:
     return from_number(value, where, dialect=dialect, seconds=False)
 
 
+def take_time(document: dict[str, object], key: str, *, dialect: str) -> int:
+    """Take the time out of a document, as milliseconds since the epoch; 0 where there is none that can be read.
+
+    One that we would write in another way stays in the document: a guard is asked whatever the clock says.
+    """
+    said = document.get(key)
+    if not isinstance(said, str):
+        return 0
+    try:
+        moment = _parse_iso(said, key, dialect=dialect)
+    except DialectError:
+        return 0
+    if moment > 0 and to_iso(moment) == said:
+        del document[key]
+    return max(moment, 0)
+
+
+def is_time(said: object, moment: int, *, dialect: str) -> bool:
+    """Tell whether a value that stayed in a document is where a time was read from, or could not be."""
+    return said is not None and take_time({"": said}, "", dialect=dialect) == moment
+
+
 def _parse_iso(value: str, where: str, *, dialect: str) -> int:
     try:
         moment = datetime.fromisoformat(value)
@@ -159,7 +181,7 @@ def to_ms(seconds: object) -> object:
     """Count milliseconds; what is no number stays as it is."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not abs(seconds) < _LONGEST:
         return seconds
-    milliseconds = round(seconds * 1000, 6)
+    milliseconds = round(float(seconds) * 1000, 6)
     return int(milliseconds) if milliseconds.is_integer() else milliseconds
 
 

@@ -96,7 +96,7 @@ def _read_quoted(document: Document, request: Request, *, read: Reader, notes: t
 
 
 # how systems say no; a hook that says it in any of these words has said it
-_NO_FIELDS: Final = ("decision", "permissionDecision", "action")
+_NO_FIELDS: Final = ("decision", "permissionDecision", "permission", "action")
 _NO_WORDS: Final = {
     "deny": Decision.DENY,
     "block": Decision.DENY,

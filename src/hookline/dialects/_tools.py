@@ -5,6 +5,7 @@ ours, the two trade places, so that a hook always finds the real value under the
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -35,12 +36,18 @@ def _swapped(keys: Mapping[str, str]) -> dict[str, str]:
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One canonical tool in one system: its names, the one that is sent first, and its arguments."""
+    """One canonical tool in one system: its names, the one that is sent first, and its arguments.
+
+    `also` are other spellings that the system has for an argument, each with our name of it. Where one name of a system
+    stands for several of our tools, `when` says by the arguments which of them is meant.
+    """
 
     tool: str
     names: tuple[str, ...]
     keys: Mapping[str, str] = {}
     changes: tuple[Change, ...] = ()
+    also: Mapping[str, str] = {}
+    when: Callable[[Mapping[str, object]], bool] | None = None
     back: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
@@ -60,10 +67,25 @@ class Row(Struct, frozen=True, kw_only=True):
         Raises:
             UnfitError: The tool has no arguments for this.
         """
-        args = dict(native)
+        args = self._usual(native) if self.also else dict(native)
         for change in reversed(self.changes):
             args = change.to_canonical(args)
         return _renamed(args, self.back, back=self.keys) if self.keys else args
+
+    def spelling(self, key: str, said: Mapping[str, object]) -> str:
+        """Give the name under which a call already has the argument of this native name."""
+        ours = self.back.get(key, key)
+        other = (spelled for spelled, meant in self.also.items() if meant == ours)
+        return next((name for name in (key, ours, *other) if name in said), key)
+
+    def _usual(self, native: Mapping[str, object]) -> dict[str, object]:
+        """Bring other spellings of an argument to the usual one, where that is not there itself."""
+        args = dict(native)
+        for spelled, ours in self.also.items():
+            usual = self.keys.get(ours, ours)
+            if spelled in args and usual not in args and ours not in args:
+                args[usual] = args.pop(spelled)
+        return args
 
 
 class Toolbox(Struct, frozen=True):
@@ -71,6 +93,8 @@ class Toolbox(Struct, frozen=True):
 
     by_native: Mapping[str, Row]
     by_tool: Mapping[str, Row]
+    # names that stand for several of our tools, with all their rows
+    shared: Mapping[str, tuple[Row, ...]] = {}
 
     def call(self, event: Event) -> tuple[str, dict[str, object]]:
         """Say an event's tool call in the system's words: the name its document promises, whatever the host says."""
@@ -84,11 +108,15 @@ class Toolbox(Struct, frozen=True):
     def understand(self, name: str, args: Mapping[str, object]) -> tuple[str, dict[str, object], str]:
         """Give our tool and arguments, and the system's name where ours does not tell it."""
         bare = _bare(name)
-        row = self.by_native.get(_folded(bare))
+        row = self._meant(_folded(bare), args)
         tool = row.tool if row else bare
         sent = self.by_tool.get(tool)
         usual = sent.names[0] if sent else tool
         return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
+
+    def spelling(self, event: Event, key: str, said: Mapping[str, object]) -> str:
+        """Give the name under which an event's call already has the argument of this native name."""
+        return self._row(event)[1].spelling(key, said)
 
     def rewrites(self, event: Event, changed: Mapping[str, object]) -> tuple[Effect, ...]:
         """Turn arguments a hook changed, under its own names, into effects on ours.
@@ -125,7 +153,8 @@ class Toolbox(Struct, frozen=True):
     def names(self) -> dict[str, tuple[str, ...]]:
         """List every name of every canonical tool, the one that is sent first."""
         found: dict[str, list[str]] = {}
-        for row in (*self.by_tool.values(), *self.by_native.values()):
+        several = (row for rows in self.shared.values() for row in rows)
+        for row in (*self.by_tool.values(), *self.by_native.values(), *several):
             found.setdefault(row.tool, []).extend(row.names)
         return {tool: tuple(dict.fromkeys(names)) for tool, names in found.items()}
 
@@ -137,10 +166,18 @@ class Toolbox(Struct, frozen=True):
         wanted = _folded(_bare(name))
         return next((known for known in row.names if _folded(known) == wanted), name), row
 
+    def _meant(self, name: str, args: Mapping[str, object]) -> Row | None:
+        several = (row for row in self.shared.get(name, ()) if row.when is None or row.when(args))
+        return next(several, None) or self.by_native.get(name)
+
+    def _named(self, name: str, tool: str) -> Row | None:
+        several = (row for row in self.shared.get(name, ()) if row.tool == tool)
+        return next(several, None) or self.by_native.get(name)
+
     def _row(self, event: Event) -> tuple[str, Row]:
         if event.native_tool:
             bare = _bare(event.native_tool)
-            row = self.by_native.get(_folded(bare))
+            row = self._named(_folded(bare), event.tool)
             if row is not None and row.tool == event.tool:
                 return event.native_tool, row
             if row is None and bare == event.tool:
@@ -156,11 +193,14 @@ def toolbox(rows: Iterable[Row]) -> Toolbox:
     """Arrange rows for finding; where several claim a name or a tool, the first has it."""
     by_native: dict[str, Row] = {}
     by_tool: dict[str, Row] = {}
+    shared: dict[str, tuple[Row, ...]] = {}
     for row in rows:
         by_tool.setdefault(row.tool, row)
         for name in row.names:
             by_native.setdefault(_folded(name), row)
-    return Toolbox(by_native, by_tool)
+            if row.when is not None:
+                shared[_folded(name)] = (*shared.get(_folded(name), ()), row)
+    return Toolbox(by_native, by_tool, shared)
 
 
 def final_args(outcome: Outcome, event: Event) -> Mapping[str, object] | None:
@@ -216,24 +256,29 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _timeout_to_ms(args: dict[str, object]) -> dict[str, object]:
-    seconds = _number(args.get("timeout"))
+def _to_ms(key: str, args: dict[str, object]) -> dict[str, object]:
+    seconds = _number(args.get(key))
     if seconds is None or not abs(seconds) < _LONGEST:
         return args
-    return {**args, "timeout": round(seconds * 1000)}
+    return {**args, key: round(seconds * 1000)}
 
 
-def _timeout_to_s(args: dict[str, object]) -> dict[str, object]:
-    milliseconds = _number(args.get("timeout"))
+def _to_s(key: str, args: dict[str, object]) -> dict[str, object]:
+    milliseconds = _number(args.get(key))
     if milliseconds is None or not abs(milliseconds) < _LONGEST * 1000:
         return args
     seconds = milliseconds / 1000
-    return {**args, "timeout": int(seconds) if seconds.is_integer() else seconds}
+    return {**args, key: int(seconds) if seconds.is_integer() else seconds}
+
+
+def milliseconds(key: str) -> Change:
+    """Count milliseconds in one argument where we count seconds."""
+    return Change(partial(_to_ms, key), partial(_to_s, key))
 
 
 # thirty years: anything beyond is no timeout, and is handed on as it is
 _LONGEST: Final = 1_000_000_000
-TIMEOUT_MS: Final = Change(_timeout_to_ms, _timeout_to_s)
+TIMEOUT_MS: Final = milliseconds("timeout")
 
 
 def _count_to_last(args: dict[str, object]) -> dict[str, object]:
@@ -259,6 +304,15 @@ def _last_to_count(args: dict[str, object]) -> dict[str, object]:
 LINES: Final = Change(_count_to_last, _last_to_count)
 
 
+def _counted(step: int, args: dict[str, object]) -> dict[str, object]:
+    first = args.get("offset")
+    return args if not isinstance(first, int) or isinstance(first, bool) else {**args, "offset": first + step}
+
+
+# the first line is line 0 there, and line 1 to us
+FROM_ZERO: Final = Change(partial(_counted, -1), partial(_counted, 1))
+
+
 def _urls_to_url(args: dict[str, object]) -> dict[str, object]:
     match args.get("urls"):
         case [str(url)]:
@@ -277,6 +331,26 @@ def _url_to_urls(args: dict[str, object]) -> dict[str, object]:
 
 
 ONE_URL: Final = Change(_urls_to_url, _url_to_urls)
+
+
+def one_of(many: str, one: str) -> Change:
+    """Give the system's one value where we have a list of them; a longer list stays one."""
+
+    def to_native(args: dict[str, object]) -> dict[str, object]:
+        match args.get(many):
+            case [str(value)] if one not in args:
+                return {**{key: args[key] for key in args if key != many}, one: value}
+            case _:
+                return args
+
+    def to_canonical(args: dict[str, object]) -> dict[str, object]:
+        value = args.get(one)
+        if not isinstance(value, str) or many in args:
+            return args
+        return {**{key: args[key] for key in args if key != one}, many: [value]}
+
+    return Change(to_native, to_canonical)
+
 
 _OVERWRITE: Final = {"overwrite": True, "create": False}
 _MODES: Final = {True: "overwrite", False: "create"}
@@ -335,3 +409,13 @@ def _edits_to_edit(args: dict[str, object]) -> dict[str, object]:
 
 
 ONE_EDIT: Final = Change(_edit_to_edits, _edits_to_edit)
+
+
+def renaming(keys: Mapping[str, str]) -> Change:
+    """Rename arguments after all other changes were made: what a change calls by one name, the system by another."""
+    back = _swapped(keys)
+
+    def reshape(names: Mapping[str, str], twins: Mapping[str, str]) -> Reshape:
+        return lambda args: _renamed(args, names, back=twins)
+
+    return Change(reshape(keys, back), reshape(back, keys))

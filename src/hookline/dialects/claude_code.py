@@ -5,19 +5,16 @@ the start of a session and at a prompt. Saying nothing is having no opinion.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _read, _reply
-from hookline.dialects._claude import Family, shapes
+from hookline.dialects import _reply
+from hookline.dialects._claude import FILE_MARKS, Family, file_event, shapes
 from hookline.dialects._fields import names
-from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, toolbox
+from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, milliseconds, toolbox
 from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import Event, EventName
-from hookline.model.exchange import Request
-from hookline.model.hook import Hook
+from hookline.model.event import EventName
 
 _NAME: Final = "claude-code"
 
@@ -27,7 +24,12 @@ _EDIT: Final = {"old": "old_string", "new": "new_string"}
 TOOLS: Final = toolbox(
     (
         Row(tool="shell", names=("Bash",), keys={"background": "run_in_background"}, changes=(TIMEOUT_MS,)),
-        Row(tool="shell", names=("Monitor",), keys={"timeout": "timeout_ms"}),
+        Row(
+            tool="shell",
+            names=("Monitor",),
+            keys={"timeout": "timeout_ms"},
+            changes=(milliseconds("timeout_ms"),),
+        ),
         Row(tool="shell", names=("PowerShell",)),
         Row(tool="shell_control", names=("TaskStop", "KillShell"), keys={"session": "task_id"}),
         Row(tool="read_file", names=("Read",), keys=_FILE),
@@ -65,35 +67,47 @@ TOOLS: Final = toolbox(
 )
 
 _A: Final = Ability
-_SPEAKS: Final = frozenset({_A.CONTEXT, _A.MESSAGE, _A.STOP})
-_TELLS: Final = frozenset({_A.MESSAGE})
-_ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
+_TOLD: Final = frozenset({_A.MESSAGE})
+_SPEAKS: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
 _BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
 ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
     {
-        "Setup": frozenset({_A.CONTEXT, _A.MESSAGE}),
+        "Setup": _SPEAKS,
+        # the real program goes on when a hook says `continue: false` here
         "SessionStart": _SPEAKS,
         "SessionEnd": frozenset(),
-        "UserPromptSubmit": _SPEAKS | {_A.BLOCK},
-        "UserPromptExpansion": _SPEAKS | {_A.BLOCK},
-        "PreToolUse": _SPEAKS | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS},
-        "PermissionRequest": frozenset({_A.ALLOW, _A.BLOCK, _A.ARGS, _A.STOP, _A.MESSAGE}),
+        "InstructionsLoaded": frozenset(),
+        "UserPromptSubmit": _SPEAKS | _BLOCKS,
+        "UserPromptExpansion": _SPEAKS | _BLOCKS,
+        "MessageDisplay": frozenset(),
+        "PreToolUse": _SPEAKS | _BLOCKS | {_A.ALLOW, _A.ASK, _A.ARGS},
+        # saying nothing leaves the question to the person
+        "PermissionRequest": _BLOCKS | {_A.ALLOW, _A.ASK, _A.ARGS},
         "PermissionDenied": frozenset(),
-        "PostToolUse": _SPEAKS | {_A.BLOCK, _A.OUTPUT},
-        "PostToolUseFailure": _SPEAKS | {_A.BLOCK},
-        "PostToolBatch": _SPEAKS | {_A.BLOCK},
-        "Notification": _TELLS,
-        "SubagentStart": frozenset({_A.CONTEXT, _A.MESSAGE}),
-        "SubagentStop": _ENDS,
-        "TaskCreated": frozenset({_A.BLOCK, _A.MESSAGE}),
+        "PostToolUse": _SPEAKS | _BLOCKS | {_A.OUTPUT},
+        "PostToolUseFailure": _SPEAKS | _BLOCKS,
+        "PostToolBatch": _SPEAKS | _BLOCKS,
+        "Notification": _TOLD,
+        "SubagentStart": _SPEAKS,
+        "SubagentStop": _BLOCKS | {_A.FOLLOW_UP},
+        "TaskCreated": _TOLD | {_A.BLOCK},
         "TaskCompleted": _BLOCKS,
         "TeammateIdle": _BLOCKS,
-        "Stop": _ENDS,
+        "Stop": _BLOCKS | {_A.FOLLOW_UP},
         "StopFailure": frozenset(),
-        "ConfigChange": frozenset({_A.BLOCK, _A.MESSAGE}),
+        "ConfigChange": _TOLD | {_A.BLOCK},
+        "CwdChanged": frozenset(),
+        "DirectoryAdded": frozenset(),
+        "FileChanged": frozenset(),
+        "WorktreeCreate": frozenset({_A.BLOCK}),
+        "WorktreeRemove": frozenset(),
         "PreCompact": _BLOCKS,
-        "PostCompact": _TELLS,
+        "PostCompact": _TOLD,
+        "Elicitation": frozenset({_A.BLOCK}),
+        "ElicitationResult": frozenset({_A.BLOCK}),
+        "PreModelSwitch": _TOLD | {_A.BLOCK},
+        "PostModelSwitch": _SPEAKS,
     }
 )
 
@@ -117,6 +131,9 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
             EventName.SUBAGENT_STOP: "SubagentStop",
             EventName.ERROR: "StopFailure",
             EventName.NOTIFICATION: "Notification",
+            EventName.FILE_CREATED: "FileChanged",
+            EventName.FILE_EDITED: "FileChanged",
+            EventName.FILE_DELETED: "FileChanged",
         }
     ),
     tools=MappingProxyType(
@@ -124,6 +141,7 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         {
             **TOOLS.names(),
             "apply_patch": ("Edit", "Write", "MultiEdit"),
+            "multi_edit": ("MultiEdit", "Edit", "Write"),
             "insert_text": ("Edit",),
             "edit_lines": ("Edit",),
         }
@@ -133,29 +151,28 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
     matcher=MatcherStyle.NAMES,
     abilities=ABILITIES,
     aliases=("claude",),
+    # the program of today edits once in a call
+    own=frozenset(TOOLS.names()) - {"multi_edit"},
 )
 
 _FAMILY: Final = Family(
     dialect=_NAME,
-    names=names(SPEC.events),
+    names=names(SPEC.events, {"FileChanged": file_event}),
     tools=TOOLS,
-    shapes=shapes(),
+    shapes=shapes(marks=FILE_MARKS),
     abilities=ABILITIES,
     manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2, json_always=True),
-    texts=frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion"}),
+    texts=frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"}),
+    marks=FILE_MARKS,
+    # a `decision` at the top is not looked at there
+    exits=frozenset(
+        {"TaskCreated", "TaskCompleted", "TeammateIdle", "WorktreeCreate", "Elicitation", "ElicitationResult"}
+    ),
     filled={"transcript_path": "", "permission_mode": "default"},
+    variables=("CLAUDE_PROJECT_DIR",),
 )
 
+encode_event = _FAMILY.encode_event
+decode_event = _FAMILY.decode_event
 decode_reply = _FAMILY.decode_reply
 encode_outcome = _FAMILY.encode_outcome
-
-
-def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
-    """Say an event to a hook of this dialect."""
-    environment = {"CLAUDE_PROJECT_DIR": event.cwd.replace("\0", "")} if event.cwd else {}
-    return Request(event=event, later=partial(_FAMILY.write, event), env=environment)
-
-
-def decode_event(raw: bytes, name: str = "") -> Event:
-    """Read an event as Claude Code says it."""
-    return _FAMILY.read(_read.load_object(raw, dialect=_NAME), name)

@@ -8,10 +8,11 @@ a secret: user and query often are, and for many chat services the path is, too.
 
 import asyncio
 import base64
+import os
 import re
 import ssl
 from asyncio import AbstractEventLoop
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -31,6 +32,7 @@ _WITHOUT_BODY: Final = frozenset({"GET", "HEAD"})
 _OUR_HEADERS: Final = frozenset({"content-length", "transfer-encoding", "connection"})
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ADDRESS: Final = re.compile(r"[\x21-\x7e]+")
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -163,7 +165,7 @@ class _Lines:
             pair = f"{unquote(address.username or '')}:{unquote(address.password or '')}"
             headers["authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
         for name, value in hook.headers.items():
-            headers[name.lower()] = value
+            headers[name.lower()] = value if hook.header_env is None else _filled(value, hook.header_env)
         return headers
 
     def _route(self, address: SplitResult) -> "httpx2.AsyncHTTPTransport":
@@ -274,6 +276,20 @@ def _header_problem(hook: Hook) -> str:
         if name.lower() in _OUR_HEADERS:
             return f'header "{name}" is set by Hookline: leave it out'
     return ""
+
+
+def _filled(value: str, allowed: Collection[str]) -> str:
+    """Put variables into the value of a header: those it may name, and nothing for every other.
+
+    What would be two headers, or none, is not sent: a variable is not the hook's own text.
+    """
+
+    def variable(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return os.environ.get(name, "") if name in allowed else ""
+
+    found = _VARIABLE.sub(variable, value)
+    return found.strip() if _HEADER_VALUE.fullmatch(found) else ""
 
 
 def _failed(kind: FailureKind, message: str) -> Reply:

@@ -5,13 +5,17 @@ from typing import Final
 
 from hookline.model.event import Event
 
+# what is known of what a call does stands under this name
+EFFECTS: Final = "effects"
+
 _FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff": "changes"}
 
 
-def context_of(event: Event) -> dict[str, object]:
+def context_of(event: Event, *, effects: Mapping[str, object] | None = None) -> dict[str, object]:
     """Give the event's own fields, and what OLLM's document calls the context.
 
     `tool`, `args` and `file` are there at every event, empty where it has none, so that a condition can ask for them.
+    `effects` are there for whoever has worked them out; an event cannot say them of itself.
     """
     path = event.data.get("path") or event.args.get("path")
     file = {theirs: event.data[key] for key, theirs in _FILE.items() if key in event.data}
@@ -34,6 +38,7 @@ def context_of(event: Event) -> dict[str, object]:
         "tool": event.tool,
         "args": event.args,
         **(_native(event) if event.tool else {}),
+        **({EFFECTS: effects} if effects is not None else {}),
     }
 
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
 from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.hook import OnError
+
+# what stands before the tools of MCP servers: `mcp__SERVER__TOOL`
+MCP_PREFIX: Final = "mcp__"
 
 
 class MatcherStyle(StrEnum):
@@ -29,7 +33,9 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     What follows is about real agents. `abilities` says for each of the agent's own event names what an answer can do
     there; None means that the dialect carries everything the moment allows. `aliases` are other words for the agent.
     `runs_files_of` names the agents whose settings this one reads and runs by itself, besides its own. `mcp` is how it
-    spells the tools of MCP servers, which are `mcp__SERVER__TOOL` to us.
+    spells the tools of MCP servers, which are `mcp__SERVER__TOOL` to us; `of_mcp` adds to `abilities` at calls of these.
+    `more_events` are the agent's further names of events, where it has several for one of ours. `own` are the tools it
+    really has, where `tools` also names others that its matchers are to catch.
     """
 
     name: str
@@ -45,6 +51,14 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     runs_files_of: tuple[str, ...] = ()
     mcp: str = "mcp__{server}__{tool}"
+    of_mcp: Mapping[str, frozenset[Ability]] = {}
+    more_events: Mapping[str, EventName] = {}
+    own: frozenset[str] = frozenset()
+
+    @property
+    def own_tools(self) -> frozenset[str]:
+        """The tools the system has words for; none means that it has words for all of ours."""
+        return self.own or frozenset(self.tools)
 
     @property
     def is_agent(self) -> bool:
@@ -57,7 +71,11 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
 
     def able(self, event: Event) -> frozenset[Ability] | None:
         """Say what an answer can do at an event; None where it can do everything the moment allows."""
-        return None if self.abilities is None else self.abilities.get(self.native(event), frozenset())
+        if self.abilities is None:
+            return None
+        native = self.native(event)
+        able = self.abilities.get(native, frozenset())
+        return able | self.of_mcp.get(native, frozenset()) if event.tool.startswith(MCP_PREFIX) else able
 
     def runs_itself(self, agents: tuple[str, ...]) -> bool:
         """Say whether this agent reads one of these agents' settings, and so runs what stands there without us."""

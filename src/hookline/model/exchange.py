@@ -44,10 +44,11 @@ class Request:
     `later` it is made when it is first asked for: by then a program is already on its way. `env` comes on top
     of the environment. `values` fill `{{…}}` in command lines; None means that the dialect has no templates.
     `sealed` has the files whose content was vetted: these bytes have to run, whatever stands there by now. None
-    means that nobody had to approve the hook.
+    means that nobody had to approve the hook. `native` is the event's name as this hook is told it, where the dialect has
+    several for one of ours.
     """
 
-    __slots__ = ("_document", "_later", "env", "event", "sealed", "values")
+    __slots__ = ("_document", "_later", "env", "event", "native", "sealed", "values")
 
     def __init__(
         self,
@@ -57,8 +58,10 @@ class Request:
         later: Callable[[], object] | None = None,
         env: Mapping[str, str] | None = None,
         values: Mapping[str, object] | None = None,
+        native: str = "",
     ) -> None:
         self.event = event
+        self.native = native
         self.env = env or {}
         self.values = values
         self.sealed: Sealed | None = None

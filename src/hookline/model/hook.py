@@ -70,10 +70,14 @@ class Hook(Struct, frozen=True, kw_only=True):
     for another event, or `call` for a function of this program. A `persistent` command answers many events.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
 
+    With `header_env`, headers may name these variables of the environment, `$NAME` or `${NAME}`, and any other is empty
+    there; without it they are as they stand.
+
     With `plain`, text that its program prints is no mistake: it is added to the conversation.
 
-    `files` and `writes` are patterns as git ignores files: the hook runs for events about such a file, and for
-    tool calls that may write one. `includes` are files that belong to the hook though its command does not name
+    `files`, `writes`, `deletes` and `reads` are patterns as git ignores files: the hook runs for events about such a
+    file, and for tool calls that may write, delete or read one; `runs` and `urls` are patterns of commands that a call
+    may run and of URLs that it may reach. `includes` are files that belong to the hook though its command does not name
     them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
     `trusted` is what the definition says of itself, which only ever counts in a person's own files.
 
@@ -86,7 +90,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
     `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
     of its system it was written. `agents` are the agents whose own settings hold it: they run it themselves, so it is
-    left to them there.
+    left to them there. `native_event` is the agent's own event that it was written for.
     """
 
     id: str
@@ -104,6 +108,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     url: str = ""
     method: str = "POST"
     headers: Mapping[str, str] = {}
+    header_env: tuple[str, ...] | None = None
     call: Callable[..., object] | None = None
     prompt: str = ""
     steps: tuple[str, ...] = ()
@@ -112,6 +117,10 @@ class Hook(Struct, frozen=True, kw_only=True):
     matcher: str = ""
     files: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    deletes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
     condition: str = ""
     includes: tuple[str, ...] = ()
     timeout: float | None = None
@@ -145,6 +154,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     source_pointer: tuple[str | int, ...] = ()
     source_version: str = ""
     agents: tuple[str, ...] = ()
+    native_event: str = ""
 
     def __post_init__(self) -> None:
         """Accept the plain spellings people write, and refuse what could not run."""
@@ -164,6 +174,14 @@ class Hook(Struct, frozen=True, kw_only=True):
                 path=self.source_path,
                 line=self.source_line,
             )
+
+    def project(self, cwd: str) -> str:
+        """Give the folder of the project at an event that happens in a folder: the hook's own, where that is inside it.
+
+        Agents walk into folders below it, and a hook that was written for a project names its scripts from the top.
+        """
+        is_own = self.root and self.layer in {Layer.PROJECT, Layer.LOCAL}
+        return self.root if is_own and f"{cwd}/".startswith(f"{self.root.rstrip('/')}/") else cwd
 
     def _kind(self) -> str:
         kinds = [kind for field, kind in KIND_BY_FIELD.items() if getattr(self, field)]

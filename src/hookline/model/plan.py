@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,6 +19,10 @@ class Gate(StrEnum):
     MATCHER = "matcher"
     FILES = "files"
     WRITES = "writes"
+    DELETES = "deletes"
+    READS = "reads"
+    RUNS = "runs"
+    URLS = "urls"
     CONDITION = "condition"
     TRUST = "trust"
     CHAIN = "chain"
@@ -28,6 +33,10 @@ class Gate(StrEnum):
     COOLDOWN = "cooldown"
     DEBOUNCE = "debounce"
     ENDED = "ended"
+
+
+# those that look at what a tool call does; a hook has a field of the same name for each
+OF_EFFECTS: Final = (Gate.WRITES, Gate.DELETES, Gate.READS, Gate.RUNS, Gate.URLS)
 
 
 class Skip(Struct, frozen=True):

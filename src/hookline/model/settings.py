@@ -20,6 +20,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `budget` is how many seconds all hooks of one event may take together. `per_minute` and `cooldown` hold for all hooks
     together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on.
+
+    `agents_files` says whether hooks are also read from the files in which agents keep them, or from those of which.
     `returns` is how often hooks may send an agent back at the end of a turn for the same reason; 0 does not count it.
     """
 
@@ -32,6 +34,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     per_minute: int = 0
     cooldown: float = 0.0
     builtins: tuple[str, ...] = ()
+    agents_files: tuple[str, ...] | bool = True
     returns: int = 5
 
     def __post_init__(self) -> None:

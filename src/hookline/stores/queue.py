@@ -87,6 +87,8 @@ _DOES: Final = (
     *("on", "matcher", "files", "writes", "condition", "kind", "command", "args", "shell", "module", "function"),
     *("url", "method", "prompt", "steps", "raises"),
 )
+# only where a hook has them, so that one without is still the one it was before there were such keys
+_ALSO_DOES: Final = ("deletes", "reads", "runs", "urls")
 _NUMBERED: Final = re.compile(r":[0-9]+(-[0-9]+)?$")
 _events: Final = msgspec.json.Decoder(Event)
 
@@ -97,7 +99,8 @@ def mark_of(hook: Hook) -> str:
     """Tell a hook from others that may come to its place in a file; empty for one that has a name of its own."""
     if _NUMBERED.search(hook.id) is None:
         return ""
-    return _digest([getattr(hook, name) for name in _DOES])
+    also = [(name, value) for name in _ALSO_DOES if (value := getattr(hook, name))]
+    return _digest([*(getattr(hook, name) for name in _DOES), *also])
 
 
 class SqliteQueue:

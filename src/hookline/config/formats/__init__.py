@@ -1,6 +1,7 @@
 """The formats configurations come in: one module and one row each."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -38,6 +39,27 @@ class Format(Struct, frozen=True):
     read: Read
 
 
+# kinds of files in which agents keep hooks; `formats/agents` has one row each
+OF_AGENTS: Final = (
+    *("claude-code", "gemini-cli", "qwen-code", "codex-cli", "cursor", "copilot-cli", "windsurf"),
+    *("kiro", "kiro-agent", "kiro-legacy", "factory-droid", "antigravity"),
+)
+
+
+def _agents_file(document: Document, *, origin: Origin, form: str) -> tuple[list[Hook], list[Problem]]:
+    from hookline.config.formats import agents  # noqa: PLC0415 - many tables, which few projects need
+
+    return agents.read(document, origin=origin, form=form)
+
+
+def _is_any(_document: object) -> bool:
+    return True
+
+
+def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - the name is looked at by who reads it
+    return Document(text)
+
+
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
         "grouped": Format(jsonc.parse, grouped.matches, grouped.read),
@@ -45,6 +67,8 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
         "ollm": Format(jsonc.parse, ollm.matches, ollm.read),
         "per_file": Format(jsonc.parse, per_file.matches, per_file.read),
         "native": Format(toml.parse, native.matches, native.read),
+        **{name: Format(jsonc.parse, _is_any, partial(_agents_file, form=name)) for name in OF_AGENTS},
+        "cline": Format(_program, _is_any, partial(_agents_file, form="cline")),
     }
 )
 
@@ -56,7 +80,7 @@ def _yaml(text: str, *, path: str = "") -> Document:
 
 
 # what a file's ending says about its text, whatever the format
-_PARSERS: Final[Mapping[str, Parse]] = MappingProxyType({"yaml": _yaml, "yml": _yaml})
+_PARSERS: Final[Mapping[str, Parse]] = MappingProxyType({"yaml": _yaml, "yml": _yaml, "toml": toml.parse})
 
 
 def read(text: str, *, origin: Origin, formats: tuple[str, ...]) -> tuple[list[Hook], list[Problem]]:

@@ -1,0 +1,256 @@
+"""Serve one call of an agent: read it in its language, ask the hooks, answer in its language.
+
+What goes wrong on the way follows the policy: it is never a yes and never a no by accident. Nothing but the answer is
+ever said to the agent, which may take every other word for one.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline.bridge import broken, ledger
+from hookline.bridge.call import Call, moment
+from hookline.bridge.caller import asks_by_itself, spoken
+from hookline.bridge.canary import MARK, is_canary, sing
+from hookline.bridge.notices import Notices, way
+from hookline.bridge.place import project_of
+from hookline.config.problem import Problem, Severity
+from hookline.core.engine import Engine
+from hookline.dialects import DIALECTS
+from hookline.display import typed
+from hookline.errors import DialectError
+from hookline.folders import person_folders
+from hookline.model.ability import Ability
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Answer
+from hookline.model.plan import Gate
+from hookline.model.verdict import Outcome
+from hookline.ports import Dialect
+from hookline.workspace import Opened, open_project
+
+Say = Callable[[Answer], None]
+
+# exit codes where not even the answer could be said: of a no, and of all else
+_NO: Final = 2
+_FAILED: Final = 1
+
+# at the end of a turn, and of a session, what the agent wrote down is compared with what reached us
+_COMPARED: Final = frozenset({EventName.AFTER_AGENT, EventName.SESSION_END})
+
+
+class _Log(logging.Handler):
+    """Take what our own parts complain about, which nobody could read on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, and of a bug what it was."""
+        problem = record.exc_info[1] if record.exc_info else None
+        self.lines.append(f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}")
+
+
+class _Served(Struct):
+    """What is known of a call so far; whatever is missing could not be found out, and `trouble` says why."""
+
+    event: Event
+    project: Opened | None = None
+    outcome: Outcome | None = None
+    trouble: str = ""
+
+
+async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = None) -> int:
+    """Answer one call with `say`, and give the exit code that belongs to the answer."""
+    given = os.environ if environ is None else environ
+    log = _Log()
+    root = logging.getLogger()
+    before, root.handlers[:] = root.handlers[:], [log]
+    true = spoken(call, given)
+    served = _read(true)
+    _open(true, served, given)
+    try:
+        if _is_for_nobody(served, given, is_foreign=true is not call):
+            return _said(Outcome(), true.dialect, served.event, say)
+        return await _answered(true, served, say, log=log, environ=given)
+    finally:
+        if served.project is not None:
+            await _closed(served.project.engine, served, log)
+        root.handlers[:] = before
+
+
+def _is_for_nobody(served: _Served, environ: Mapping[str, str], *, is_foreign: bool) -> bool:
+    """Say whether no hook is to be asked: doctor tries us out, or the agent asks us the same through its own file."""
+    if served.project is None:
+        return False
+    folders, event = served.project.folders, served.event
+    if MARK in environ and is_canary(environ, folders.data):
+        sing(environ, folders.data, served.trouble or f"{event.host} {DIALECTS[event.host].SPEC.native(event)}")
+        return True
+    native = DIALECTS[event.host].SPEC.native(event)
+    return is_foreign and asks_by_itself(
+        event.host, native, folders=folders, project=served.project.root, environ=environ
+    )
+
+
+def _said(outcome: Outcome, dialect: Dialect, event: Event, say: Say) -> int:
+    """Say an outcome; a no that nobody could be told is one all the same."""
+    answer = dialect.encode_outcome(outcome, event)
+    try:
+        say(answer)
+    except OSError:
+        return _NO if outcome.blocked else _FAILED
+    return answer.exit_code
+
+
+async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ: Mapping[str, str]) -> int:
+    dialect = call.dialect
+    book = _book(served, dialect)
+    notices = Notices(book.with_suffix(ledger.TOLD) if book is not None else None)
+    if served.project is not None and not served.trouble:
+        await _ask(served)
+    outcome = _settled(call, served, notices)
+    if served.project is not None and book is not None and served.event.name in _COMPARED:
+        _compare(served, book, notices, environ)
+    for line in log.lines:
+        notices.add(line)
+    log.lines.clear()
+    spec = dialect.SPEC
+    anywhere = frozenset[Ability]().union(*(spec.abilities or {}).values())
+    able = spec.able(served.event) or frozenset()
+    outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=anywhere))
+    return _said(outcome, dialect, served.event, say)
+
+
+def _read(call: Call) -> _Served:
+    try:
+        return _Served(call.dialect.decode_event(call.raw, call.native))
+    except DialectError as problem:
+        why = str(problem)
+    except Exception as problem:  # noqa: BLE001 - a decoder that falls over is no reason to answer by accident
+        why = f"reading what the agent said shows a bug in hookline ({problem!r}); please report it"
+    return _Served(moment(call.dialect, call.native), trouble=why)
+
+
+def _open(call: Call, served: _Served, environ: Mapping[str, str]) -> None:
+    host = call.dialect.SPEC.name
+    try:
+        root = project_of(served.event if not served.trouble else None, host=host, environ=environ)
+        served.project = open_project(root)
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
+        served.trouble = served.trouble or f"the hooks could not be loaded: {problem}"
+    if not served.event.cwd and served.project is not None:
+        served.event = replace(served.event, cwd=served.project.engine.cwd)
+
+
+def _book(served: _Served, dialect: Dialect) -> Path | None:
+    """Enter the call into the ledger of its session; None where there is no place for one."""
+    try:
+        data = served.project.folders.data if served.project is not None else person_folders().data
+    except Exception:  # noqa: BLE001 - the answer does not depend on it
+        return None
+    path = ledger.session_file(data, served.event)
+    ledger.enter(path, served.event, dialect.SPEC)
+    if served.event.name is EventName.SESSION_START:
+        import time  # noqa: PLC0415 - a session begins seldom
+
+        ledger.prune(data, now=time.time())
+    return path
+
+
+async def _ask(served: _Served) -> None:
+    assert served.project is not None  # noqa: S101 - for the type checker
+    try:
+        served.outcome = await served.project.engine.handle(served.event)
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
+        served.trouble = f"asking the hooks shows a bug in hookline ({problem!r}); please report it"
+
+
+def _settled(call: Call, served: _Served, notices: Notices) -> Outcome:
+    """Give the outcome that holds, and collect what the person has to know of it."""
+    project, outcome = served.project, served.outcome
+    is_blocked = broken.blocks(call, project)
+    if outcome is None or project is None:
+        notices.add(f"the hooks could not be asked: {served.trouble}; `hookline doctor` says more")
+        return broken.answer_without_hooks(call.dialect, served.event, served.trouble, is_blocked=is_blocked)
+    _collect(project, served.event, outcome, notices)
+    why = broken.unheard(project, served.event, outcome)
+    if why and not outcome.blocked:
+        without = broken.answer_without_hooks(call.dialect, served.event, why, is_blocked=is_blocked)
+        return without if without.blocked else outcome
+    return outcome
+
+
+def _collect(project: Opened, event: Event, outcome: Outcome, notices: Notices) -> None:
+    for text in _problems(project.problems):
+        notices.add(text)
+    for skip in outcome.skipped:
+        if skip.gate is Gate.TRUST:
+            name = typed(skip.hook.id)
+            notices.add(f'hook "{skip.hook.id}" does not run: {skip.reason}; `hookline trust approve {name}`')
+    for loss in outcome.losses:
+        notices.add(loss.message)
+    for verdict in outcome.failures:
+        said = verdict.failure.message if verdict.failure is not None else ""
+        notices.add(f'hook "{verdict.hook}" failed at {event.name}: {said}')
+
+
+def _problems(problems: tuple[Problem, ...]) -> list[str]:
+    bad = [problem for problem in problems if problem.severity is not Severity.NOTE]
+    if not bad:
+        return []
+    more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+    return [f"{bad[0]}{more}; `hookline check` lists what is wrong"]
+
+
+def _compare(served: _Served, book: Path, notices: Notices, environ: Mapping[str, str]) -> None:
+    """Alarm the person where calls of tools never reached us."""
+    from hookline.bridge.missed import missed  # noqa: PLC0415 - a turn ends seldom
+
+    project = served.project
+    if project is None:
+        return
+    host = served.event.host
+    native = DIALECTS[host].SPEC.events.get(EventName.BEFORE_TOOL, "")
+
+    def is_installed() -> bool:
+        return asks_by_itself(host, native, folders=project.folders, project=project.root, environ=environ)
+
+    try:
+        alarm = missed(book, is_installed=is_installed)
+    except Exception as problem:  # noqa: BLE001 - the answer does not depend on it
+        alarm = f"the calls of this session could not be compared ({problem!r}); please report it"
+    if alarm:
+        notices.add(alarm)
+        _warn(project.engine, served, alarm)
+
+
+def _warn(engine: Engine, served: _Served, message: str) -> None:
+    from hookline.core.recording import beginning, record  # noqa: PLC0415 - see above
+    from hookline.model.record import Step  # noqa: PLC0415
+
+    trace = served.outcome.trace if served.outcome is not None else ""
+    event = replace(served.event, id=trace) if trace else engine.event(EventName.CUSTOM, {"event_name": "ledger"})
+    if not trace:
+        event = replace(served.event, id=event.id)
+        engine.bus.publish_soon(beginning(event))
+    engine.bus.publish_soon(record(event, Step.WARNING, {"message": message}))
+
+
+async def _closed(engine: Engine, served: _Served, log: _Log) -> None:
+    """Give everything back; the answer stands, and what goes wrong now is told at the next event."""
+    try:
+        await engine.close()
+    except Exception as problem:  # noqa: BLE001 - see above
+        log.lines.append(f"closing shows a bug in hookline ({problem!r}); please report it")
+    if log.lines and served.project is not None:
+        path = ledger.session_file(served.project.folders.data, served.event)
+        notices = Notices(path.with_suffix(ledger.TOLD))
+        for line in log.lines:
+            notices.add(line)
+        notices.owe()

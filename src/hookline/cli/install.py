@@ -1,0 +1,183 @@
+"""`hookline install`: let agents ask the hooks."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from hookline.cli._hosts import add_agents, around_of, described, named, say_changes, say_plans
+from hookline.cli._output import counted, say, say_json
+from hookline.cli._project import add_json, add_project, opened
+from hookline.cli._python import check_python
+from hookline.config.vocabulary import hint, quoted
+from hookline.dialects import DIALECTS
+from hookline.display import typed
+from hookline.errors import HostError
+from hookline.hosts import HOSTS
+from hookline.hosts.detect import detect
+from hookline.hosts.host import Around, Host, Scope
+from hookline.hosts.line import POLICIES, moments
+from hookline.hosts.plans import Plan, carry_out, install
+from hookline.hosts.status import obstacles
+from hookline.model.hook import OnError
+
+HELP: Final = "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others"
+EXAMPLE: Final = "hookline install claude-code gemini"
+
+_ALL: Final = "all"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    add_agents(parser)
+    parser.add_argument(
+        "--events",
+        metavar="EVENT,…",
+        help="ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
+    )
+    parser.add_argument(
+        "--if-broken",
+        choices=POLICIES,
+        help="what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
+    )
+    parser.add_argument(
+        "--no-approve",
+        action="store_true",
+        help="where an agent runs only what is approved (Codex), leave that to you",
+    )
+    add_project(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, or list what could be done."""
+    around = around_of(args)
+    if not args.hosts:
+        return _offer(around, as_json=args.json)
+    hosts = named(args.hosts)
+    scope = Scope(args.scope or Scope.USER)
+    events = {host.name: _events(host, args.events) for host in hosts}
+    check_python(sys.executable, module="hookline.cli.main")
+    policy, why = (args.if_broken, "as you said") if args.if_broken else _policy(args)
+
+    def plan() -> list[Plan]:
+        return [
+            install(
+                host,
+                scope,
+                around,
+                events=events[host.name],
+                policy=policy,
+                python=sys.executable,
+                approve=not args.no_approve,
+            )
+            for host in hosts
+        ]
+
+    plans, number = carry_out(around, plan, what="install", dry_run=args.dry_run)
+    if args.json:
+        rows = [
+            described(one, events=one.events, left_out=_left_out(host, one), if_broken=policy)
+            for host, one in zip(hosts, plans, strict=True)
+        ]
+        for row, host, one in zip(rows, hosts, plans, strict=True):
+            row["notes"] = _notes(host, one, around)
+        say_plans(rows, number=number, dry_run=args.dry_run)
+        return 0
+    say_changes(plans, dry_run=args.dry_run)
+    for host, one in zip(hosts, plans, strict=True):
+        _report(host, one, around, dry_run=args.dry_run)
+    say(f"if hookline itself cannot answer: {policy} ({why})")
+    if args.dry_run:
+        say("nothing was written")
+    else:
+        say(f"take it back: hookline uninstall {' '.join(typed(host.name) for host in hosts)}{_scope_words(scope)}")
+    return 0
+
+
+def _report(host: Host, plan: Plan, around: Around, *, dry_run: bool) -> None:
+    is_new = bool(plan.changes)
+    will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
+    say(f"{host.title} {will} the hooks at {counted(len(plan.events), 'event')}: {', '.join(plan.events)}")
+    left_out = _left_out(host, plan)
+    if left_out:
+        said = "; ".join(f"{event} ({why})" for event, why in left_out.items())
+        say(f"  not asked about: {said}; --events +{next(iter(left_out))} adds it")
+    for note in _notes(host, plan, around):
+        say(f"  note: {note}")
+
+
+def _left_out(host: Host, plan: Plan) -> dict[str, str]:
+    return {event: why for event in host.events if event not in plan.events and (why := host.why_not(event))}
+
+
+def _notes(host: Host, plan: Plan, around: Around) -> list[str]:
+    """Say what the person has to know: about the scope, about trust, about agents that read each other's settings."""
+    notes = [*plan.notes, *host.notes.get(plan.scope, ()), *obstacles(host, around)]
+    if plan.scope is Scope.PROJECT:
+        local = "; --scope local is for you alone" if Scope.LOCAL in host.files else ""
+        notes.append(f"what was written names {sys.executable}, which others who share the project may not have{local}")
+    readers = [other for other in HOSTS.values() if host.name in other.spec.runs_files_of]
+    there = [other.title for other in readers if detect([other], around, versions=False)[other.name].is_there]
+    if there:
+        notes.append(f"{' and '.join(there)} runs these settings too; each call is answered once all the same")
+    return notes
+
+
+def _scope_words(scope: Scope) -> str:
+    return "" if scope is Scope.USER else f" --scope {scope}"
+
+
+def _events(host: Host, words: str | None) -> tuple[str, ...]:
+    """Choose the events of an agent.
+
+    Raises:
+        HostError: It has no such event.
+    """
+    if words is None:
+        return host.usual_events
+    chosen: list[str] = []
+    for word in filter(None, (word.strip() for word in words.split(","))):
+        chosen += host.usual_events if word.startswith("+") else ()
+        chosen += host.events if word == _ALL else _named(host, word.removeprefix("+"))
+    if not chosen:
+        raise HostError("--events names no event; leave it out for the usual ones")
+    return tuple(event for event in host.events if event in chosen)
+
+
+def _named(host: Host, word: str) -> list[str]:
+    found = [event for event in host.events if event == word] or [
+        event for event in host.usual_events if word in moments(host.name, event)
+    ]
+    if not found:
+        known = (*host.events, *(str(name) for event in host.events for name in moments(host.name, event)))
+        raise HostError(f"{host.title} has no event {quoted(word)}{hint(word, known)}; it has {', '.join(host.events)}")
+    return found
+
+
+def _policy(args: argparse.Namespace) -> tuple[str, str]:
+    """Choose what happens when we cannot answer, by what the hooks there are want when they cannot."""
+    strict = [
+        hook.id
+        for hook in opened(args).loaded.hooks
+        if hook.enabled and (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK
+    ]
+    if not strict:
+        return "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
+    return "block", f"as {quoted(strict[0])} does when it fails; --if-broken allow changes that"
+
+
+def _offer(around: Around, *, as_json: bool) -> int:
+    """List the agents that are on this machine, and do nothing."""
+    found: Sequence[Host] = [
+        HOSTS[name] for name, one in detect(HOSTS.values(), around, versions=False).items() if one.is_there
+    ]
+    if as_json:
+        say_json({"changed": False, "found": [host.name for host in found]})
+        return 0
+    if not found:
+        say(f"no agent was found here; known are {', '.join(HOSTS)}")
+        return 0
+    say(f"found here: {', '.join(host.title for host in found)}; nothing was changed")
+    say(f"let them ask the hooks: hookline install {' '.join(host.name for host in found)}")
+    return 0

@@ -1,0 +1,1 @@
+"""What a tool call would do, whatever it is called: run, write, delete, read, reach out."""

@@ -1,0 +1,55 @@
+"""How our own entries in the settings of agents are told from everybody else's."""
+
+import shlex
+from typing import Final
+
+from msgspec import Struct
+
+_CALL: Final = ("-m", "hookline", "hook")
+_SWITCHES: Final = frozenset({"-E", "-P"})
+_POLICY: Final = "--if-broken"
+
+
+class Entry(Struct, frozen=True):
+    """What an entry of ours says: who runs it, what happens when we are broken, for which agent and which event.
+
+    `command` is the whole of it, as it stands there.
+    """
+
+    python: str
+    policy: str
+    host: str
+    event: str
+    command: str = ""
+
+
+def entry_of(command: str) -> Entry | None:
+    """Read a command from the settings of an agent; None when it does not end in a call of ours."""
+    # most commands are those of others, and an engine that loads them does not wait for their words
+    if "hookline hook" not in command:
+        return None
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError:
+        return None
+    for place in range(len(words) - len(_CALL), 0, -1):
+        if words[place : place + len(_CALL)] == _CALL:
+            return _read(words[:place], words[place + len(_CALL) :], command)
+    return None
+
+
+def _read(before: tuple[str, ...], after: tuple[str, ...], command: str) -> Entry | None:
+    policy = ""
+    if after[:1] == (_POLICY,):
+        policy, after = after[1] if len(after) > 1 else "", after[2:]
+    python = next((word for word in reversed(before) if word not in _SWITCHES), "")
+    match after:
+        case (host, event) if python:
+            return Entry(python, policy, host, event, command)
+        case _:
+            return None
+
+
+def is_ours(command: str) -> bool:
+    """Say whether a command in the settings of an agent is an entry of ours, also an old one."""
+    return entry_of(command) is not None

@@ -1,0 +1,101 @@
+"""Entries in the settings of agents, run as the agents would: which of them reach us, and why others do not."""
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from hookline.bridge.trial import Standing, try_out
+from hookline.hosts.host import Around
+from hookline.hosts.line import line
+from tests.bridge.agents import GUARD, Person
+
+
+def _around(person: Person) -> Around:
+    return Around(home=person.home, data=person.data, project=person.project, environ=dict(os.environ))
+
+
+def _settings(commands: dict[str, str]) -> str:
+    hooks = {event: [{"hooks": [{"type": "command", "command": command}]}] for event, command in commands.items()}
+    return json.dumps({"hooks": hooks})
+
+
+def _write(path: Path, commands: dict[str, str], **more: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**json.loads(_settings(commands)), **more}))
+
+
+def _ours(event: str, python: str = sys.executable) -> str:
+    return line("claude-code", event, python=python, policy="block")
+
+
+def _tried(person: Person) -> Standing:
+    (standing,) = try_out(_around(person))
+    return standing
+
+
+def test_what_stands_in_the_settings_reaches_us(person: Person) -> None:
+    person.configure(GUARD)
+    _write(person.home / ".claude" / "settings.json", {name: _ours(name) for name in ("PreToolUse", "Stop")})
+    standing = _tried(person)
+    assert [(one.event, one.arrived, one.why) for one in standing.tried] == [
+        ("PreToolUse", True, ""),
+        ("Stop", True, ""),
+    ]
+    assert standing.obstacles == ()
+    # nothing of it is left: no trace, no ledger, no token
+    assert list(person.data.iterdir()) == []
+
+
+def test_a_python_that_has_gone_is_named(person: Person) -> None:
+    gone = str(person.home / "gone" / "python")
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": _ours("PreToolUse", gone)})
+    (one,) = _tried(person).tried
+    assert not one.arrived
+    assert one.why == f"its Python is gone: {gone}"
+
+
+def test_a_python_without_us_is_named(person: Person) -> None:
+    python = person.home / "python"
+    python.write_text('#!/bin/sh\necho "No module named hookline" >&2\nexit 1\n')
+    python.chmod(0o755)
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": _ours("PreToolUse", str(python))})
+    (one,) = _tried(person).tried
+    assert not one.arrived
+    assert one.why == f"{python} has no hookline that can answer: No module named hookline"
+
+
+def test_a_command_that_does_something_else_before_does_not_pass_for_us(person: Person) -> None:
+    command = "exit 3; " + shlex.join([sys.executable, "-m", "hookline", "hook", "claude-code", "PreToolUse"])
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": command})
+    (one,) = _tried(person).tried
+    assert not one.arrived
+    assert one.why == "it ended with 3 and did not reach us"
+
+
+def test_an_agent_that_was_told_to_run_no_hooks_is_an_obstacle(person: Person) -> None:
+    _write(person.home / ".claude" / "settings.json", {"Stop": _ours("Stop")}, disableAllHooks=True)
+    (obstacle,) = _tried(person).obstacles
+    assert "disableAllHooks" in obstacle
+
+
+def test_nothing_that_a_project_made_up_is_run(person: Person) -> None:
+    mark = person.home / "ran"
+    ours = shlex.join([sys.executable, "-m", "hookline", "hook", "--if-broken", "block", "claude-code", "Stop"])
+    _write(person.project / ".claude" / "settings.json", {"Stop": f"touch {mark}; {ours}"})
+    (one,) = _tried(person).tried
+    assert not one.arrived
+    assert "it was not tried" in one.why
+    assert not mark.exists()
+
+
+def test_what_we_wrote_into_a_project_is_tried(person: Person) -> None:
+    _write(person.project / ".claude" / "settings.json", {"Stop": _ours("Stop")})
+    (one,) = _tried(person).tried
+    assert one.arrived, one.why
+
+
+def test_agents_without_us_are_not_tried(person: Person) -> None:
+    _write(person.home / ".claude" / "settings.json", {"Stop": "echo hello"})
+    assert list(try_out(_around(person))) == []

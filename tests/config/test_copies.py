@@ -1,0 +1,80 @@
+from msgspec.structs import replace
+
+from hookline.config.copies import joined, meaning
+from hookline.model.hook import Hook, OnError, Source
+from hookline.wiring import native_tools
+
+TOOLS = native_tools()
+CLAUDE = Hook(
+    id="a",
+    on="before_tool",
+    command="python3 guard.py",
+    dialect="claude-code",
+    matcher="Bash",
+    agents=("claude-code",),
+    native_event="PreToolUse",
+    parallel=True,
+)
+GEMINI = replace(
+    CLAUDE,
+    id="b",
+    name="guard",
+    dialect="gemini-cli",
+    matcher="run_shell_command",
+    agents=("gemini-cli",),
+    native_event="BeforeTool",
+    timeout=5.0,
+)
+CURSOR = replace(
+    CLAUDE,
+    id="c",
+    dialect="cursor",
+    matcher="^(?:shell)$",
+    agents=("cursor",),
+    native_event="beforeShellExecution",
+    parallel=False,
+    on_error=OnError.BLOCK,
+    working_directory="/p",
+)
+
+
+def test_copies_for_several_agents_are_one_hook_of_all_of_them() -> None:
+    (hook,) = joined([CLAUDE, GEMINI, CURSOR], TOOLS)
+
+    assert hook == replace(CLAUDE, agents=("claude-code", "gemini-cli", "cursor"), on_error=OnError.BLOCK)
+
+
+def test_copy_that_is_for_other_tools_is_another_hook() -> None:
+    other = replace(GEMINI, matcher="write_file")
+
+    assert joined([CLAUDE, other], TOOLS) == [CLAUDE, other]
+
+
+def test_other_command_event_or_condition_is_another_hook() -> None:
+    others = [
+        replace(GEMINI, command="python3 other.py"),
+        replace(GEMINI, on=("after_tool",)),
+        replace(GEMINI, condition="true"),
+        replace(GEMINI, enabled=False),
+    ]
+
+    assert joined([CLAUDE, *others], TOOLS) == [CLAUDE, *others]
+
+
+def test_copy_in_a_workspace_takes_nothing_from_a_persons_own_hook() -> None:
+    own = replace(CLAUDE, source=Source.USER)
+
+    assert joined([own, GEMINI], TOOLS) == [own, GEMINI]
+
+
+def test_hook_that_stands_in_no_agents_file_is_left_as_it_is() -> None:
+    ours = replace(CLAUDE, agents=())
+
+    assert joined([ours, CLAUDE, ours], TOOLS) == [ours, CLAUDE, ours]
+
+
+def test_matcher_means_tools_whatever_their_order_and_names() -> None:
+    assert meaning("Write|Bash", "claude-code", TOOLS) == ("shell", "write_file")
+    assert meaning("run_shell_command | write_file", "gemini-cli", TOOLS) == ("shell", "write_file")
+    assert meaning("write_file|shell", "hookline", TOOLS) == ("shell", "write_file")
+    assert meaning("Bash.*", "claude-code", TOOLS) == ("", "Bash.*")

@@ -1,0 +1,187 @@
+"""A call in words a system does not have is told as the calls it has, and one no is a no to all of it."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hookline import Engine, Event, Hook, Verdict
+from hookline.core.unfolding import MOST, stands_for, together, unfolded
+from hookline.dialects import DIALECTS
+from hookline.model.dialect import DialectSpec
+from hookline.model.event import EventName
+from hookline.model.exchange import Failure, FailureKind
+from hookline.model.verdict import Decision
+
+CLI_AGENT = DIALECTS["cli-agent"].SPEC
+PATCH = """*** Begin Patch
+*** Add File: a.txt
++hello
++world
+*** Update File: b.txt
+@@ def f
+ kept
+-old
++new
+*** Update File: c.txt
+*** Move to: d.txt
+@@
+-x
++y
+*** Delete File: e.txt
+*** End Patch
+"""
+
+
+def call(tool: str, **args: object) -> Event:
+    return Event(name=EventName.BEFORE_TOOL, tool=tool, args=args, host="codex-cli", native_args=args)
+
+
+def told(tool: str, spec: DialectSpec = CLI_AGENT, **args: object) -> list[tuple[str, dict[str, object]]]:
+    return [(event.tool, dict(event.args)) for event in unfolded(call(tool, **args), spec)]
+
+
+def test_a_patch_is_told_file_by_file_with_both_ends_of_a_move() -> None:
+    assert told("apply_patch", patch=PATCH) == [
+        ("write_file", {"path": "a.txt", "content": "hello\nworld"}),
+        ("edit_file", {"path": "b.txt", "old": "kept\nold", "new": "kept\nnew"}),
+        ("edit_file", {"path": "c.txt", "old": "x", "new": "y"}),
+        ("write_file", {"path": "d.txt", "content": "y"}),
+        ("edit_file", {"path": "e.txt", "old": "", "new": ""}),
+    ]
+
+
+def test_paths_are_whole_where_the_agents_folder_is_known() -> None:
+    event = replace(call("apply_patch", patch=PATCH), cwd="/project/sub")
+    assert [one.args["path"] for one in unfolded(event, CLI_AGENT)][:2] == ["/project/sub/a.txt", "/project/sub/b.txt"]
+
+
+def test_what_is_deleted_is_told_so_to_a_system_that_has_a_word_for_it() -> None:
+    spec = DialectSpec(name="x", title="x", events={}, tools={"delete_file": ("rm",), "edit_file": ("ed",)})
+    assert told("apply_patch", spec, patch=PATCH)[-1] == ("delete_file", {"paths": ["e.txt"]})
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "parts"),
+    [
+        ("insert_text", {"path": "a", "line": 3, "text": "t"}, [("edit_file", {"path": "a", "old": "", "new": "t"})]),
+        (
+            "edit_lines",
+            {"path": "a", "first": 1, "last": 2, "text": "t"},
+            [("edit_file", {"path": "a", "old": "", "new": "t"})],
+        ),
+        ("read_files", {"paths": ["a", "b"]}, [("read_file", {"path": "a"}), ("read_file", {"path": "b"})]),
+        (
+            "delete_file",
+            {"paths": ["a", "b"]},
+            [
+                ("edit_file", {"path": "a", "old": "", "new": ""}),
+                ("edit_file", {"path": "b", "old": "", "new": ""}),
+            ],
+        ),
+    ],
+)
+def test_other_calls_are_told_in_the_words_there_are(
+    tool: str, args: dict[str, object], parts: list[tuple[str, dict[str, object]]]
+) -> None:
+    assert told(tool, CLI_AGENT, **args) == parts
+
+
+def test_several_edits_are_told_one_by_one_where_there_is_only_one() -> None:
+    spec = DialectSpec(name="x", title="x", events={}, tools={"edit_file": ("ed",)})
+    edits = [{"old": "a", "new": "b"}, {"old": "c", "new": "d"}]
+    assert told("multi_edit", spec, path="f", edits=edits) == [
+        ("edit_file", {"path": "f", "old": "a", "new": "b"}),
+        ("edit_file", {"path": "f", "old": "c", "new": "d"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        call("shell", command="ls"),
+        call("write_file", path="a", content="b"),
+        call("apply_patch", patch="no patch at all"),
+        call("apply_patch", patch=None),
+        call("apply_patch", patch="*** Begin Patch\n" + "*** Delete File: a\n" * (MOST + 1) + "*** End Patch"),
+        call("multi_edit", path="a", edits="none"),
+        call("read_files", paths="a"),
+        call("a tool nobody knows", patch=PATCH),
+    ],
+)
+def test_everything_else_is_told_as_it_is(event: Event) -> None:
+    assert unfolded(event, CLI_AGENT) == (event,)
+
+
+def test_whoever_has_the_word_gets_the_word() -> None:
+    event = call("apply_patch", patch=PATCH)
+    assert unfolded(event, DIALECTS["hookline"].SPEC) == (event,)
+    assert unfolded(event, None) == (event,)
+    spec = DialectSpec(name="x", title="x", events={}, tools={"apply_patch": ("Edit",), "edit_file": ("Edit",)})
+    assert unfolded(event, spec) == (event,)
+
+
+def test_a_name_that_only_matchers_are_to_catch_is_no_word() -> None:
+    tools = {"apply_patch": ("Edit",), "edit_file": ("Edit",), "write_file": ("Write",)}
+    spec = DialectSpec(name="x", title="x", events={}, tools=tools, own=frozenset({"edit_file", "write_file"}))
+    assert len(told("apply_patch", spec, patch=PATCH)) == 5
+
+
+def test_a_matcher_for_one_file_means_a_patch_too() -> None:
+    assert "edit_file" in stands_for("apply_patch")
+    assert stands_for("shell") == ()
+
+
+def test_the_strongest_decision_about_a_part_holds_for_the_whole() -> None:
+    said = together([Verdict(), Verdict.deny("not this file"), Verdict.add_context("hm")])
+    assert (said.decision, said.reason) == (Decision.DENY, "not this file")
+    assert [effect.value for effect in said.effects] == ["hm"]
+
+
+def test_a_change_to_one_part_is_a_no_to_the_whole() -> None:
+    said = together([Verdict(), Verdict.rewrite({"content": "safe"})])
+    assert said.decision is Decision.DENY
+    assert said.failure is not None
+    assert said.effects == ()
+    kept = together([Verdict(decision=Decision.STOP, reason="enough", effects=Verdict.rewrite({"a": 1}).effects)])
+    assert (kept.decision, kept.reason, kept.failure) == (Decision.STOP, "enough", None)
+
+
+def test_a_failure_of_one_part_is_a_failure_of_the_whole() -> None:
+    failure = Failure(FailureKind.TIMEOUT, "too slow")
+    assert together([Verdict(), Verdict(failure=failure)]).failure == failure
+
+
+GUARD = """import json, sys
+call = json.load(sys.stdin)["tool_args"]
+print(json.dumps({"decision": "block", "reason": call["file_path"]} if "secret" in call["file_path"] else {}))
+"""
+
+
+@pytest.mark.parametrize(("name", "blocked"), [("b.txt", False), ("secret/b.txt", True)])
+def test_a_guard_of_another_system_sees_every_file_of_a_patch(tmp_path: Path, name: str, *, blocked: bool) -> None:
+    script = tmp_path / "guard.py"
+    script.write_text(GUARD)
+
+    async def ask() -> tuple[bool, str]:
+        async with Engine() as engine:
+            engine.add(
+                Hook(
+                    id="guard",
+                    on="before_tool",
+                    dialect="cli-agent",
+                    matcher="write_file|replace_in_file",
+                    command=sys.executable,
+                    args=(str(script),),
+                    shell=False,
+                    source="user",  # type: ignore[arg-type]
+                    on_error="block",  # type: ignore[arg-type]
+                )
+            )
+            patch = PATCH.replace("b.txt", name)
+            outcome = await engine.emit("before_tool", tool="apply_patch", args={"patch": patch}, cwd=str(tmp_path))
+            return outcome.blocked, outcome.reason
+
+    assert asyncio.run(ask()) == (blocked, str(tmp_path / name) if blocked else "")

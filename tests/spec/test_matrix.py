@@ -1,0 +1,154 @@
+"""Every hook language under every agent: what a hook says arrives, or becomes what the tables declare.
+
+Nothing here knows an agent. What a hook of one language prints is made with that language's own codec, read again as a
+hook's answer, fitted to the agent, said in the agent's bytes, and read as the agent would read it.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from hookline.core.fitting import fit
+from hookline.core.merge import carry, merge
+from hookline.debug.abilities import MOMENTS, Carried, abilities, carried, says
+from hookline.debug.samples import TOOLS, sample
+from hookline.dialects import DIALECTS
+from hookline.model.ability import Ability
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Reply, Request
+from hookline.model.hook import Hook
+from hookline.model.session import Session
+from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+
+AGENTS: Final = [name for name, one in DIALECTS.items() if one.SPEC.is_agent]
+HOOK: Final = Hook(id="hook", command="hook")
+REASON: Final = "because of the matrix"
+TEXT: Final = "said by the matrix"
+
+_WISHES: Final = {
+    Ability.ALLOW: Outcome(decision=Decision.ALLOW, reasons=(REASON,)),
+    Ability.BLOCK: Outcome(decision=Decision.DENY, reasons=(REASON,)),
+    Ability.ASK: Outcome(decision=Decision.ASK, reasons=(REASON,)),
+    Ability.STOP: Outcome(decision=Decision.STOP, reasons=(REASON,)),
+    Ability.ARGS: Outcome(args={"command": TEXT}, effects=(Effect(EffectKind.REWRITE, TEXT, ("args", "command")),)),
+    Ability.OUTPUT: Outcome(output=TEXT, effects=(Effect(EffectKind.REWRITE, TEXT, ("output",)),)),
+    Ability.CONTEXT: Outcome(effects=(Effect(EffectKind.CONTEXT, TEXT),)),
+    Ability.MESSAGE: Outcome(effects=(Effect(EffectKind.MESSAGE, TEXT),)),
+    Ability.FOLLOW_UP: Outcome(effects=(Effect(EffectKind.ASK_AGENT, TEXT),)),
+}
+
+
+def happened(name: EventName, host: str) -> Event:
+    """Make the moment as an agent says it: decoded from its own bytes."""
+    dialect = DIALECTS[host]
+    event = sample(name, cwd="/project")
+    if event.tool:
+        event = replace(event, tool="shell", native_tool="", args=dict(TOOLS["shell"]))
+    event = replace(event, session=Session(id="s1"), id="", timestamp=0)
+    body = dialect.encode_event(event, HOOK).body
+    return replace(dialect.decode_event(body, dialect.SPEC.events[name]), host=host)
+
+
+def answered(dialect: str, outcome: Outcome, event: Event) -> Verdict:
+    """Print an outcome in a language, and read it as the answer of a hook of that language."""
+    codec = DIALECTS[dialect]
+    own = event if event.host == dialect else replace(event, host="", native_args=None)
+    said = codec.encode_outcome(outcome, own)
+    request = codec.encode_event(own, HOOK)
+    reply = Reply(stdout=said.stdout, stderr=said.stderr, exit_code=said.exit_code)
+    return codec.decode_reply(reply, Request(event=own, document=request.document))
+
+
+def has(wish: Ability, decision: Decision, effects: tuple[Effect, ...], event: Event) -> bool:
+    """Say whether an answer still holds a wish."""
+    texts = {kind: [str(one.value) for one in effects if one.kind is kind] for kind in EffectKind}
+    found = {
+        Ability.ALLOW: decision is Decision.ALLOW,
+        Ability.BLOCK: decision >= Decision.DENY,
+        Ability.ASK: decision is Decision.ASK,
+        Ability.STOP: decision is Decision.STOP,
+        Ability.ARGS: any(one.path == ("args", "command") and one.value == TEXT for one in effects),
+        Ability.OUTPUT: any(one.path[:1] == ("output",) for one in effects),
+        Ability.CONTEXT: any(TEXT in one or REASON in one for one in texts[EffectKind.CONTEXT]),
+        Ability.MESSAGE: any(TEXT in one or REASON in one for one in texts[EffectKind.MESSAGE]),
+        Ability.FOLLOW_UP: any(TEXT in one or REASON in one for one in texts[EffectKind.ASK_AGENT])
+        or (event.name is EventName.AFTER_AGENT and decision is Decision.DENY),
+    }
+    return found[wish]
+
+
+def cells() -> Iterator[tuple[str, str, Carried]]:
+    for wanted, name in MOMENTS:
+        for hook, dialect in DIALECTS.items():
+            if says(dialect.SPEC, wanted, name):
+                for host in AGENTS:
+                    yield hook, host, carried(DIALECTS[host].SPEC, wanted, name)
+
+
+CELLS: Final = list(cells())
+
+
+@pytest.mark.parametrize(
+    ("hook", "host", "cell"),
+    [cell for cell in CELLS if cell[2].happens],
+    ids=lambda value: f"{value.wanted}@{value.event}" if isinstance(value, Carried) else str(value),
+)
+def test_what_a_hook_says_arrives_or_becomes_what_is_declared(hook: str, host: str, cell: Carried) -> None:
+    event = happened(cell.event, host)
+    verdict = answered(hook, _WISHES[cell.wanted], event)
+    assert has(cell.wanted, verdict.decision, verdict.effects, event), "the hook could not even say it"
+    outcome = merge(event, carry(event, [verdict]), [verdict])
+    able = DIALECTS[host].SPEC.able(event)
+    fitted = fit(outcome, event, able)
+    if cell.is_whole:
+        assert cell.wanted not in {loss.wanted for loss in fitted.losses}
+    else:
+        assert (cell.wanted, cell.became) in {(loss.wanted, loss.became) for loss in fitted.losses}
+    if cell.became is None:
+        return
+    arrived = answered(host, fitted, event)
+    assert has(cell.became, arrived.decision, arrived.effects, event)
+
+
+@pytest.mark.parametrize("host", AGENTS)
+@pytest.mark.parametrize("wish", Ability)
+def test_nothing_an_agent_is_told_is_wider_than_what_was_said(host: str, wish: Ability) -> None:
+    spec = DIALECTS[host].SPEC
+    for name in spec.events:
+        if name not in {moment for _, moment in MOMENTS}:
+            continue
+        event = happened(name, host)
+        arrived = answered(host, fit(_WISHES[wish], event, spec.able(event)), event)
+        able = abilities(spec, name)
+        assert (arrived.decision is Decision.ALLOW) <= (wish is Ability.ALLOW), (name, arrived)
+        if wish in {Ability.BLOCK, Ability.ASK, Ability.STOP, Ability.ARGS} and Ability.BLOCK in able:
+            changed = any(one.path[:1] == ("args",) for one in arrived.effects)
+            # a person is about to be asked there, so that saying nothing is asking
+            is_asked_anyway = wish is Ability.ASK and name is EventName.PERMISSION_REQUEST
+            assert arrived.decision >= Decision.ASK or changed or is_asked_anyway or _goes_on(name, arrived), (
+                name,
+                arrived,
+            )
+
+
+def _goes_on(name: EventName, arrived: Verdict) -> bool:
+    """At the end of a turn a no is a prompt, in some languages under that name; and nothing there has arguments."""
+    return name in {EventName.AFTER_AGENT, EventName.SUBAGENT_STOP} and (
+        any(one.kind is EffectKind.ASK_AGENT for one in arrived.effects) or arrived.decision is Decision.PASS
+    )
+
+
+@pytest.mark.parametrize("host", AGENTS)
+def test_no_opinion_is_no_opinion_in_every_agents_bytes(host: str) -> None:
+    for name in DIALECTS[host].SPEC.events:
+        if name not in {moment for _, moment in MOMENTS}:
+            continue
+        event = happened(name, host)
+        arrived = answered(host, Outcome(), event)
+        assert arrived.decision in {Decision.PASS, Decision.ALLOW}
+        assert arrived.effects == ()
+        assert arrived.failure is None
+        assert UNSET is not None
