@@ -43,7 +43,7 @@ def test_needs_are_lists_or_one_text_each() -> None:
     [
         ({"tool": ["git"]}, 'unknown key "tool" (did you mean "tools"?)'),
         (["git"], "wanted a table with some of tools, files, services, env"),
-        ({}, "wanted a table with some of tools, files, services, env, got an empty one"),
+        ({}, "wanted a table with some of tools, files, services, env, answers, got an empty one"),
         ({"tools": []}, "wanted at least one name"),
         ({"tools": [1]}, "wanted a text"),
         ({"tools": ["git>>2"]}, "wanted a version such as git>=2.30"),

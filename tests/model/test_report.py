@@ -1,6 +1,7 @@
 import json
 
 from hookline import wire
+from hookline.model.ability import Ability, Loss
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Skip
@@ -20,9 +21,17 @@ def test_an_outcome_that_says_nothing_has_every_key() -> None:
         "output": None,
         "hooks": [],
         "skipped": [],
+        "losses": [],
         "trace": None,
         "duration": 0.0,
     }
+
+
+def test_what_an_agent_cannot_carry_is_described() -> None:
+    loss = Loss(Ability.ASK, Ability.BLOCK, "it cannot ask")
+    assert described(Outcome(losses=(loss,)))["losses"] == [
+        {"wanted": "ask", "became": "block", "message": "it cannot ask"}
+    ]
 
 
 def test_each_hook_is_described_with_what_it_said_and_what_became_of_it() -> None:

@@ -6,6 +6,7 @@ ever said to the agent, which may take every other word for one.
 
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -17,10 +18,12 @@ from hookline.bridge import broken, ledger
 from hookline.bridge.call import Call, moment
 from hookline.bridge.caller import asks_by_itself, spoken
 from hookline.bridge.canary import MARK, is_canary, sing
+from hookline.bridge.ledger import ABOUT_CALLS
 from hookline.bridge.notices import Notices, way
 from hookline.bridge.place import project_of
 from hookline.config.problem import Problem, Severity
 from hookline.core.engine import Engine
+from hookline.debug.abilities import explained, shortfalls
 from hookline.dialects import DIALECTS
 from hookline.display import typed
 from hookline.errors import DialectError
@@ -41,6 +44,10 @@ _FAILED: Final = 1
 
 # at the end of a turn, and of a session, what the agent wrote down is compared with what reached us
 _COMPARED: Final = frozenset({EventName.AFTER_AGENT, EventName.SESSION_END})
+
+# Seconds. Our entries in settings have agents wait a little longer, and what has no answer by then they let run: a guard
+# that takes too long must have failed before, so that what it wants in that case holds.
+PATIENCE: Final = 580.0
 
 
 class _Log(logging.Handler):
@@ -110,6 +117,7 @@ def _said(outcome: Outcome, dialect: Dialect, event: Event, say: Say) -> int:
 
 async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ: Mapping[str, str]) -> int:
     dialect = call.dialect
+    begun = time.time()
     book = _book(served, dialect)
     notices = Notices(book.with_suffix(ledger.TOLD) if book is not None else None)
     if served.project is not None and not served.trouble:
@@ -124,7 +132,11 @@ async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ
     anywhere = frozenset[Ability]().union(*(spec.abilities or {}).values())
     able = spec.able(served.event) or frozenset()
     outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=anywhere))
-    return _said(outcome, dialect, served.event, say)
+    code = _said(outcome, dialect, served.event, say)
+    if book is not None and served.event.name in ABOUT_CALLS:
+        # not before: an agent that does not wait for us any more lets the call run as if it had never asked
+        ledger.enter(book, served.event, spec, at=begun)
+    return code
 
 
 def _read(call: Call) -> _Served:
@@ -149,16 +161,15 @@ def _open(call: Call, served: _Served, environ: Mapping[str, str]) -> None:
 
 
 def _book(served: _Served, dialect: Dialect) -> Path | None:
-    """Enter the call into the ledger of its session; None where there is no place for one."""
+    """Give the ledger of the session, with this event in it unless it is a call of a tool; None where none can be."""
     try:
         data = served.project.folders.data if served.project is not None else person_folders().data
     except Exception:  # noqa: BLE001 - the answer does not depend on it
         return None
     path = ledger.session_file(data, served.event)
-    ledger.enter(path, served.event, dialect.SPEC)
+    if served.event.name not in ABOUT_CALLS:
+        ledger.enter(path, served.event, dialect.SPEC)
     if served.event.name is EventName.SESSION_START:
-        import time  # noqa: PLC0415 - a session begins seldom
-
         ledger.prune(data, now=time.time())
     return path
 
@@ -166,7 +177,7 @@ def _book(served: _Served, dialect: Dialect) -> Path | None:
 async def _ask(served: _Served) -> None:
     assert served.project is not None  # noqa: S101 - for the type checker
     try:
-        served.outcome = await served.project.engine.handle(served.event)
+        served.outcome = await served.project.engine.handle(served.event, patience=PATIENCE)
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = f"asking the hooks shows a bug in hookline ({problem!r}); please report it"
 
@@ -195,6 +206,11 @@ def _collect(project: Opened, event: Event, outcome: Outcome, notices: Notices) 
             notices.add(f'hook "{skip.hook.id}" does not run: {skip.reason}; `hookline trust approve {name}`')
     for loss in outcome.losses:
         notices.add(loss.message)
+    host = DIALECTS[event.host].SPEC
+    for hook in project.loaded.hooks:
+        if hook.needs is not None and hook.needs.answers and event.name in hook.on:
+            for one in shortfalls(hook, host):
+                notices.add(f'hook "{hook.id}" needs to {one.wanted}, and {explained(one, host)}')
     for verdict in outcome.failures:
         said = verdict.failure.message if verdict.failure is not None else ""
         notices.add(f'hook "{verdict.hook}" failed at {event.name}: {said}')

@@ -14,9 +14,14 @@ from hookline.cli._output import counted, say, say_json
 from hookline.cli._project import add_json, add_project, opened
 from hookline.config.problem import Problem, Severity
 from hookline.core.risks import risks
+from hookline.debug.abilities import explained, shortfalls
 from hookline.debug.review import review
 from hookline.errors import StoreError
 from hookline.folders import here
+from hookline.hosts import HOSTS
+from hookline.hosts.host import Around
+from hookline.hosts.status import found
+from hookline.model.dialect import DialectSpec
 from hookline.wiring import shell_dialects
 from hookline.workspace import Opened
 
@@ -53,7 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check everything: 1 when something has to be mended."""
-    checked = checked_project(opened(args))
+    project = opened(args)
+    checked = checked_project(project, agents=_agents(project))
     if args.json:
         say_json(
             {
@@ -68,14 +74,31 @@ def run(args: argparse.Namespace) -> int:
     return FOUND if telling else 0
 
 
-def checked_project(project: Opened) -> Checked:
-    """Find what is wrong with each file, and with each hook as a whole."""
-    problems = dict.fromkeys([*project.problems, *_near_misses(project), *_reviewed(project)])
+def checked_project(project: Opened, *, agents: Sequence[DialectSpec] = ()) -> Checked:
+    """Find what is wrong with each file, with each hook as a whole, and with it under the agents that ask us."""
+    every = (*project.problems, *_near_misses(project), *_reviewed(project), *_short_of(project, agents))
+    problems = dict.fromkeys(every)
     return Checked(
         problems=tuple(sorted(problems, key=lambda problem: (problem.path, problem.line))),
         hooks=len(project.loaded.hooks),
         files=len(project.loaded.files),
     )
+
+
+def _agents(project: Opened) -> list[DialectSpec]:
+    """Give the agents that ask us here."""
+    folders = project.folders
+    around = Around(home=folders.home, data=folders.data, project=project.root, environ=os.environ)
+    return [host.spec for host in HOSTS.values() if any(file.ours for file in found(host, around, others=False))]
+
+
+def _short_of(project: Opened, agents: Sequence[DialectSpec]) -> Iterator[Problem]:
+    """Say which hooks count on something that an agent cannot do."""
+    for hook in project.loaded.hooks:
+        for agent in agents:
+            for one in dict.fromkeys(shortfalls(hook, agent)):
+                message = f'hook "{hook.id}" wants to {one.wanted}, and {explained(one, agent)}'
+                yield Problem(hook.source_path, hook.source_line, message, Severity.NOTE)
 
 
 def _near_misses(project: Opened) -> Iterator[Problem]:
@@ -105,9 +128,9 @@ def _tell(checked: Checked) -> None:
     for problem in _from_here(checked.problems):
         say(str(problem))
     counts = Counter(problem.severity for problem in checked.problems)
-    found = ", ".join(counted(counts[severity], severity) for severity in Severity if counts[severity])
+    wrong = ", ".join(counted(counts[severity], severity) for severity in Severity if counts[severity])
     looked_at = f"{counted(checked.hooks, 'hook')} in {counted(checked.files, 'file')}"
-    say(f"{found or 'nothing to mend'}; {looked_at}")
+    say(f"{wrong or 'nothing to mend'}; {looked_at}")
 
 
 def _from_here(problems: Sequence[Problem]) -> Iterable[Problem]:
