@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from time import perf_counter
 
+from hookline import wire
 from hookline.dialects import DIALECTS
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
@@ -82,6 +83,9 @@ def event(rng: random.Random) -> Event:
         name=rng.choice(list(EventName)),
         data={rng.choice(WORDS): value(rng, 2) for _ in range(rng.randrange(4))},
         tool=rng.choice(("", *TOOLS)),
+        host=rng.choice(("", *DIALECTS)),
+        native_args=rng.choice((None, value(rng, 2))),
+        native_name=rng.choice(("", "beforeShellExecution", "PreToolUse")),
         args={rng.choice(WORDS): value(rng, 2) for _ in range(rng.randrange(4))},
         session=Session(id="s", started=rng.choice((0, 1768557600000, 10**18))),
         timestamp=rng.choice((0, 1768557600000, 10**18)),
@@ -121,14 +125,17 @@ def fuzz_one(rng: random.Random, name: str) -> tuple[list[str], bytes]:
     asked = event(rng)
     request: Request = dialect.encode_event(asked, HOOK)
     answer = dialect.encode_outcome(outcome(rng), asked)
-    document = rng.choice((json.loads(answer.stdout), json.loads(answer.stdout), json.loads(request.body)))
+    # some agents are answered with nothing, with plain text, or with a line for the person before the answer
+    said = wire.last_object(answer.stdout)[0]
+    document = rng.choice((said, said, json.loads(request.body)))
     raw = damaged(rng, document)
+    native = rng.choice(("", request.native, *dialect.SPEC.events.values(), *dialect.SPEC.more_events))
     reply = Reply(stdout=raw, stderr=rng.choice(BYTES), exit_code=rng.choice((0, 0, 0, 1, 2)))
     if rng.random() < 0.1:  # noqa: PLR2004 - some hooks are functions
         reply = Reply(value=spoil(rng, document))
     return [
         attempt(lambda: dialect.decode_reply(reply, request), wanted=Verdict),
-        attempt(lambda: dialect.decode_event(raw), wanted=Event),
+        attempt(lambda: dialect.decode_event(raw, native), wanted=Event),
     ], raw
 
 

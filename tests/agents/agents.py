@@ -43,6 +43,12 @@ class Agent:
     rewrites: bool = True
     # a session's transcript, as a pattern under the home folder
     transcripts: str = ""
+    # further words of the command line that go on with the last session
+    resumes: Sequence[str] = ("--continue",)
+    # reading a file; where there is no tool for it, a shell does
+    read: Callable[[Path], Call] = lambda path: Call("Read", {"file_path": str(path)})
+    # settings that let hooks of a project run: a file under the home folder, and what is added to it
+    trusts: tuple[str, str] | None = None
 
     @property
     def command(self) -> list[str]:
@@ -71,6 +77,10 @@ def _qwen_shell(line: str) -> Call:
 
 def _google_write(path: Path, text: str) -> Call:
     return Call("write_file", {"file_path": str(path), "content": text})
+
+
+def _google_read(path: Path) -> Call:
+    return Call("read_file", {"file_path": str(path)})
 
 
 def _codex_write(path: Path, text: str) -> Call:
@@ -140,6 +150,9 @@ stream_max_retries = 0
             writes_by="apply_patch",
             shell=lambda line: Call("exec_command", {"cmd": line}),
             write=_codex_write,
+            read=lambda path: Call("exec_command", {"cmd": f"cat {path}"}),
+            resumes=("resume", "--last"),
+            trusts=(".codex/config.toml", '\n[projects."{project}"]\ntrust_level = "trusted"\n'),
             transcripts=".codex/sessions/*/*/*/*.jsonl",
         ),
         Agent(
@@ -173,6 +186,8 @@ stream_max_retries = 0
             after_tool="AfterTool",
             shell_name="run_shell_command",
             write_name="write_file",
+            read=_google_read,
+            resumes=("--resume", "latest"),
             transcripts=".gemini/tmp/*/chats/*",
         ),
         Agent(
@@ -202,8 +217,66 @@ stream_max_retries = 0
             write=_google_write,
             shell_name="run_shell_command",
             write_name="write_file",
+            read=_google_read,
             rewrites=False,
             transcripts=".qwen/projects/*/chats/*",
+        ),
+    )
+}
+
+# programs whose hooks are tried less thoroughly
+MORE: Final = {
+    agent.name: agent
+    for agent in (
+        Agent(
+            name="copilot-cli",
+            arguments=(
+                "-p",
+                PROMPT,
+                "--allow-all-tools",
+                "--no-color",
+                "--disable-builtin-mcps",
+                "--model",
+                "scripted",
+            ),
+            env={
+                "COPILOT_OFFLINE": "true",
+                "COPILOT_AUTO_UPDATE": "false",
+                "COPILOT_PROVIDER_TYPE": "openai",
+                "COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:{port}/v1",
+                "COPILOT_PROVIDER_API_KEY": KEY,
+                "COPILOT_MODEL": "scripted",
+            },
+            hooks_file=".copilot/hooks/hookline.json",
+            shell=lambda line: Call("bash", {"command": line, "description": "a command"}),
+            write=lambda path, text: Call("create", {"path": str(path), "file_text": text}),
+        ),
+        Agent(
+            name="opencode",
+            arguments=("run", "-m", "scripted/scripted", PROMPT),
+            env={
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                # it looks for its own package there, and waits for an answer
+                "npm_config_registry": "http://127.0.0.1:{port}/registry/",
+                "OPENCODE_CONFIG_CONTENT": json.dumps(
+                    {
+                        "share": "disabled",
+                        "permission": {"*": "allow"},
+                        "provider": {
+                            "scripted": {
+                                "npm": "@ai-sdk/openai-compatible",
+                                "options": {"baseURL": "http://127.0.0.1:{port}/v1", "apiKey": KEY},
+                                "models": {"scripted": {"limit": {"context": 100000, "output": 8000}}},
+                            }
+                        },
+                    }
+                ),
+            },
+            hooks_file=".config/opencode/plugin/hookline.js",
+            shell=lambda line: Call("bash", {"command": line, "description": "a command"}),
+            write=lambda path, text: Call("write", {"filePath": str(path), "content": text}),
         ),
     )
 }

@@ -27,11 +27,13 @@ from typing import IO, Any, Final
 from tests.agents.model import Conversation, speaking
 from tests.agents.speech import Call, Turn
 
+CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWUSER: Final = 0x10000000
 CLONE_NEWNET: Final = 0x40000000
 SIOCSIFFLAGS: Final = 0x8914
 UP_AND_RUNNING: Final = 0x41
 PR_SET_CHILD_SUBREAPER: Final = 36
+MS_REC_PRIVATE: Final = 0x4000 | 0x40000
 NO_SUCH_HOST: Final = ("192.0.2.1", 9)  # an address that belongs to nobody, by agreement
 
 
@@ -52,6 +54,20 @@ def shut() -> None:
     with suppress(OSError):
         socket.create_connection(NO_SUCH_HOST, 0.5).close()
         raise SystemExit("the network namespace leaks")
+
+
+def fill(folder: str) -> None:
+    """Put a full disk in place of a folder, for us and our children alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if (
+        libc.unshare(CLONE_NEWNS)
+        or libc.mount(None, b"/", None, MS_REC_PRIVATE, None)
+        or libc.mount(b"full", os.fsencode(folder), b"tmpfs", 0, b"size=4k,mode=700")
+    ):
+        raise SystemExit(f"no full disk can be made here: {os.strerror(ctypes.get_errno())}")
+    with suppress(OSError), Path(folder, "full").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
 
 
 def children() -> Iterator[int]:
@@ -131,6 +147,8 @@ def main() -> int:
     """Carry out the order on stdin."""
     order = json.load(sys.stdin)
     shut()
+    if order["full"]:
+        fill(order["full"])
     json.dump(run(order), sys.stdout)
     return 0
 

@@ -72,6 +72,13 @@ PROGRAMS: Final = {
             "@qwen-code/qwen-code/cli-entry.js",
             needs_node=True,
         ),
+        Program(
+            "copilot-cli",
+            "@github/copilot",
+            "1.0.102",
+            "@github/copilot-linux-x64/copilot",
+        ),
+        Program("opencode", "opencode-linux-x64", "1.18.33", "opencode-linux-x64/bin/opencode"),
     )
 }
 

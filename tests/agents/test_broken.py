@@ -54,9 +54,9 @@ def no_databases(world: World) -> None:
 COMMANDS = ("echo one | tee one.txt", "echo rm -rf keep | tee two.txt")
 
 
-def work(world: World, agent: Agent) -> tuple[bool, bool]:
+def work(world: World, agent: Agent, *, full: Path | None = None) -> tuple[bool, bool]:
     """Let an agent run two commands; say whether the one that is allowed and the one that is not ran."""
-    report = world.run(agent, [*(Turn("", [agent.shell(line)]) for line in COMMANDS), Turn("All done.")])
+    report = world.run(agent, [*(Turn("", [agent.shell(line)]) for line in COMMANDS), Turn("All done.")], full=full)
     assert report.code == 0
     return (world.project / "one.txt").exists(), (world.project / "two.txt").exists()
 
@@ -84,3 +84,12 @@ def test_a_guard_is_asked_although_nothing_can_be_written_down(agent: Agent, tmp
     no_databases(world)
 
     assert work(world, agent) == (True, False)
+
+
+@pytest.mark.parametrize("agent", EACH)
+def test_a_guard_is_asked_although_the_disk_is_full(agent: Agent, tmp_path: Path) -> None:
+    world = World.make(tmp_path / "machine", agent)
+    guarded(world)
+    world.install(agent, "--if-broken", "block")
+
+    assert work(world, agent, full=world.home / ".local/share/hookline") == (True, False)

@@ -7,6 +7,7 @@ import pytest
 from tests.agents.agents import AGENTS, Agent
 from tests.agents.scenario import furnish
 from tests.agents.speech import Turn
+from tests.agents.test_broken import guarded, work
 from tests.agents.world import World
 
 EACH = [pytest.param(agent, id=name) for name, agent in AGENTS.items()]
@@ -55,3 +56,16 @@ def test_a_project_that_was_installed_and_uninstalled_shows_no_difference(agent:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert world.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("agent", EACH)
+def test_settings_of_a_project_have_the_hooks_asked(agent: Agent, tmp_path: Path) -> None:
+    world = World.make(tmp_path / "machine", agent)
+    if agent.trusts is not None:
+        name, text = agent.trusts
+        with (world.home / name).open("a", encoding="utf-8") as file:
+            file.write(text.format(project=world.project))
+    guarded(world)
+    world.install(agent, "--scope", "project")
+
+    assert work(world, agent) == (True, False)

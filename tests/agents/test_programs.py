@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.agents import AGENTS
+from tests.agents.agents import AGENTS, MORE
 from tests.agents.programs import PROGRAMS, cache, missing
 
 
 def test_every_agent_is_a_program_of_a_fixed_version() -> None:
-    assert set(AGENTS) == set(PROGRAMS)
+    assert {*AGENTS, *MORE} == set(PROGRAMS)
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", program.version) for program in PROGRAMS.values())
 
 

@@ -120,10 +120,19 @@ class World:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def run(self, agent: Agent, turns: Sequence[Turn], *, settle: float = SETTLE, more: Sequence[str] = ()) -> Report:
+    def run(
+        self,
+        agent: Agent,
+        turns: Sequence[Turn],
+        *,
+        settle: float = SETTLE,
+        more: Sequence[str] = (),
+        full: Path | None = None,
+    ) -> Report:
         """Let an agent work through a script of its model, and report.
 
-        `more` are further words of its command line. Hooks that outlive it have `settle` seconds to finish.
+        `more` are further words of its command line. Hooks that outlive it have `settle` seconds to finish. A disk
+        without any room is put in place of the folder `full`.
 
         Raises:
             AssertionError: the jail could not be built, or the agent did not end.
@@ -135,6 +144,7 @@ class World:
             "turns": [asdict(turn) for turn in turns],
             "seconds": SECONDS,
             "settle": settle,
+            "full": str(full) if full else "",
         }
         done = subprocess.run(
             [sys.executable, "-m", "tests.agents.jail"],

@@ -71,11 +71,27 @@ def test_who_asks_us_by_itself_is_not_answered_twice(
     _install(host, person.home / file, event)
     raw = _raw(payload, person)
     assert is_neutral(host, person.ask("claude-code", raw=raw))
+    # nothing of it was counted, or written down
+    assert list((person.data / "sessions").glob("*")) == []
     # through its own file it is
     assert is_refused(host, person.ask(host, raw=raw))
-    # nothing of the first one was counted, or written down
-    (book,) = (person.data / "sessions").glob("*.calls")
-    assert len(book.read_bytes().splitlines()) == 1
+    assert len(list((person.data / "sessions").glob("*.calls"))) == 1
+
+
+def test_a_guess_at_who_calls_keeps_no_guard_from_being_asked(person: Person) -> None:
+    # nobody knows Qwen Code to run the settings of Claude Code: a field more of the latter must not look like the former
+    person.configure(GUARD)
+    _install("qwen-code", person.home / ".qwen" / "settings.json", "PreToolUse")
+    payload: dict[str, object] = {
+        "session_id": "s1",
+        "hook_event_name": "PreToolUse",
+        "permission_mode": "default",
+        "timestamp": "2026-11-16T05:00:00Z",
+        "cwd": "PROJECT",
+        "tool_name": "Bash",
+        "tool_input": {"command": "rm -rf /"},
+    }
+    assert b"deny" in person.ask("claude-code", raw=_raw(payload, person)).stdout
 
 
 def test_a_project_cannot_make_us_believe_that_somebody_else_answers(person: Person) -> None:

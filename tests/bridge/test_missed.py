@@ -66,7 +66,9 @@ def test_where_every_call_reached_us_nobody_is_alarmed(host: str, tmp_path: Path
 @EACH_AGENT
 def test_a_call_that_never_reached_us_is_an_alarm(host: str, tmp_path: Path) -> None:
     alarm = missed(_book(tmp_path, host, list(CALLS[host])[:1]), is_installed=_no)
-    assert alarm.startswith(f"a tool call ran that {host} never asked us about, so no hook could stop it: ")
+    assert alarm.startswith(
+        f"a tool call ran that {host} never asked us about, or did not wait for us to answer, so no hook could stop it: "
+    )
     assert CALLS[host][1][0] in alarm
 
 
@@ -172,3 +174,13 @@ def test_a_ledger_that_is_full_is_not_compared(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"\n" * ledger.LARGEST)
     assert missed(path, is_installed=_yes) == ""
+
+
+@EACH_AGENT
+def test_a_call_that_ran_before_it_was_answered_is_missed(host: str, tmp_path: Path) -> None:
+    (tool, call), *others = CALLS[host]
+    path = _book(tmp_path, host, list(others))
+    asked = Seen(at=EARLIER + 1, host=host, event="", moment="before_tool", calls=(call,), tool=tool, waiting=True)
+    path.write_bytes(path.read_bytes() + wire.dump(asked) + b"\n")
+
+    assert f"did not wait for us to answer, so no hook could stop it: {tool}" in missed(path, is_installed=_no)

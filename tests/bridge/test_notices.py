@@ -27,6 +27,14 @@ def test_the_same_is_told_once_and_something_else_once_more(tmp_path: Path) -> N
     assert _told(tmp_path / "two.told", "the disk is full") == ["hookline: the disk is full"]
 
 
+def test_how_many_it_is_by_now_makes_no_other_notice(tmp_path: Path) -> None:
+    path = tmp_path / "one.told"
+    assert _told(path, "traces.db: no database (2 records wait in memory)") != []
+    assert _told(path, "traces.db: no database (4 records wait in memory)") == []
+    assert _told(path, "a call ran: Bash toolu_1") != []
+    assert _told(path, "a call ran: Bash toolu_2") != []
+
+
 def test_what_cannot_be_told_now_is_told_at_the_next_moment_that_can(tmp_path: Path) -> None:
     path = tmp_path / "one.told"
     assert _told(path, "it burns", by=None) == []

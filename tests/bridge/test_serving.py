@@ -2,11 +2,14 @@
 
 import json
 import logging
+import stat
 
 import pytest
 
 from hookline.bridge import ledger
+from hookline.bridge.serving import PATIENCE
 from hookline.dialects import DIALECTS
+from hookline.hosts.host import SECONDS
 from hookline.model.exchange import Answer
 from hookline.stores.history import History, Question
 from tests.bridge.agents import AGENTS, GUARD, NEUTRAL, Person, document, is_neutral, is_refused, told
@@ -95,9 +98,10 @@ def test_every_call_is_in_the_ledger_of_its_session(person: Person) -> None:
     person.ask("claude-code", person.event(command="ls", call_id="toolu_1"))
     event = DIALECTS["claude-code"].decode_event(person.said(DIALECTS["claude-code"], person.event())[0])
     seen = ledger.read(ledger.session_file(person.data, event))
-    assert [(one.event, one.calls, one.tool) for one in seen] == [
-        ("SessionStart", (), ""),
-        ("PreToolUse", ("toolu_1",), "Bash"),
+    assert [(one.event, one.calls, one.tool, one.waiting) for one in seen] == [
+        ("SessionStart", (), "", False),
+        ("PreToolUse", ("toolu_1",), "Bash", True),
+        ("PreToolUse", ("toolu_1",), "Bash", False),
     ]
 
 
@@ -155,3 +159,14 @@ def test_the_log_of_the_program_around_us_is_given_back(person: Person) -> None:
 def test_nothing_is_left_behind_but_the_ledger_where_no_hook_is_asked(person: Person) -> None:
     person.ask("claude-code")
     assert {path.name for path in person.data.iterdir()} == {"sessions"}
+
+
+def test_hooks_have_less_time_than_agents_wait() -> None:
+    assert PATIENCE < SECONDS
+
+
+def test_the_data_folder_that_a_call_makes_is_for_its_owner_only(person: Person) -> None:
+    person.data.rmdir()
+    person.ask("claude-code", person.event("session_start"))
+    for folder in (person.data, person.data / ledger.FOLDER):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from hookline.bridge import ledger
 from hookline.dialects import DIALECTS
 from hookline.hosts.line import line
 from hookline.model.exchange import Answer
@@ -220,6 +221,9 @@ def test_a_host_that_gives_up_ends_the_hooks_too(person: Person) -> None:
     assert process.stdout.read() == b""
     process.stdout.close()
     _until(lambda: "gone" if not Path(f"/proc/{pid}").exists() else "")
+    # the agent lets the tool run: for us that is a call nobody was asked about
+    (book,) = person.data.rglob("*.calls")
+    assert [one.waiting for one in ledger.read(book)] == [True]
 
 
 def _until(find: Callable[[], str]) -> str:
@@ -261,3 +265,42 @@ def test_emit_speaks_as_an_agent_too_and_judges_its_own_way(tmp_path: Path) -> N
     done = hookline(home, "hook", "claude-code", "PreToolUse", stdin=json.dumps(payload))
     assert done.returncode == 0
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_make_no_yes_of_a_no(person: Person, closed: str) -> None:
+    person.configure(GUARD)
+    raw, event = _said(person, "claude-code", "rm -rf /")
+    words = shlex.join((*US, "--if-broken", "block", "claude-code", event))
+    answer = _run(person, ("/bin/sh", "-c", f"{words} {closed}"), raw)
+    assert answer.exit_code == 2 if ">&- " in f"{closed} ".replace("2>&-", "") else is_refused("claude-code", answer)
+
+
+@EACH_AGENT
+@EACH_POLICY
+def test_an_event_that_cannot_even_be_read_follows_the_policy(person: Person, host: str, policy: str) -> None:
+    _, event = _said(person, host)
+    done = subprocess.run(
+        (*US, "--if-broken", policy, host, event),
+        # a directory cannot be read, but Python sees to that before us; what was opened for writing it does not
+        stdin=os.open(person.home / "write-only", os.O_WRONLY | os.O_CREAT, 0o600),
+        cwd=person.project,
+        env=environment(person.home),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    answer = Answer(stdout=done.stdout, stderr=done.stderr, exit_code=done.returncode)
+    assert is_refused(host, answer) if policy == "block" else is_neutral(host, answer)
+
+
+def test_an_agent_in_a_hook_whose_hooks_start_the_next_comes_to_an_end(person: Person) -> None:
+    agent = shlex.join((*US, "claude-code", "Stop"))
+    person.configure(
+        f"""[[hook]]\nid = "one"\non = "after_agent"\nshell = true\ntimeout = 50\n"""
+        f"""run = '''echo once >> $HOME/log; echo '{{"hook_event_name": "Stop"}}' | {agent} >> $HOME/said'''\n"""
+    )
+    raw, event = person.said(DIALECTS["claude-code"], person.event("after_agent"))
+    assert _run(person, (*US, "claude-code", event), raw).exit_code == 0
+    assert (person.home / "log").read_text() == "once\n" * 3
+    assert "a hook started an agent" in (person.home / "said").read_text()

@@ -36,9 +36,34 @@ def test_the_agent_asks_this_python_afterwards(home: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert f"make {settings(home)}" in done.stdout
     assert "Claude Code asks the hooks at " in done.stdout
-    assert "not asked about: " in done.stdout
+    assert " events, and not at " in done.stdout
+    assert "MessageDisplay" not in done.stdout
     assert "take it back: hookline uninstall claude-code\n" in done.stdout
     assert {sys.executable in command for command in commands(home)} == {True}
+
+
+def test_what_is_installed_is_named_in_full_when_somebody_wants_to_know(home: Path) -> None:
+    done = hookline(home, "install", "claude", "--verbose", "--dry-run")
+
+    assert "Claude Code would ask the hooks at " in done.stdout
+    assert ", PreToolUse, " in done.stdout
+    assert (
+        "  not at MessageDisplay: for every piece of text that is shown; --events +MessageDisplay adds it\n"
+        in done.stdout
+    )
+
+
+def test_a_hook_that_waits_for_an_event_that_is_left_out_is_named(tmp_path: Path) -> None:
+    configure(tmp_path / "home", '[[hook]]\nname = "words"\non = "after_model"\nrun = "/bin/true"\n')
+    said = '"words" waits for AfterModel, which is left out; --events +AfterModel adds it'
+
+    usual = hookline(tmp_path / "home", "install", "gemini", "--dry-run")
+    told = hookline(tmp_path / "home", "install", "gemini", "--dry-run", "--json")
+    added = hookline(tmp_path / "home", "install", "gemini", "--dry-run", "--events", "+AfterModel")
+
+    assert f"  note: {said}\n" in usual.stdout
+    assert said in json.loads(told.stdout)["hosts"][0]["notes"]
+    assert "left out" not in added.stdout
 
 
 @pytest.mark.parametrize(
@@ -260,3 +285,11 @@ def test_undo_takes_an_installation_back(home: Path) -> None:
 
     assert done.returncode == 0
     assert settings(home).read_text() == '{"model": "x"}\n'
+
+
+def test_who_has_no_hooks_yet_is_told_how_to_begin(tmp_path: Path) -> None:
+    configure(tmp_path / "home", "")
+
+    done = hookline(tmp_path / "home", "install", "claude", "--dry-run")
+
+    assert "there is no hook yet that could be asked: `hookline init` makes a first one\n" in done.stdout

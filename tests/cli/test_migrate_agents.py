@@ -147,3 +147,48 @@ def test_program_that_is_a_hook_is_not_ours_to_take_away(home: Path) -> None:
         assert done.returncode == 1
         assert "is this program itself" in done.stderr
     assert program.is_file()
+
+
+def formatter(home: Path, **keys: object) -> Path:
+    """Let the project have a hook of Claude Code that is only for some files."""
+    entry = {"type": "command", "command": "prettier --write", "if": "Edit(*.ts)", **keys}
+    file = home.parent / "project" / ".claude" / "settings.json"
+    file.write_text(json.dumps({"hooks": {"PostToolUse": [{"matcher": "Edit", "hooks": [entry]}]}}))
+    return file
+
+
+def test_hook_that_would_run_more_often_there_stays_behind_unless_that_is_asked_for(home: Path) -> None:
+    old = formatter(home).read_text()
+    goal = home.parent / "project" / ".cursor" / "hooks.json"
+    done = hookline(home, "migrate", "claude", "cursor", "--write", "--remove-old")
+
+    assert done.returncode == 0
+    assert "not written, as it would run more often than it does now" in done.stderr
+    assert "--wider" in done.stderr
+    assert not goal.exists()
+    assert (home.parent / "project" / ".claude" / "settings.json").read_text() == old
+
+    wide = hookline(home, "migrate", "claude", "cursor", "--write", "--wider", "--remove-old")
+
+    assert "there is no key for files" in wide.stderr
+    assert json.loads(goal.read_text())["hooks"]["postToolUse"][0]["command"] == "prettier --write"
+    assert (home.parent / "project" / ".claude" / "settings.json").read_text() == old
+
+
+def test_what_stays_behind_is_said_in_json_as_well(home: Path) -> None:
+    formatter(home)
+    shown = json.loads(hookline(home, "migrate", "claude", "gemini", "--json").stdout)
+
+    assert (shown["documents"], shown["written"]) == ([], [])
+    assert "no key for files" in shown["lost"][0]
+
+
+def test_hook_with_limits_of_ours_stays_behind_and_goes_whole_into_our_own_format(home: Path) -> None:
+    configure(
+        home, '[[hook]]\nname = "fmt"\non = "after_tool"\nwrites = ["*.py"]\nrun = "ruff format"\nobserve = true\n'
+    )
+
+    for goal in ("claude", "codex", "qwen", "copilot", "kiro", "windsurf", "droid", "antigravity", "kiro-agent"):
+        done = hookline(home, "migrate", "hookline", goal)
+        assert done.stdout.strip() == ""
+        assert "no key for writes; there is no key for observe" in done.stderr

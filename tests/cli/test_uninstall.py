@@ -100,12 +100,12 @@ def test_where_ours_are_not_other_scopes_are_named(home: Path) -> None:
     assert "Claude Code does not ask the hooks in its user settings; it also has --scope project, local" in done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("claude", "--all")])
-def test_agents_are_named_or_all_are_meant(words: tuple[str, ...], home: Path) -> None:
+@pytest.mark.parametrize(("words", "both"), [((), ""), (("claude", "--all"), ", not both")])
+def test_agents_are_named_or_all_are_meant(words: tuple[str, ...], both: str, home: Path) -> None:
     done = hookline(home, "uninstall", *words)
 
     assert done.returncode == 1
-    assert "name the agents, or say --all, not both" in done.stderr
+    assert f"name the agents, or say --all{both}; " in done.stderr
 
 
 def test_a_file_that_broke_meanwhile_is_an_error_and_stays(home: Path) -> None:

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from hookline.config.copies import joined, meaning
-from hookline.model.hook import Hook, OnError, Source
+from hookline.model.hook import Hook, Layer, OnError, Source
 from hookline.wiring import native_tools
 
 TOOLS = native_tools()
@@ -78,3 +78,20 @@ def test_matcher_means_tools_whatever_their_order_and_names() -> None:
     assert meaning("run_shell_command | write_file", "gemini-cli", TOOLS) == ("shell", "write_file")
     assert meaning("write_file|shell", "hookline", TOOLS) == ("shell", "write_file")
     assert meaning("Bash.*", "claude-code", TOOLS) == ("", "Bash.*")
+
+
+def test_the_same_words_in_two_projects_of_a_repository_are_two_hooks() -> None:
+    top = replace(CLAUDE, command='sh "$CLAUDE_PROJECT_DIR"/guard.sh', layer=Layer.PROJECT, root="/p")
+    below = replace(top, root="/p/web")
+
+    assert joined([top, below], TOOLS) == [top, below]
+    assert len(joined([top, replace(GEMINI, command=top.command, layer=Layer.PROJECT, root="/p")], TOOLS)) == 1
+
+
+def test_relative_script_that_two_agents_start_in_different_folders_is_two_hooks() -> None:
+    mine = replace(CLAUDE, command="sh hooks/guard.sh", layer=Layer.USER)
+    cursors = replace(CURSOR, command="sh hooks/guard.sh", layer=Layer.USER, working_directory="/home/me/.cursor")
+    whole = "sh ~/hooks/guard.sh"
+
+    assert joined([mine, cursors], TOOLS) == [mine, cursors]
+    assert len(joined([replace(mine, command=whole), replace(cursors, command=whole)], TOOLS)) == 1

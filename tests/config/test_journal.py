@@ -172,6 +172,7 @@ def test_the_journal_is_for_its_owner_only(journal: Journal, file: Path, tmp_pat
 
     folder = tmp_path / "data" / "journal"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 

@@ -523,3 +523,29 @@ def test_settings_of_an_agent_that_speak_of_trust_are_its_own_business(desk: Des
     desk.put(desk.project / ".cursor/hooks.json", {"trustedWorkspaces": ["/"], "hooks": {}})
 
     assert desk.load().problems == ()
+
+
+def test_the_same_line_in_two_projects_of_a_repository_guards_each_with_its_own_script(desk: Desk) -> None:
+    entry = {"type": "command", "command": 'sh "$CLAUDE_PROJECT_DIR"/guard.sh'}
+    content = {"hooks": {"PreToolUse": [{"hooks": [entry]}]}}
+    top = desk.project
+    below = top / "web"
+    for folder in (top, below):
+        desk.put(folder / ".claude" / "settings.json", content)
+    words = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(Search(project=below, above=(top,), home=desk.home, config=desk.config, vocabulary=words))
+
+    assert [hook.project(str(below)) for hook in loaded.hooks] == [str(below), str(top)]
+
+
+def test_script_of_cline_that_may_not_be_executed_is_noted(desk: Desk) -> None:
+    _executable(desk, "PreToolUse", "#!/bin/sh\n").chmod(0o644)
+    _executable(desk, "README.md", "").chmod(0o644)
+    words = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(Search(project=desk.project, home=desk.home, config=desk.config, vocabulary=words))
+
+    assert (loaded.hooks, loaded.lost) == ((), ())
+    (problem,) = loaded.problems
+    assert problem.severity is Severity.NOTE
+    assert problem.path.endswith("/PreToolUse")
+    assert "chmod +x" in problem.message

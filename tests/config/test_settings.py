@@ -142,3 +142,11 @@ def test_agent_that_keeps_no_hooks_is_named_and_the_default_holds() -> None:
     (problem,) = found.problems
     assert problem.line == 2
     assert 'no agent "claude-cod" (did you mean "claude-code"?) keeps hooks' in problem.message
+
+
+def test_sending_an_agent_back_may_have_no_limit() -> None:
+    found = read("[settings]\nreturns = 0\n", path="hookline.toml", home="/home/ada")
+    assert (found.problems, found.values) == ((), {"returns": 0})
+    for wrong in ("-1", "false", "0.0", '"0"'):
+        found = read(f"[settings]\nreturns = {wrong}\n", path="hookline.toml", home="/home/ada")
+        assert (len(found.problems), found.values) == (1, {})

@@ -350,6 +350,21 @@ def test_paths_that_no_text_can_hold_are_told_apart(folder: Path) -> None:
     assert keys == ["", ""]
 
 
+def test_answer_about_the_files_of_one_patch_is_none_about_those_of_another(engine: Engine, folder: Path) -> None:
+    engine.add(hook(folder, Caching(seconds=60, by=("tool", "args.path")), dialect="claude-code", matcher="Edit|Write"))
+
+    def patch(name: str) -> None:
+        text = f"*** Begin Patch\n*** Update File: {name}\n@@\n-a\n+b\n*** End Patch"
+        asyncio.run(engine.emit("before_tool", tool="apply_patch", args={"patch": text}, cwd=str(folder)))
+
+    patch("one")
+    assert asked(folder) == 1
+    patch("two")
+    assert asked(folder) == 2
+    patch("one")
+    assert asked(folder) == 2
+
+
 def test_order_of_fields_does_not_matter(folder: Path) -> None:
     answers = Answers(TrustedHooks().identity)
     one = hook(folder, Caching(seconds=60))

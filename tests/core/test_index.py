@@ -167,9 +167,9 @@ def test_hooks_about_other_things_are_neither_asked_nor_listed() -> None:
     def noting(patterns: Iterable[str]) -> object:
         matches = file_patterns(list(patterns))
 
-        def noted(path: str, folder: str) -> bool:
+        def noted(path: str, folder: str, *, above: bool = False) -> bool:
             asked.extend(patterns)
-            return matches(path, folder)
+            return matches(path, folder, above=above)
 
         return noted
 

@@ -173,6 +173,40 @@ def test_project_that_is_reached_by_a_link_is_the_same_project(project: Path, tm
     assert not runs(guard, call("write_file", cwd=str(project), path="lib/a"))
 
 
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("shell", {"command": "echo x > ../.git/config"}),
+        ("shell", {"command": "cd .. && echo x > .git/config"}),
+        ("write_file", {"path": "../.git/config"}),
+        ("write_file", {"path": "secret/a"}),
+    ],
+)
+def test_agent_that_has_gone_down_into_a_repository_does_not_leave_a_persons_guard_behind(
+    project: Path, tool: str, args: dict[str, object]
+) -> None:
+    own = {"layer": Layer.USER, "source": Source.USER, "root": ""}
+    guard = hook(writes=(".git/**", "deep/secret/**"), **own)
+
+    assert runs(guard, call(tool, cwd=str(project / "deep"), **args))
+    assert not runs(guard, call("write_file", cwd=str(project / "deep"), path="a"))
+    # a project's own patterns are about its own folder, whatever lies around it
+    inner = hook(writes=("/deep/secret/",), root=str(project / "deep"))
+    assert not runs(inner, call("write_file", cwd=str(project / "deep"), path="secret/a"))
+
+
+def test_home_that_is_a_link_is_guarded_under_both_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home").symlink_to("real")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    guard = hook(reads=("~/.ssh/**",))
+
+    assert runs(guard, call("read_file", path="~/.ssh/id"))
+    assert runs(guard, call("read_file", path=str(tmp_path / "home/.ssh/id")))
+    assert runs(guard, call("shell", command=f"cat {tmp_path}/real/.ssh/id"))
+    assert not runs(guard, call("shell", command=f"cat {tmp_path}/real/.sshx/id"))
+
+
 def test_link_to_itself_is_compared_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
 

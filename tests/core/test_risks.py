@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hookline.core.risks import Risk, risks
 from hookline.model.hook import Hook
@@ -115,3 +116,10 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert missing('bash "$DIR"/x.sh') == []
     (tmp_path / "x.sh").write_text("")
     assert missing("./x.sh") == []
+
+
+def test_value_of_the_environment_that_leaves_the_machine_is_said() -> None:
+    hook = Hook(id="h", url="https://example.org/x", headers={"A": "Bearer ${TOKEN}"}, header_env=("TOKEN", "OTHER"))
+
+    assert Risk("secret", "what TOKEN holds in your environment is sent to https://example.org/x") in risks(hook)
+    assert "secret" not in {risk.kind for risk in risks(replace(hook, headers={"A": "plain"}))}

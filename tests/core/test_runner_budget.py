@@ -118,3 +118,25 @@ def test_program_is_ended_with_the_budget(tmp_path: Path) -> None:
 def test_budget_in_which_no_hook_could_answer_is_refused(budget: float) -> None:
     with pytest.raises(Exception, match="the setting budget is"):
         Settings(budget=budget)
+
+
+@pytest.mark.parametrize(
+    ("budget", "patience", "named"),
+    [
+        (None, 0.2, "the patience of the agent of 0.2 s"),
+        (600.0, 0.2, "the patience of the agent of 0.2 s"),
+        (0.2, 600.0, "the event's budget of 0.2 s"),
+    ],
+)
+def test_a_guard_blocks_before_whoever_asked_waits_no_longer(budget: float | None, patience: float, named: str) -> None:
+    async def scenario() -> Outcome:
+        async with Engine(settings=Settings(budget=budget)) as engine:
+            engine.add(hook("guard", for_ever, on_error=OnError.BLOCK))
+            return await engine.handle(engine.event("before_tool", tool="shell"), patience=patience)
+
+    outcome = asyncio.run(scenario())
+
+    assert outcome.blocked
+    kind, message = failure(outcome, "guard")
+    assert kind is FailureKind.TIMEOUT
+    assert named in message

@@ -198,6 +198,9 @@ def workspace(tmp_path: Path, files: Files) -> Path:
         (". ./x", {"sub/x": "touch evidence\n"}),
         ("D=hooks; sh $D/a.sh", {"sub/hooks/a.sh": EVIL}),
         ("for f in hooks/*; do sh $f; done", {"sub/hooks/a": EVIL}),
+        ("cd hooks; for f in *; do ./$f; done", {"sub/hooks/a": EVIL}),
+        ("echo a.sh | xargs sh", {"sub/a.sh": EVIL}),
+        ('grep -q x; echo "$(sh a.sh)"', {"sub/a.sh": EVIL}),
         ("tool", {"sub/bin/tool": EVIL}),
         ("tool", {".venv/bin/tool": EVIL}),
     ],
@@ -231,6 +234,25 @@ def test_own_hook_may_read_what_lies_in_a_project(tmp_path: Path, text: str) -> 
     root = workspace(tmp_path, {"sub/README.md": "x", "sub/package.json": "{}"})
 
     assert emit(own(tmp_path / "home", text), TrustedHooks(), root / "sub").skipped == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'case $(cat) in *"rm -rf"*) echo no >&2; exit 2;; esac',
+        'x=$(cat); [[ $x == *"rm -rf"* ]] && exit 2; true',
+        "grep -q deploy.sh && { echo no >&2; exit 2; }; true",
+        "if grep -qE 'rm|deploy.sh'; then exit 2; fi",
+    ],
+)
+def test_own_guard_is_not_taken_away_by_files_named_like_its_words(tmp_path: Path, text: str) -> None:
+    names = ("no", "rm", "2", "case", "cat", "in", "exit", "grep", "x", "true", "deploy.sh", "README.md")
+    root = workspace(tmp_path, {f"sub/{name}": EVIL for name in names})
+    for name in names:
+        (root / "sub" / name).chmod(0o755)
+
+    assert emit(own(tmp_path / "home", text), TrustedHooks(), root / "sub").skipped == ()
+    assert not (root / "evidence").exists()
 
 
 def test_pipe_in_the_place_of_a_script_is_not_fed_to_an_own_hook(tmp_path: Path) -> None:

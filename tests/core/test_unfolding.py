@@ -1,6 +1,7 @@
 """A call in words a system does not have is told as the calls it has, and one no is a no to all of it."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from hookline import Engine, Event, Hook, Verdict
+from hookline.core.translator import HookTranslator
 from hookline.core.unfolding import MOST, stands_for, together, unfolded
 from hookline.dialects import DIALECTS
 from hookline.model.dialect import DialectSpec
@@ -103,9 +105,6 @@ def test_several_edits_are_told_one_by_one_where_there_is_only_one() -> None:
     [
         call("shell", command="ls"),
         call("write_file", path="a", content="b"),
-        call("apply_patch", patch="no patch at all"),
-        call("apply_patch", patch=None),
-        call("apply_patch", patch="*** Begin Patch\n" + "*** Delete File: a\n" * (MOST + 1) + "*** End Patch"),
         call("multi_edit", path="a", edits="none"),
         call("read_files", paths="a"),
         call("a tool nobody knows", patch=PATCH),
@@ -113,6 +112,76 @@ def test_several_edits_are_told_one_by_one_where_there_is_only_one() -> None:
 )
 def test_everything_else_is_told_as_it_is(event: Event) -> None:
     assert unfolded(event, CLI_AGENT) == (event,)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "matcher"),
+    [
+        ("claude-code", "Edit|Write"),
+        ("qwen-code", "edit|write_file"),
+        ("gemini-cli", "write_file|replace"),
+        ("factory-droid", "Create|Edit"),
+        ("antigravity", "write_to_file|replace_file_content"),
+        ("copilot-cli", "edit|create"),
+        ("opencode", "edit|write"),
+        ("cursor", "Write"),
+        ("kiro", "fs_write"),
+        ("windsurf", ""),
+    ],
+)
+def test_a_guard_of_an_agent_sees_every_file_of_another_agents_patch(
+    tmp_path: Path, dialect: str, matcher: str
+) -> None:
+    heard = tmp_path / "heard"
+
+    async def ask() -> None:
+        async with Engine() as engine:
+            hook = Hook(id="g", on="before_tool", dialect=dialect, matcher=matcher, command=f"cat >> {heard}")
+            engine.add(replace(hook, source="user", shell=True))
+            said = {"tool_name": "apply_patch", "tool_input": {"command": PATCH}, "cwd": str(tmp_path)}
+            raw = json.dumps({"hook_event_name": "PreToolUse", "session_id": "s", **said}).encode()
+            await engine.handle(DIALECTS["codex-cli"].decode_event(raw))
+
+    asyncio.run(ask())
+    text = heard.read_text()
+    assert [name for name in "abcde" if f"{tmp_path}/{name}.txt" not in text] == []
+    assert "Begin Patch" not in text
+
+
+@pytest.mark.parametrize(
+    ("dialect", "matcher"), [("copilot-cli", "apply_patch"), ("cursor", "ApplyPatch"), ("cline", "")]
+)
+def test_a_guard_of_patches_is_told_the_patch(dialect: str, matcher: str) -> None:
+    event = call("apply_patch", patch=PATCH)
+    hook = Hook(id="g", dialect=dialect, matcher=matcher, command="true")
+    assert HookTranslator(DIALECTS).told(event, hook) == (event,)
+
+
+UNTOLD = ["no patch at all", None, "*** Begin Patch\n" + "*** Delete File: a\n" * (MOST + 1) + "*** End Patch"]
+
+
+@pytest.mark.parametrize("patch", UNTOLD)
+def test_a_guard_is_told_nothing_in_words_it_does_not_know(patch: str | None) -> None:
+    event = call("apply_patch", patch=patch)
+    assert unfolded(event, CLI_AGENT) == ()
+    assert unfolded(event, DIALECTS["hookline"].SPEC) == (event,)
+    done = replace(event, name=EventName.AFTER_TOOL)
+    assert unfolded(done, CLI_AGENT) == (done,)
+
+
+@pytest.mark.parametrize("dialect", ["claude-code", "gemini-cli", "qwen-code", "kiro"])
+@pytest.mark.parametrize("patch", UNTOLD)
+def test_a_guard_that_cannot_be_told_of_a_patch_has_not_agreed_to_it(patch: str | None, dialect: str) -> None:
+    async def ask() -> tuple[bool, str]:
+        async with Engine() as engine:
+            hook = Hook(id="guard", on="before_tool", dialect=dialect, command="true", source="user")  # type: ignore[arg-type]
+            engine.add(hook)
+            outcome = await engine.emit("before_tool", tool="apply_patch", args={"patch": patch}, cwd="/")
+            return outcome.blocked, outcome.reason
+
+    blocked, reason = asyncio.run(ask())
+    assert blocked
+    assert "apply_patch cannot be told to this hook" in reason
 
 
 def test_whoever_has_the_word_gets_the_word() -> None:
@@ -185,3 +254,31 @@ def test_a_guard_of_another_system_sees_every_file_of_a_patch(tmp_path: Path, na
             return outcome.blocked, outcome.reason
 
     assert asyncio.run(ask()) == (blocked, str(tmp_path / name) if blocked else "")
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_change_that_would_be_lost_is_a_no_however_few_files_a_patch_has(files: int) -> None:
+    changed = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"file_path": "/safe"}}}
+
+    async def ask() -> tuple[bool, str]:
+        async with Engine() as engine:
+            script = f"cat >/dev/null; echo '{json.dumps(changed)}'"
+            engine.add(
+                Hook(
+                    id="mover",
+                    on="before_tool",
+                    dialect="claude-code",
+                    matcher="Edit|Write",
+                    command=script,
+                    shell=True,
+                    source="user",  # type: ignore[arg-type]
+                )
+            )
+            rows = "".join(f"*** Add File: {number}\n+x\n" for number in range(files))
+            patch = f"*** Begin Patch\n{rows}*** End Patch"
+            outcome = await engine.emit("before_tool", tool="apply_patch", args={"patch": patch}, cwd="/")
+            return outcome.blocked, outcome.reason
+
+    blocked, reason = asyncio.run(ask())
+    assert blocked
+    assert "cannot be done" in reason

@@ -276,3 +276,11 @@ def test_context_and_changes_of_hooks_are_understood() -> None:
 def test_answers_that_are_none_are_failures(answer: Plain | str) -> None:
     with pytest.raises(DialectError):
         verdict(AGENT, CALL, answer=answer)
+
+
+@pytest.mark.parametrize(("key", "decision"), [("cancel", Decision.DENY), ("review", Decision.ASK)])
+def test_a_mistake_beside_a_no_does_not_take_it_back(key: str, decision: Decision) -> None:
+    found = verdict(AGENT, CALL, answer={key: True, "errorMessage": 5})
+
+    assert found.decision is decision
+    assert found.failure is not None

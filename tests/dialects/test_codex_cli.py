@@ -273,3 +273,20 @@ def test_a_stop_after_a_tool_is_what_the_program_makes_of_it() -> None:
 
     assert (found.decision, found.reason, found.ends) == (Decision.DENY, "hidden", False)
     assert found.effects == (Effect(EffectKind.REWRITE, "hidden", ("output",)),)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "code"), [(b'{"decision": "block", "reason": "has a key"}', b"", 0), (b"", b"has a key", 2)]
+)
+def test_a_no_after_a_tool_hides_the_result_as_it_does_in_the_program(stdout: bytes, stderr: bytes, code: int) -> None:
+    request = encode_event(said("PostToolUse", tool_response="secret"), HOOK)
+    found = decode_reply(Reply(stdout=stdout, stderr=stderr, exit_code=code), request)
+
+    assert (found.decision, found.reason) == (Decision.DENY, "has a key")
+    assert found.effects == (Effect(EffectKind.REWRITE, "has a key", ("output",)),)
+
+
+def test_a_result_that_was_emptied_does_not_stay() -> None:
+    answer = encode_outcome(Outcome(output=""), said("PostToolUse", tool_response="secret"))
+
+    assert json.loads(answer.stdout) == {"continue": False, "stopReason": "(nothing)"}

@@ -9,6 +9,7 @@ from hookline.dialects import copilot_cli
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply
+from hookline.model.hook import Hook
 from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.agents import (
@@ -458,7 +459,7 @@ VERDICTS: list[tuple[str, Event, object, Decision, str]] = [
     ("behavior, allow", PERMISSION, {"behavior": "allow"}, Decision.ALLOW, ""),
     ("interrupt", PERMISSION, {"behavior": "deny", "message": "no", "interrupt": True}, Decision.STOP, "no"),
     ("block at the end", DONE, {"decision": "block", "reason": "go on"}, Decision.DENY, "go on"),
-    ("allow at the end", DONE, {"decision": "allow"}, Decision.ALLOW, ""),
+    ("allow at the end", DONE, {"decision": "allow"}, Decision.PASS, ""),
     ("nothing", SHELL, "", Decision.PASS, ""),
     ("text", SHELL, "all good", Decision.PASS, ""),
 ]
@@ -549,3 +550,39 @@ def test_matchers_catch_other_ways_to_change_a_file_which_hooks_are_told_in_the_
     assert {"apply_patch", "insert_text", "edit_lines"} <= set(copilot_cli.SPEC.tools)
     assert {"shell", "write_file", "edit_file"} <= copilot_cli.SPEC.own_tools
     assert not {"multi_edit"} & copilot_cli.SPEC.own_tools
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "name", "said"),
+    [
+        ("shell", {"command": "ls"}, "Bash", {"command": "ls"}),
+        ("write_file", {"path": "/a", "content": "x"}, "Write", {"path": "/a", "file_text": "x"}),
+        ("edit_file", {"path": "/a", "old": "x", "new": "y"}, "Edit", {"path": "/a", "old_str": "x", "new_str": "y"}),
+    ],
+)
+def test_a_hook_set_up_in_pascal_case_is_told_the_other_form_under_every_agent(
+    tool: str, args: Plain, name: str, said: Plain
+) -> None:
+    hook = Hook(id="guard", command="guard", native_event="PreToolUse")
+    event = Event(name=EventName.BEFORE_TOOL, tool=tool, args=args, host="claude-code", cwd="/project")
+
+    document = json.loads(copilot_cli.encode_event(event, hook).body)
+
+    assert document == {
+        "hook_event_name": "PreToolUse",
+        "session_id": "",
+        "cwd": "/project",
+        "tool_name": name,
+        "tool_input": said,
+    }
+
+
+def test_a_hook_set_up_in_camel_case_is_told_that_form_whatever_the_program_said() -> None:
+    said = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash", "tool_input": {}}
+    event = copilot_cli.decode_event(json.dumps(said).encode())
+    hook = Hook(id="guard", command="guard", native_event="preToolUse")
+
+    document = json.loads(copilot_cli.encode_event(event, hook).body)
+
+    assert (document["sessionId"], document["toolName"]) == ("s", "bash")
+    assert json.loads(copilot_cli.encode_event(event, HOOK).body) == said

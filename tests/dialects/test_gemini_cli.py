@@ -314,7 +314,13 @@ ANSWERS: list[tuple[str, Outcome, Event, object]] = [
     ("tool, no opinion", PASS, SHELL, None),
     ("tool, deny", DENY, SHELL, {"decision": "deny", "reason": "no"}),
     ("tool, deny without a reason", SILENT_DENY, SHELL, {"decision": "deny", "reason": "blocked without a reason"}),
-    ("tool, ask", ASK, SHELL, {"decision": "ask", "reason": "sure?", "systemMessage": "sure?"}),
+    # a question would turn a no of the person's own rules into a question, and waits for ever without a terminal
+    (
+        "tool, ask",
+        ASK,
+        SHELL,
+        {"decision": "deny", "reason": "sure?\na person has to decide, and gemini-cli cannot ask here"},
+    ),
     (
         "tool, stop",
         STOP,
@@ -341,6 +347,19 @@ ANSWERS: list[tuple[str, Outcome, Event, object]] = [
     ),
     ("result, context", CONTEXT, RAN, own("AfterTool", additionalContext="mind this\n\nand that")),
     ("result, another one", Outcome(output="[hidden]"), RAN, {"decision": "deny", "reason": "[hidden]"}),
+    ("result, an empty one", Outcome(output=""), RAN, {"decision": "deny", "reason": "(nothing)"}),
+    (
+        "result, another one beside a no",
+        Outcome(decision=Decision.DENY, reasons=("no",), output="[hidden]"),
+        RAN,
+        {"decision": "deny", "reason": "no\n\n[hidden]"},
+    ),
+    (
+        "result, a no that hides it",
+        Outcome(decision=Decision.DENY, reasons=("no",), output="no"),
+        RAN,
+        {"decision": "deny", "reason": "no"},
+    ),
     ("result, another value", Outcome(output={"a": 1}), RAN, {"decision": "deny", "reason": '{"a":1}'}),
     (
         "result, another one with context, which is read beside nothing else",
@@ -440,7 +459,9 @@ VERDICTS: list[tuple[str, Event, object, Decision, str]] = [
     ("deny", SHELL, {"decision": "deny", "reason": "no"}, Decision.DENY, "no"),
     ("block", SHELL, {"decision": "block", "reason": "no"}, Decision.DENY, "no"),
     ("ask", SHELL, {"decision": "ask", "reason": "?", "systemMessage": "?"}, Decision.ASK, "?"),
-    ("approve", SHELL, {"decision": "approve"}, Decision.ALLOW, ""),
+    ("ask with a question", SHELL, {"decision": "ask", "reason": "r", "systemMessage": "?"}, Decision.ASK, "?\n\nr"),
+    ("a yes skips nobody's permission", SHELL, {"decision": "approve", "reason": "r"}, Decision.PASS, ""),
+    ("allow", SHELL, {"decision": "allow"}, Decision.PASS, ""),
     ("stop", SHELL, {"continue": False, "stopReason": "halt"}, Decision.STOP, "halt"),
     ("stop with a reason only", SHELL, {"continue": False, "reason": "halt"}, Decision.STOP, "halt"),
     ("nothing", SHELL, {}, Decision.PASS, ""),
@@ -459,6 +480,17 @@ def test_decisions_of_hooks(event: Event, stdout: object, decision: Decision, re
 
     assert (got.decision, got.reason, got.effects, got.failure) == (decision, reason, (), None)
     assert got.ends == (decision is Decision.STOP)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "code"),
+    [({"decision": "deny", "reason": "has a key"}, "", 0), ("", "has a key", 2), ("has a key", "", 2)],
+)
+def test_a_no_after_a_tool_hides_the_result_as_it_does_in_the_program(stdout: object, stderr: str, code: int) -> None:
+    got = verdict(gemini_cli, RAN, stdout, stderr=stderr, code=code)
+
+    assert (got.decision, got.reason) == (Decision.DENY, "has a key")
+    assert got.effects == (Effect(EffectKind.REWRITE, "has a key", ("output",)),)
 
 
 def test_hook_may_change_arguments_speak_to_the_model_and_to_the_person() -> None:

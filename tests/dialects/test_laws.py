@@ -8,10 +8,12 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hookline.core.fitting import fit
 from hookline.dialects import DIALECTS
 from hookline.errors import DialectError
+from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Reply, Request
 from hookline.model.verdict import Decision, Outcome, Verdict
@@ -284,3 +286,83 @@ def test_a_hook_of_an_agent_is_never_widened_by_another_system(theirs: str, data
 
     assert heard.decision >= outcome.decision
     assert (heard.decision is Decision.ALLOW) <= (outcome.decision is Decision.ALLOW)
+
+
+YES = (
+    {"decision": "allow"},
+    {"decision": "approve"},
+    {"permission": "allow"},
+    {"permissionDecision": "allow"},
+    {"behavior": "allow"},
+    {"action": "allow"},
+    {"allow": True},
+    {"continue": True},
+    {"cancel": False},
+    {"hookSpecificOutput": {"permissionDecision": "allow"}},
+    {"hookSpecificOutput": {"decision": {"behavior": "allow"}}},
+    {"hookSpecificOutput": {"decision": "allow"}},
+)
+
+
+@every_agent
+@pytest.mark.parametrize("event", EventName)
+def test_a_yes_that_skips_no_permission_in_its_own_agent_skips_none_elsewhere(name: str, event: EventName) -> None:
+    dialect = DIALECTS[name]
+    said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
+    request = dialect.encode_event(said, HOOK)
+    can = Ability.ALLOW in (dialect.SPEC.abilities or {}).get(dialect.SPEC.native(said), frozenset())
+
+    for yes in YES:
+        for exit_code in (0, 1, 2):
+            reply = Reply(stdout=json.dumps(yes).encode(), exit_code=exit_code)
+            verdict = attempt(partial(dialect.decode_reply, reply, request))
+            assert can or not isinstance(verdict, Verdict) or verdict.decision is not Decision.ALLOW, yes
+
+
+@every_agent
+@pytest.mark.parametrize("event", [EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT])
+@pytest.mark.parametrize("wrong", [5, [], ["x"], {"a": 1}, True])
+def test_a_mistake_beside_a_no_does_not_take_it_back(name: str, event: EventName, wrong: object) -> None:
+    dialect = DIALECTS[name]
+    said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
+    if event not in dialect.SPEC.events or Ability.BLOCK not in (dialect.SPEC.able(said) or ()):
+        return
+    answer = dialect.encode_outcome(Outcome(decision=Decision.DENY, reasons=("no",)), said)
+    if not answer.stdout:
+        return
+    spoiled_answer = answer.stdout.replace(b'"no"', json.dumps(wrong).encode())
+    assert spoiled_answer != answer.stdout
+
+    verdict = dialect.decode_reply(
+        Reply(stdout=spoiled_answer, exit_code=answer.exit_code), dialect.encode_event(said, HOOK)
+    )
+
+    assert verdict.decision >= Decision.DENY
+
+
+@every_agent
+@pytest.mark.parametrize("host", AGENTS)
+def test_what_an_agent_calls_an_event_changes_nothing_for_hooks_of_others(name: str, host: str) -> None:
+    spec, dialect = DIALECTS[host].SPEC, DIALECTS[name]
+    natives = [native for native, event in spec.more_events.items() if event is EventName.BEFORE_TOOL]
+    for native in [spec.events[EventName.BEFORE_TOOL], *natives]:
+        usual = spec.events[EventName.BEFORE_TOOL] == native
+        event = Event(
+            name=EventName.BEFORE_TOOL,
+            tool="shell",
+            args={"command": "ls"},
+            host=host,
+            native_name="" if usual else native,
+        )
+        request = dialect.encode_event(event, HOOK)
+        no = dialect.encode_outcome(
+            Outcome(decision=Decision.DENY, reasons=("no",)), replace(event, host=name, native_name="")
+        )
+
+        if host != name:
+            assert request.body == dialect.encode_event(replace(event, native_name=""), HOOK).body
+        reply = Reply(stdout=no.stdout, stderr=no.stderr, exit_code=no.exit_code)
+        assert dialect.decode_reply(reply, request).decision is Decision.DENY
+        if name != "cline":
+            # its program does not look at exit codes
+            assert dialect.decode_reply(Reply(stderr=b"no", exit_code=2), request).decision is Decision.DENY

@@ -291,7 +291,7 @@ VERDICTS: list[tuple[str, object, Decision, str]] = [
     ("block without a reason", {"block": None}, Decision.DENY, ""),
     ("ask", {"ask": "?"}, Decision.ASK, "?"),
     ("stop", {"stop": "halt", "block": "no"}, Decision.STOP, "halt"),
-    ("allow", {"allow": True}, Decision.ALLOW, ""),
+    ("a yes skips nobody's permission before a tool", {"allow": True}, Decision.PASS, ""),
     ("not allow", {"allow": False}, Decision.DENY, ""),
     ("nothing", "", Decision.PASS, ""),
 ]
@@ -304,6 +304,10 @@ def test_decisions_of_hooks(stdout: object, decision: Decision, reason: str) -> 
     got = verdict(opencode, SHELL, stdout)
 
     assert (got.decision, got.reason, got.effects) == (decision, reason, ())
+
+
+def test_a_yes_counts_where_the_program_asks() -> None:
+    assert verdict(opencode, PERMISSION, {"allow": True}).decision is Decision.ALLOW
 
 
 def test_hook_may_change_arguments_and_speak() -> None:

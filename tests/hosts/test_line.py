@@ -76,6 +76,27 @@ def test_a_python_that_cannot_answer_is_what_the_policy_says(
     assert bool(out) == (policy == "block")
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_half_an_answer_of_a_python_that_falls_over_is_dropped(shell: str, policy: str, tmp_path: Path) -> None:
+    # two documents one after the other are none, and an agent that cannot read an answer goes on
+    python = python_that(tmp_path, """printf '{"hookSpecificOutput":{}}\\n'; echo 'Killed' >&2; kill -KILL $$""")
+    spare = broken("claude-code", "PreToolUse", policy=policy)
+
+    done = run(line("claude-code", "PreToolUse", python=python, policy=policy), shell=shell)
+
+    assert done == (spare.exit_code, spare.stdout, spare.stderr)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_an_answer_of_many_megabytes_is_passed_on(shell: str, tmp_path: Path) -> None:
+    python = python_that(tmp_path, "cat >/dev/null; yes 0123456789abcde | head -c 8000000; exit 0")
+
+    code, out, err = run(line("claude-code", "PreToolUse", python=python, policy="block"), shell=shell)
+
+    assert (code, len(out), err) == (0, 8_000_000, b"")
+
+
 @pytest.mark.parametrize(("host", "event"), EVENTS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_python_that_is_gone_is_what_the_policy_says_in_every_agents_bytes(

@@ -31,7 +31,9 @@ def released(data: Path) -> Iterator[str]:
     """
     token = os.urandom(16).hex()
     path = data / _FOLDER / token
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # one by one: `parents` would leave the data folder open to others
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     path.touch(mode=0o600, exist_ok=False)
     try:
         yield token

@@ -1,4 +1,4 @@
-"""The ledger: a line for each call of an agent that reached us, so that one that did not can be missed."""
+"""The ledger: what agents asked us and what we answered, so that a call that did not come to us can be missed."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hookline.bridge.notices import append
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event
+from hookline.model.event import Event, EventName
 
 FOLDER: Final = "sessions"
 CALLS: Final = ".calls"
@@ -23,11 +23,15 @@ KEPT: Final = 14 * 86_400.0  # seconds
 
 _REMOVED_AT_ONCE: Final = 200
 
+# at these we are told of a call before it runs
+ABOUT_CALLS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
+
 
 class Seen(Struct, frozen=True, omit_defaults=True):
     """One call: when, of which agent, its own name of the event and ours, and of a tool call its ids and its tool.
 
-    `transcript` is where the agent writes down what it does.
+    `transcript` is where the agent writes down what it does. A call of a tool is written down when it comes, as `waiting`,
+    and again when it is answered: an agent that does not wait so long lets it run as if it had never asked.
     """
 
     at: float
@@ -38,6 +42,7 @@ class Seen(Struct, frozen=True, omit_defaults=True):
     calls: tuple[str, ...] = ()
     tool: str = ""
     transcript: str = ""
+    waiting: bool = False
 
 
 # what agents call the id of a tool call: one of them has one of its own and hands the model's on beside it
@@ -55,7 +60,7 @@ def session_file(data: Path, event: Event) -> Path:
     return data / FOLDER / f"{digest}{CALLS}"
 
 
-def enter(path: Path, event: Event, spec: DialectSpec) -> bool:
+def enter(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = False) -> bool:
     """Write a call down; say whether it is there now."""
     ids, transcript = (event.data.get(key) for key in _IDS), event.data.get("transcript_path")
     seen = Seen(
@@ -67,6 +72,7 @@ def enter(path: Path, event: Event, spec: DialectSpec) -> bool:
         calls=tuple(call for call in ids if isinstance(call, str) and call),
         tool=event.native_tool or (spec.tools.get(event.tool) or (event.tool,))[0],
         transcript=transcript if isinstance(transcript, str) else "",
+        waiting=waiting,
     )
     return append(path, _ENCODER.encode(seen) + b"\n", largest=LARGEST)
 

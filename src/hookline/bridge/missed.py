@@ -6,14 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge import ledger
-from hookline.bridge.ledger import Seen
+from hookline.bridge.ledger import ABOUT_CALLS, Seen
 from hookline.bridge.transcripts import READERS, Ran, tools_that_ran
-from hookline.model.event import EventName
 
 _NAMED: Final = 3
-
-# at these we are told of a call before it runs, or at least that it ran
-_ABOUT_CALLS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 
 
 def missed(path: Path, *, is_installed: Callable[[], bool]) -> str:
@@ -32,21 +28,22 @@ def missed(path: Path, *, is_installed: Callable[[], bool]) -> str:
         return ""
     since = min(line.at for line in lines)
     ran = [one for one in ran if one.at > since]
-    asked = [line for line in lines if line.moment in _ABOUT_CALLS]
+    asked = [line for line in lines if line.moment in ABOUT_CALLS]
     if not asked and not is_installed():
         return ""
-    absent = _by_id(ran, asked) if reader.by_id else _by_count(ran, asked)
+    answered = [line for line in asked if not line.waiting]
+    absent = _by_id(ran, answered) if reader.by_id else _by_count(ran, answered)
     return _alarm(absent, host) if absent else ""
 
 
-def _by_id(ran: list[Ran], asked: list[Seen]) -> list[Ran]:
-    known = {call for line in asked for call in line.calls}
+def _by_id(ran: list[Ran], answered: list[Seen]) -> list[Ran]:
+    known = {call for line in answered for call in line.calls}
     return [one for one in ran if one.call not in known]
 
 
-def _by_count(ran: list[Ran], asked: list[Seen]) -> list[Ran]:
+def _by_count(ran: list[Ran], answered: list[Seen]) -> list[Ran]:
     """Count calls for each tool; which of them it was cannot be told."""
-    left = Counter(line.tool for line in asked)
+    left = Counter(line.tool for line in answered)
     absent = []
     for one in ran:
         if left[one.tool] > 0:
@@ -61,5 +58,6 @@ def _alarm(absent: list[Ran], host: str) -> str:
     more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
     what = f"{len(absent)} tool calls ran" if len(absent) > 1 else "a tool call ran"
     return (
-        f"{what} that {host} never asked us about, so no hook could stop it: {named}{more}; `hookline doctor` says why"
+        f"{what} that {host} never asked us about, or did not wait for us to answer, so no hook could stop it: "
+        f"{named}{more}; `hookline doctor` says why"
     )

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from hookline.model.verdict import Effect, EffectKind, Outcome
 _LARGEST: Final = 256 * 1024  # bytes of what is remembered of one session
 _LONGEST: Final = 600  # characters of one notice
 _MOST: Final = 8  # notices in one answer
+_COUNT: Final = re.compile(r" \(\d+ [a-z ]+\)")
 # where nothing can be remembered, these are seldom enough to say it again
 _SELDOM: Final = frozenset({EventName.SESSION_START, EventName.BEFORE_AGENT})
 
@@ -112,7 +114,8 @@ def _effect(texts: list[str], by: Ability) -> Effect:
 
 
 def _key(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """Name a notice; how many of something it is by now makes no other one."""
+    return hashlib.sha256(_COUNT.sub("", text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def append(path: Path, raw: bytes, *, largest: int) -> bool:
@@ -122,7 +125,9 @@ def append(path: Path, raw: bytes, *, largest: int) -> bool:
         try:
             handle = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # one by one: `parents` would leave the data folder open to others
+            path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(path, flags, 0o600)
         try:
             if os.fstat(handle).st_size + len(raw) > largest:

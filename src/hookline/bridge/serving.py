@@ -8,13 +8,14 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.bridge import broken, ledger
+from hookline.bridge import broken, ledger, nesting
 from hookline.bridge.call import Call, moment
 from hookline.bridge.caller import asks_by_itself, spoken
 from hookline.bridge.canary import MARK, is_canary, sing
@@ -64,12 +65,16 @@ class _Log(logging.Handler):
 
 
 class _Served(Struct):
-    """What is known of a call so far; whatever is missing could not be found out, and `trouble` says why."""
+    """What is known of a call so far; whatever is missing could not be found out, and `trouble` says why.
+
+    What is `endless` is not asked about, and so it may not happen.
+    """
 
     event: Event
     project: Opened | None = None
     outcome: Outcome | None = None
     trouble: str = ""
+    endless: bool = False
 
 
 async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = None) -> int:
@@ -82,7 +87,7 @@ async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = Non
     served = _read(true)
     _open(true, served, given)
     try:
-        if _is_for_nobody(served, given, is_foreign=true is not call):
+        if _is_for_nobody(served, given, said=call.dialect.SPEC.name):
             return _said(Outcome(), true.dialect, served.event, say)
         return await _answered(true, served, say, log=log, environ=given)
     finally:
@@ -91,17 +96,21 @@ async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = Non
         root.handlers[:] = before
 
 
-def _is_for_nobody(served: _Served, environ: Mapping[str, str], *, is_foreign: bool) -> bool:
-    """Say whether no hook is to be asked: doctor tries us out, or the agent asks us the same through its own file."""
+def _is_for_nobody(served: _Served, environ: Mapping[str, str], *, said: str) -> bool:
+    """Say whether no hook is to be asked: doctor tries us out, or the agent asks us the same through its own file.
+
+    `said` is the agent whose settings have us called.
+    """
     if served.project is None:
         return False
     folders, event = served.project.folders, served.event
     if MARK in environ and is_canary(environ, folders.data):
         sing(environ, folders.data, served.trouble or f"{event.host} {DIALECTS[event.host].SPEC.native(event)}")
         return True
-    native = DIALECTS[event.host].SPEC.native(event)
-    return is_foreign and asks_by_itself(
-        event.host, native, folders=folders, project=served.project.root, environ=environ
+    spec = DIALECTS[event.host].SPEC
+    # a guess at who calls keeps no guard from being asked where nobody knows that agent to run these settings
+    return said in spec.runs_files_of and asks_by_itself(
+        event.host, spec.native(event), folders=folders, project=served.project.root, environ=environ
     )
 
 
@@ -117,11 +126,10 @@ def _said(outcome: Outcome, dialect: Dialect, event: Event, say: Say) -> int:
 
 async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ: Mapping[str, str]) -> int:
     dialect = call.dialect
-    begun = time.time()
     book = _book(served, dialect)
     notices = Notices(book.with_suffix(ledger.TOLD) if book is not None else None)
     if served.project is not None and not served.trouble:
-        await _ask(served)
+        await _ask(served, environ)
     outcome = _settled(call, served, notices)
     if served.project is not None and book is not None and served.event.name in _COMPARED:
         _compare(served, book, notices, environ)
@@ -134,8 +142,7 @@ async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ
     outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=anywhere))
     code = _said(outcome, dialect, served.event, say)
     if book is not None and served.event.name in ABOUT_CALLS:
-        # not before: an agent that does not wait for us any more lets the call run as if it had never asked
-        ledger.enter(book, served.event, spec, at=begun)
+        ledger.enter(book, served.event, spec)
     return code
 
 
@@ -161,23 +168,34 @@ def _open(call: Call, served: _Served, environ: Mapping[str, str]) -> None:
 
 
 def _book(served: _Served, dialect: Dialect) -> Path | None:
-    """Give the ledger of the session, with this event in it unless it is a call of a tool; None where none can be."""
+    """Enter the call into the ledger of its session; None where there is no place for one."""
     try:
         data = served.project.folders.data if served.project is not None else person_folders().data
     except Exception:  # noqa: BLE001 - the answer does not depend on it
         return None
     path = ledger.session_file(data, served.event)
-    if served.event.name not in ABOUT_CALLS:
-        ledger.enter(path, served.event, dialect.SPEC)
+    ledger.enter(path, served.event, dialect.SPEC, waiting=served.event.name in ABOUT_CALLS)
     if served.event.name is EventName.SESSION_START:
         ledger.prune(data, now=time.time())
     return path
 
 
-async def _ask(served: _Served) -> None:
+async def _ask(served: _Served, environ: Mapping[str, str]) -> None:
     assert served.project is not None  # noqa: S101 - for the type checker
+    data = served.project.folders.data
+    level = nesting.depth(environ, data)
+    if level >= nesting.DEEPEST:
+        served.endless = True
+        served.trouble = (
+            f"a hook started an agent, whose hooks started the next, and so on, {level} times by now: have the hook that "
+            "does so start it without hooks, or not be asked about what it does"
+        )
+        return
     try:
-        served.outcome = await served.project.engine.handle(served.event, patience=PATIENCE)
+        # where nobody listens, nothing is started
+        listened = any(served.event.name in hook.on for hook in served.project.loaded.hooks)
+        with nesting.deeper(level, data) if listened else nullcontext():
+            served.outcome = await served.project.engine.handle(served.event, patience=PATIENCE)
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = f"asking the hooks shows a bug in hookline ({problem!r}); please report it"
 
@@ -185,7 +203,7 @@ async def _ask(served: _Served) -> None:
 def _settled(call: Call, served: _Served, notices: Notices) -> Outcome:
     """Give the outcome that holds, and collect what the person has to know of it."""
     project, outcome = served.project, served.outcome
-    is_blocked = broken.blocks(call, project)
+    is_blocked = served.endless or broken.blocks(call, project)
     if outcome is None or project is None:
         notices.add(f"the hooks could not be asked: {served.trouble}; `hookline doctor` says more")
         return broken.answer_without_hooks(call.dialect, served.event, served.trouble, is_blocked=is_blocked)

@@ -276,7 +276,7 @@ def _surroundings(hook: Hook) -> Iterator[Fact]:
     if hook.headers:
         yield Fact("headers", tuple(Line(": ", exact(f"{key}: {value}")) for key, value in hook.headers.items()))
     if hook.header_env:
-        yield _fact("with variables", *map(exact, hook.header_env))
+        yield _fact("variables", *map(exact, hook.header_env))
     if hook.includes:
         yield _fact("includes", *map(exact, hook.includes))
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from hookline.bridge.broken import GUARDED
+from msgspec.structs import replace
+
+from hookline.bridge.broken import GUARDED, answer_without_hooks
 from hookline.bridge.call import Call, IfBroken, is_known, moment
 from hookline.bridge.serving import serve
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
@@ -27,6 +29,7 @@ EXAMPLE: Final = "hookline hook claude-code PreToolUse < payload.json"
 BLOCKED: Final = 2
 INTERRUPTED: Final = 130
 _OPTION: Final = "--if-broken"
+_LARGEST: Final = 256 * 1024 * 1024  # bytes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,17 +62,17 @@ def answer_agent(words: Sequence[str]) -> int:
     if wrong or dialect is None:
         complain(f"hookline hook: {wrong}")
         return BLOCKED if policy is IfBroken.BLOCK else 1
-    raw = sys.stdin.buffer.read() if sys.stdin is not None else b""
-    call = Call(dialect=dialect, native=names[1], raw=raw, if_broken=policy)
-    say, refuse = _streams()
+    call = Call(dialect=dialect, native=names[1], raw=b"", if_broken=policy)
+    streams = _Streams()
     try:
-        return asyncio.run(_serve(call, say))
+        call = replace(call, raw=_read())
+        return asyncio.run(_serve(call, streams.say))
     except asyncio.CancelledError:
         return TERMINATED
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:  # noqa: BLE001 - whatever it is, the agent gets an answer that somebody meant
-        return refuse(call, problem)
+        return streams.refuse(call, problem)
 
 
 async def _serve(call: Call, say: Callable[[Answer], None]) -> int:
@@ -102,32 +105,78 @@ def _dialect(name: str) -> Dialect | None:
     return next((module for module in agents if name == module.SPEC.name or name in module.SPEC.aliases), None)
 
 
-def _streams() -> tuple[Callable[[Answer], None], Callable[[Call, Exception], int]]:
-    """Keep stdout and stderr for the answer: what anybody else prints would be taken for a part of it."""
-    kept = {number: _moved(number) for number in (1, 2)}
+def _read() -> bytes:
+    """Read the event; what is more than any agent says is read, too, so that it can go on, and thrown away.
 
-    def say(answer: Answer) -> None:
+    Raises:
+        ValueError: It is too long.
+    """
+    if sys.stdin is None:
+        return b""
+    raw = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(raw) <= _LARGEST:
+        return raw
+    while sys.stdin.buffer.read(1024 * 1024):
+        pass
+    raise ValueError(f"the event is longer than {_LARGEST // 1024 // 1024} MiB")
+
+
+class _Streams:
+    """Keep stdout and stderr for the answer: what anybody else prints would be taken for a part of it."""
+
+    def __init__(self) -> None:
+        closed = [number for number in range(3) if _was_closed(number)]
+        self._kept = {number: -1 if number in closed else _moved(number) for number in (1, 2)}
+        self._said: Answer | None = None
+
+    def say(self, answer: Answer) -> None:
+        """Give the agent an answer.
+
+        Raises:
+            OSError: Nobody can read it.
+        """
         # what is to be read beside the answer first: some stop reading with the answer
         for number, raw in ((2, answer.stderr), (1, answer.stdout)):
-            _write(kept[number], raw)
+            _write(self._kept[number], raw)
+        self._said = answer
 
-    def refuse(call: Call, problem: Exception) -> int:
+    def refuse(self, call: Call, problem: Exception) -> int:
+        """Answer as the policy says, in the agent's bytes, or at least with its exit code."""
+        if self._said is not None:
+            # it stands, whatever happened then
+            return self._said.exit_code
         event = moment(call.dialect, call.native)
-        is_guarded = call.if_broken is not IfBroken.ALLOW and event.name in GUARDED
-        text = f"hookline could not answer: {problem!r}; `hookline doctor` says more\n"
-        with suppress(OSError):
-            _write(kept[2], text.encode("utf-8", "backslashreplace"))
-        return BLOCKED if is_guarded else 1
+        is_blocked = call.if_broken is not IfBroken.ALLOW
+        try:
+            answer = call.dialect.encode_outcome(
+                answer_without_hooks(call.dialect, event, repr(problem), is_blocked=is_blocked), event
+            )
+            self.say(answer)
+        except Exception:  # noqa: BLE001 - see above
+            text = f"hookline could not answer: {problem!r}; `hookline doctor` says more\n"
+            with suppress(OSError):
+                _write(self._kept[2], text.encode("utf-8", "backslashreplace"))
+            return BLOCKED if is_blocked and event.name in GUARDED else 1
+        return answer.exit_code
 
-    return say, refuse
+
+def _was_closed(number: int) -> bool:
+    """Say whether a stream was closed; it is open then, and leads nowhere.
+
+    Otherwise the next file that is opened would get its number, and everything that is printed.
+    """
+    try:
+        os.fstat(number)
+    except OSError:
+        # the lowest number that is free: those below are open
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
+        return True
+    return False
 
 
 def _moved(number: int) -> int:
-    """Give a copy of a stream, and lead the stream itself nowhere; -1 where it is closed."""
-    try:
-        copy = os.dup(number)
-    except OSError:
-        return -1
+    """Give a copy of a stream, and lead the stream itself nowhere."""
+    copy = os.dup(number)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)
     os.close(nowhere)

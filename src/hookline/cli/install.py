@@ -19,7 +19,8 @@ from hookline.hosts.host import Around, Host, Scope
 from hookline.hosts.line import POLICIES, moments
 from hookline.hosts.plans import Plan, carry_out, install
 from hookline.hosts.status import obstacles
-from hookline.model.hook import OnError
+from hookline.model.event import EventName
+from hookline.model.hook import Hook, OnError
 
 HELP: Final = "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others"
 EXAMPLE: Final = "hookline install claude-code gemini"
@@ -45,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="where an agent runs only what is approved (Codex), leave that to you",
     )
+    parser.add_argument(
+        "--verbose", action="store_true", help="name every event, and say of those left out why; --json does, too"
+    )
     add_project(parser)
     add_json(parser)
 
@@ -58,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     scope = Scope(args.scope or Scope.USER)
     events = {host.name: _events(host, args.events) for host in hosts}
     check_python(sys.executable, module="hookline.cli.main")
-    policy, why = (args.if_broken, "as you said") if args.if_broken else _policy(args)
+    hooks = [hook for hook in opened(args).loaded.hooks if hook.enabled]
+    policy, why = (args.if_broken, "as you said") if args.if_broken else _policy(hooks)
 
     def plan() -> list[Plan]:
         return [
@@ -81,12 +86,16 @@ def run(args: argparse.Namespace) -> int:
             for host, one in zip(hosts, plans, strict=True)
         ]
         for row, host, one in zip(rows, hosts, plans, strict=True):
-            row["notes"] = _notes(host, one, around)
+            row["notes"] = [*_passed_by(host, one, hooks), *_notes(host, one, around)]
         say_plans(rows, number=number, dry_run=args.dry_run)
         return 0
     say_changes(plans, dry_run=args.dry_run)
     for host, one in zip(hosts, plans, strict=True):
-        _report(host, one, around, dry_run=args.dry_run)
+        _report(host, one, dry_run=args.dry_run, verbose=args.verbose)
+        for note in (*_passed_by(host, one, hooks), *_notes(host, one, around)):
+            say(f"  note: {note}")
+    if not hooks:
+        say("there is no hook yet that could be asked: `hookline init` makes a first one")
     say(f"if hookline itself cannot answer: {policy} ({why})")
     if args.dry_run:
         say("nothing was written")
@@ -95,16 +104,31 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _report(host: Host, plan: Plan, around: Around, *, dry_run: bool) -> None:
+def _report(host: Host, plan: Plan, *, dry_run: bool, verbose: bool) -> None:
     is_new = bool(plan.changes)
     will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
-    say(f"{host.title} {will} the hooks at {counted(len(plan.events), 'event')}: {', '.join(plan.events)}")
-    left_out = _left_out(host, plan)
-    if left_out:
-        said = "; ".join(f"{event} ({why})" for event, why in left_out.items())
-        say(f"  not asked about: {said}; --events +{next(iter(left_out))} adds it")
-    for note in _notes(host, plan, around):
-        say(f"  note: {note}")
+    asked, left_out = counted(len(plan.events), "event"), _left_out(host, plan)
+    if not verbose:
+        others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
+        more = f", and not at {others} (--verbose names them all)" if left_out else ""
+        say(f"{host.title} {will} the hooks at {asked}{more}")
+        return
+    say(f"{host.title} {will} the hooks at {asked}: {', '.join(plan.events)}")
+    for event, why in left_out.items():
+        say(f"  not at {event}: {why}; --events +{event} adds it")
+
+
+def _passed_by(host: Host, plan: Plan, hooks: Sequence[Hook]) -> list[str]:
+    """Name the hooks that wait for an event which this agent has, and is not asked about."""
+    heard = {moment for event in plan.events for moment in moments(host.name, event)}
+    notes = []
+    for event in (event for event in host.events if event not in plan.events):
+        missed = {moment for moment in moments(host.name, event) if moment is not EventName.CUSTOM} - heard
+        names = [quoted(hook.id) for hook in hooks if missed & set(hook.on)]
+        if names:
+            wait = "waits" if len(names) == 1 else "wait"
+            notes.append(f"{', '.join(names)} {wait} for {event}, which is left out; --events +{event} adds it")
+    return notes
 
 
 def _left_out(host: Host, plan: Plan) -> dict[str, str]:
@@ -155,13 +179,9 @@ def _named(host: Host, word: str) -> list[str]:
     return found
 
 
-def _policy(args: argparse.Namespace) -> tuple[str, str]:
+def _policy(hooks: Sequence[Hook]) -> tuple[str, str]:
     """Choose what happens when we cannot answer, by what the hooks there are want when they cannot."""
-    strict = [
-        hook.id
-        for hook in opened(args).loaded.hooks
-        if hook.enabled and (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK
-    ]
+    strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
     if not strict:
         return "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
     return "block", f"as {quoted(strict[0])} does when it fails; --if-broken allow changes that"

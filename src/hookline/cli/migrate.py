@@ -109,6 +109,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remove-old", action="store_true", help="take those that were carried whole out of their files"
     )
+    parser.add_argument(
+        "--wider", action="store_true", help="write also hooks that would run more often there than they do now"
+    )
     add_options(parser)
 
 
@@ -204,7 +207,18 @@ def _write(change: Session, form: Form, hooks: Sequence[Hook]) -> int:
 
 def _carry(change: Session, form: Form, hooks: Sequence[Hook], hook: Hook, *, path: str, document: object) -> _Carried:
     target = Target(dialect=form.dialect, vocabulary=vocabulary(), document=document, alone=len(hooks) == 1)
-    return _Carried(hook, write(_relative(hook, _root(change, hook, path)), form.writer, target), path)
+    written = write(_relative(hook, _root(change, hook, path)), form.writer, target)
+    if written.wider and written.entries and not change.args.wider:
+        written = Written((), (_too_wide(hook, written.wider),))
+    return _Carried(hook, written, path)
+
+
+def _too_wide(hook: Hook, reasons: Sequence[str]) -> str:
+    """Say why a hook stays behind: one that formats some files must not begin to format all of them."""
+    return (
+        f"{hook.id}: not written, as it would run more often than it does now ({'; '.join(reasons)}); "
+        "--wider writes it all the same"
+    )
 
 
 def _root(change: Session, hook: Hook, path: str) -> str:

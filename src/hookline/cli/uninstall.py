@@ -26,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     if bool(args.hosts) == args.all:
-        raise HostError("name the agents, or say --all, not both; `hookline hosts` shows where ours are")
+        both = ", not both" if args.all else ""
+        raise HostError(f"name the agents, or say --all{both}; `hookline hosts` shows where ours are")
     around = around_of(args)
     hosts = list(HOSTS.values()) if args.all else named(args.hosts)
     scopes = [Scope(args.scope)] if args.scope else list(Scope) if args.all else [Scope.USER]

@@ -8,7 +8,7 @@ from hookline.config.copies import meaning
 from hookline.config.document import KeyPath
 from hookline.config.formats.agents import FORMS
 from hookline.config.formats.agents.style import Aim, Moment, Style
-from hookline.config.writing import Entry, Target, Written, event_names, fields_of, group_of, other_dialect
+from hookline.config.writing import Entry, Target, Wider, Written, event_names, fields_of, group_of, other_dialect
 from hookline.model.hook import Hook
 
 # what the entry of each kind of hook calls its type
@@ -30,7 +30,7 @@ def write_agents(hook: Hook, target: Target, *, form: str) -> Written:
     entry, lost = _entry(hook, target, style)
     entries: list[Entry] = []
     for event, moment in _events(hook, target, style, lost):
-        matcher = _matcher(hook, target, moment, lost)
+        matcher = _matcher(hook, target, moment, lost, event=event)
         value = {**entry, **({"matcher": matcher} if matcher else {})}
         entries.append(_SHAPES.get(form, _flat if style.alone else _grouped)(event, value, style, target))
     return Written(tuple(entries), (*dict.fromkeys(lost), *other_dialect(hook, target)), style.around)
@@ -98,14 +98,18 @@ def _meets(hook: Hook, target: Target, moment: Moment) -> bool:
     return not tools or not set(tools).isdisjoint(moment.tools)
 
 
-def _matcher(hook: Hook, target: Target, moment: Moment, lost: list[str]) -> str:
+def _matcher(hook: Hook, target: Target, moment: Moment, lost: list[str], *, event: str) -> str:
     """Give the matcher in the agent's words, or as it stands where it is more than names."""
     if not hook.matcher:
         return ""
     tools = _tools(hook, target)
     if moment.aim is not Aim.SUBJECT:
-        if not tools or not set(tools) <= set(moment.tools):
-            lost.append(f"the matcher {hook.matcher}: there is none at this event")
+        others = [tool for tool in moment.tools if tool not in tools]
+        if len(others) == len(moment.tools) or not tools:
+            lost.append(Wider(f"the matcher {hook.matcher}: there is none at this event"))
+        elif others:
+            # the agent's own word for what the hook is about
+            lost.append(f"{event} is about {', '.join(others)}, too")
         return ""
     if hook.dialect == target.dialect or not tools:
         if hook.dialect != target.dialect:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from hookline import wire
 from hookline.config.vocabulary import Tools
-from hookline.model.hook import Hook, OnError
+from hookline.model.hook import Hook, Layer, OnError
 
 # What may differ between copies: whose file it is in and how that agent speaks and counts time. A matcher is
 # compared by the tools it means.
@@ -27,6 +27,7 @@ _MAY_DIFFER: Final = frozenset(
         ),
     }
 )
+_FROM_THE_TOP: Final = frozenset("/~$\"'")
 _SAME: Final = attrgetter(*sorted({field.name for field in structs.fields(Hook)} - _MAY_DIFFER))
 
 
@@ -58,7 +59,19 @@ def _both(hook: Hook, copy: Hook) -> Hook:
 
 def _what(hook: Hook, tools: Tools) -> bytes:
     """Say what a hook does and when, in no agent's words."""
-    return wire.dump((meaning(hook.matcher, hook.dialect, tools), _SAME(hook)))
+    return wire.dump((meaning(hook.matcher, hook.dialect, tools), _folder(hook), _SAME(hook)))
+
+
+def _folder(hook: Hook) -> str:
+    """Give the folder that decides what a hook runs.
+
+    In each project of a repository the same words mean scripts of its own, and so do relative names where agents
+    start a person's own hooks in different folders.
+    """
+    if hook.layer in {Layer.PROJECT, Layer.LOCAL}:
+        return hook.root
+    is_relative = any("/" in word and word[0] not in _FROM_THE_TOP for word in hook.command.split())
+    return hook.working_directory if is_relative else ""
 
 
 def meaning(matcher: str, dialect: str, tools: Tools) -> tuple[str, ...]:

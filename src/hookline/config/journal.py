@@ -71,7 +71,9 @@ class Journal:
             ConfigError: The journal cannot be written, so nothing is changed.
         """
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # one by one: `parents` would leave the data folder open to others
+            self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError as problem:
             raise self._unwritable(problem) from None

@@ -39,6 +39,8 @@ _DEFINING: Final = attrgetter(
         - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "agents"}
     )
 )
+# how the variables end in which agents say it
+_PROJECT: Final = "_PROJECT_DIR"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 # every other file that holds settings, holds them in vain
 _WITH_SETTINGS: Final = frozenset({Layer.MANAGED, Layer.USER})
@@ -95,7 +97,7 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     hooks: list[Hook] = []
     found: list[Found] = []
     others: list[Problem] = []
-    for file, text in _texts(files, problems):
+    for file, text in _texts(files, problems, search.vocabulary):
         defined, wrong, idle = _read_guarded(text, file, vocabulary=search.vocabulary)
         hooks += defined
         problems += wrong
@@ -120,14 +122,14 @@ def _roots(search: Search) -> Roots:
     return {root: [str(path.resolve()) for path in folders] for root, folders in paths.items()}
 
 
-def _texts(files: list[File], problems: list[Problem]) -> Iterator[tuple[File, str]]:
+def _texts(files: list[File], problems: list[Problem], vocabulary: Vocabulary) -> Iterator[tuple[File, str]]:
     """Read the files, some at once: going back and forth between the system and the parser costs both their pace."""
     for start in range(0, len(files), _AT_ONCE):
         some: list[tuple[File, str]] = []
         for file in files[start : start + _AT_ONCE]:
             try:
                 if file.place.is_program:
-                    some += _program(file)
+                    some += _program(file, problems, vocabulary)
                 else:
                     some.append((file, read_text(file.path, is_managed=file.place.layer is Layer.MANAGED)))
             except ConfigError as problem:
@@ -135,13 +137,16 @@ def _texts(files: list[File], problems: list[Problem]) -> Iterator[tuple[File, s
         yield from some
 
 
-def _program(file: File) -> Iterator[tuple[File, str]]:
+def _program(file: File, problems: list[Problem], vocabulary: Vocabulary) -> Iterator[tuple[File, str]]:
     """Give a program with how it begins; what cannot be run is none, and is passed over as its agent does."""
     try:
         info = os.stat(file.path)  # noqa: PTH116 - beside the others
         if stat.S_ISREG(info.st_mode) and os.access(file.path, os.X_OK):
             with open(file.path, "rb") as opened:  # noqa: PTH123
                 yield file, opened.read(_BEGINNING).decode(errors="replace")
+        elif file.path.rpartition("/")[2] in vocabulary.names.get(file.place.dialect, {}):
+            why = f"{file.place.agent} runs only what may be executed, so this is no hook; chmod +x makes it one"
+            problems.append(Problem(file.path, 0, why, Severity.NOTE))
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=file.path) from None
 
@@ -257,8 +262,15 @@ def _standing(hook: Hook) -> tuple[bool, int]:
 def _definition(hook: Hook) -> bytes:
     """Say what a hook is, apart from where it was found."""
     # patterns and included files are counted from there, so in another folder they are others
-    root = hook.root if any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) else ""
+    counted = any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) or _names_its_project(hook)
+    root = hook.root if counted else ""
     return wire.dump((root, _DEFINING(hook)))
+
+
+def _names_its_project(hook: Hook) -> bool:
+    """Say whether a hook of a project names its files from the folder that agents say the project is."""
+    is_of_project = hook.layer is Layer.PROJECT or hook.layer is Layer.LOCAL
+    return is_of_project and any(_PROJECT in word for word in (hook.command, *hook.args))
 
 
 def _named(hook: Hook, ids: Mapping[str, Hook], problems: list[Problem]) -> Hook:

@@ -2,11 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from hookline.errors import ConfigError
 
-FileMatch = Callable[[str, str], bool]
+
+class FileMatch(Protocol):
+    """Says whether patterns mean a path."""
+
+    def __call__(self, path: str, folder: str, *, above: bool = False) -> bool:
+        """Answer for a path that may be relative to a folder; `above`, also as seen from the repositories it lies in."""
 
 
 def file_patterns(patterns: Sequence[str]) -> FileMatch:
@@ -20,7 +26,7 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
     """
     import pathspec  # noqa: PLC0415 - most hooks have no patterns
 
-    lines = [_at_home(pattern) for pattern in patterns]
+    lines = [line for pattern in patterns for line in _at_home(pattern)]
     for line in lines:
         if not line.strip() or line.startswith("#"):
             raise ConfigError(f'file pattern "{line}" matches nothing; write a name such as "*.py"')
@@ -29,10 +35,21 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
     except (ValueError, re.error) as problem:
         raise ConfigError(f"file patterns {list(patterns)!r} cannot be read: {problem}") from None
 
-    def matches(path: str, folder: str) -> bool:
-        return spec.match_file(_counted(os.path.expanduser(path), folder))  # noqa: PTH111 - a text, not yet a path
+    def matches(path: str, folder: str, *, above: bool = False) -> bool:
+        named = os.path.expanduser(path)  # noqa: PTH111 - a text, not yet a path
+        if spec.match_file(_counted(named, folder)):
+            return True
+        return above and any(spec.match_file(_counted(named, top)) for top in _tops(folder))
 
     return matches
+
+
+def _tops(folder: str) -> Iterator[str]:
+    """Give the repositories that a folder lies in: an agent that has gone down into one still works there."""
+    while folder and folder != (above := os.path.dirname(folder)):  # noqa: PTH120 - only texts here
+        folder = above
+        if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - asked for each file
+            yield folder
 
 
 def follow_links(path: str) -> str:
@@ -43,9 +60,13 @@ def follow_links(path: str) -> str:
         return path
 
 
-def _at_home(pattern: str) -> str:
+def _at_home(pattern: str) -> list[str]:
+    """Give a pattern with the person's home folder in it, and with what that is a link to."""
     sign, bare = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
-    return sign + (os.path.expanduser(bare) if bare.startswith("~/") else bare)  # noqa: PTH111 - no path: it has stars
+    if not bare.startswith("~/"):
+        return [pattern]
+    home = os.path.expanduser("~").rstrip("/")  # noqa: PTH111 - `Path` raises where there is none
+    return [f"{sign}{top}{bare[1:]}" for top in dict.fromkeys((home, follow_links(home)))]
 
 
 def _counted(path: str, folder: str) -> str:

@@ -15,7 +15,7 @@ from hookline.config import jsonc, toml
 from hookline.config.document import KeyPath
 from hookline.config.locations import AGENTS
 from hookline.config.problem import Problem, Severity
-from hookline.config.values import count, describe, flag, flag_or_texts, seconds, texts
+from hookline.config.values import count, count_or_none, describe, flag, flag_or_texts, seconds, texts
 from hookline.config.vocabulary import hint, quoted
 from hookline.errors import ConfigError
 from hookline.model.settings import VARIABLES, Settings, given_by
@@ -40,7 +40,7 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = MappingProxyType(
         "cooldown": seconds,
         "builtins": texts,
         "agents_files": flag_or_texts,
-        "returns": count,
+        "returns": count_or_none,
     }
 )
 

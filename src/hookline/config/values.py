@@ -136,6 +136,11 @@ def count(value: object) -> int:
     raise ValueError(f"wanted a whole number above 0, got {describe(value)}")
 
 
+def count_or_none(value: object) -> int:
+    """Read a whole number; 0 is none at all."""
+    return 0 if value == 0 and type(value) is int else count(value)
+
+
 def needs(value: object) -> Needs:
     """Read what has to be there: a table with lists of tools, files, services and variables."""
     given = {name: one_or_more_texts(item) for name, item in _parts(value, Needs).items()}
@@ -233,6 +238,7 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     on_error: {"enum": [*OnError]},
     priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
     count: {"type": "integer", "minimum": 1},
+    count_or_none: {"type": "integer", "minimum": 0},
     needs: {
         "type": "object",
         "properties": {field.name: _SOME_NAMES for field in structs.fields(Needs)},

@@ -31,15 +31,23 @@ class Entry(Struct, frozen=True):
     event: str = ""
 
 
+class Wider(str):
+    """A loss that makes a hook do more than it does now: run where it did not, or decide where it only looked on."""
+
+    __slots__ = ()
+
+
 class Written(Struct, frozen=True):
     """A hook in another format. Without entries it cannot be written there at all; `lost` says why.
 
-    `around` is what a file has besides, if it is a new one.
+    `around` is what a file has besides, if it is a new one. `wider` are those losses by which the hook would do more
+    than it does now.
     """
 
     entries: tuple[Entry, ...]
     lost: tuple[str, ...] = ()
     around: Mapping[str, object] = {}
+    wider: tuple[str, ...] = ()
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -68,6 +76,13 @@ _APART: Final = frozenset(
     {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "agents", "native_event"}
     | {"source_path", "source_line", "source_format", "source_pointer"}
 )
+# what keeps a hook from running, or its answers from counting
+_HOLDS_BACK: Final = frozenset(
+    {
+        *("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "condition", "needs", "schedule"),
+        *("once", "per_minute", "cooldown", "debounce", "observe", "enabled", "trusted"),
+    }
+)
 _TOOLS: Final = re.compile(r"[\w-]+(?:\|[\w-]+)*")
 
 
@@ -84,7 +99,8 @@ def write(hook: Hook, name: str, target: Target) -> Written:
     written = WRITERS[name](hook, target)
     # of a hook that stays behind, details do not matter
     lost = written.lost if written.entries else (f"not written, {written.lost[0]}",)
-    return Written(written.entries, tuple(f"{hook.id}: {reason}" for reason in lost), written.around)
+    wider = tuple(str(reason) for reason in written.lost if isinstance(reason, Wider))
+    return Written(written.entries, tuple(f"{hook.id}: {reason}" for reason in lost), written.around, wider)
 
 
 def _native(hook: Hook, target: Target) -> Written:
@@ -143,7 +159,7 @@ def _modern(hook: Hook, target: Target) -> Written:
 
 def _legacy(hook: Hook, target: Target) -> Written:
     written = _automation(hook, target, _legacy_value)
-    lost = ("there is no key for trusted",) if _asks_first(hook) else ()
+    lost = (Wider("there is no key for trusted"),) if _asks_first(hook) else ()
     return Written(written.entries, (*written.lost, *lost))
 
 
@@ -255,7 +271,7 @@ def fields_of(hook: Hook, fields: Mapping[str, str], *, apart: Collection[str]) 
     ordered = sorted(said, key=lambda name: _REACHED_BY.index(name) if name in _REACHED_BY else len(_REACHED_BY))
     values = {fields[name]: _plain(said[name]) for name in ordered if name in fields}
     left = [name for name in ordered if name not in fields and (name != "trusted" or _asks_first(hook))]
-    return values, [f"there is no key for {name}" for name in left]
+    return values, [(Wider if name in _HOLDS_BACK else str)(f"there is no key for {name}") for name in left]
 
 
 def _asks_first(hook: Hook) -> bool:
@@ -283,7 +299,7 @@ def event_names(
             lost.append(f"the event {event} has no name in {dialect}")
         elif not exact:
             more = ", ".join(sorted(set(vocabulary.events(chosen[0], dialect=dialect)) - set(wanted)))
-            lost.append(f"{chosen[0]} stands for {more}, too")
+            lost.append(Wider(f"{chosen[0]} stands for {more}, too"))
         found |= dict.fromkeys(chosen)
     return list(found), lost
 

@@ -87,13 +87,16 @@ class Answers:
             self._functions[hook.id] = (hook.call, number)
         return number
 
-    def key(self, hook: Hook, event: Event, digest: str) -> str:
+    def key(self, hook: Hook, event: Event, digest: str, told: Sequence[Event] = ()) -> str:
         """Give the digest of all that the answer depends on; empty when there is something that cannot be told.
 
-        Files are read here, so this may take a while.
+        `told` are the events the hook is told in place of this one, which are what its answer is about. Files are read
+        here, so this may take a while.
         """
-        said = _said(hook.cache.by, event) if hook.cache is not None else UNSET
-        if hook.cache is None or said is UNSET or not digest:
+        if hook.cache is None or not digest:
+            return ""
+        said = [_said(hook.cache.by, one) for one in told or (event,)]
+        if any(one is UNSET for one in said):
             return ""
         try:
             depends = [

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.core import lines
+from hookline.core.cases import without_patterns
 from hookline.model.hook import Hook
 from hookline.model.workspace import OF_THE_PERSON, inside
 
@@ -97,6 +98,22 @@ _INTERPRETERS: Final = frozenset(
         ),
     }
 )
+# programs that run what their arguments say, whatever a shell puts there
+_RUNNERS: Final = frozenset(
+    {
+        *(*_PREFIXES, *_INTERPRETERS),
+        *("find", "fd", "parallel", "watch", "entr", "su", "ssh", "script", "unshare", "chroot", "strace", "busybox"),
+    }
+)
+# programs that run what they read
+_RUN_INPUT: Final = frozenset({"xargs", "parallel", "entr", "eval"})
+# programs that run nothing of what they are given, and keywords that look like such
+_ONLY_DATA: Final = frozenset(
+    {
+        *("echo", "printf", "grep", "egrep", "fgrep", "rg", "jq", "test", "[", "[[", "exit", "return", "true", "false"),
+        *(":", "cut", "tr", "wc", "case", "in", "esac"),
+    }
+)
 # programs that run a file only if told to
 _WITH_FILE: Final = frozenset({"awk", "gawk", "mawk", "sed", "make", "just", "psql", "sqlite"})
 # after these options comes program text, and then nothing but data
@@ -108,7 +125,10 @@ _RUNS_ALL_OF: Final = frozenset({"run-parts"})
 _BARE: Final = re.compile(r"[\w.+-]+")
 _PROGRAM: Final = re.compile(r"[\w.+-]+|/[^\0]+")
 _PASSED_OVER: Final = re.compile(r"-\S*|\w+=.*|[\d.]+[smhd]?")
+_ASSIGNED: Final = re.compile(r"\w+\+?=")
 _GLOB: Final = re.compile(r"[*?\[]")
+# programs, though they look like patterns
+_TESTS: Final = frozenset({"[", "[["})
 _DEEPEST: Final = 3
 _MOST_PROGRAMS: Final = 64
 _MOST_COMMANDS: Final = 500
@@ -122,6 +142,7 @@ _PROJECT_FOLDERS: Final = tuple(
 class Reach(Struct, frozen=True, kw_only=True):
     """The files a hook may name, by absolute path, and the programs it may start, by name or by absolute path.
 
+    `data` are those files that are only named to programs which run none, such as the words that grep looks for.
     `recipes` are those files that say what a program such as make starts, `scripts` the words behind each
     interpreter, the first of which that is a file is run. `patterns` have to be matched anew each time. `imports`
     are folders in which Python looks for modules though no script lies there, `search` those that the hook itself
@@ -129,6 +150,7 @@ class Reach(Struct, frozen=True, kw_only=True):
     """
 
     files: tuple[str, ...] = ()
+    data: frozenset[str] = frozenset()
     programs: tuple[str, ...] = ()
     recipes: frozenset[str] = frozenset()
     scripts: tuple[tuple[str, ...], ...] = ()
@@ -157,6 +179,7 @@ def reach(hook: Hook, cwd: str) -> Reach:
     too_much = any(len(found) > most for found, most in (*limits, (command.folders, lines.MOST_FOLDERS)))
     return Reach(
         files=tuple(dict.fromkeys((*files, *sorted(recipes)))),
+        data=frozenset() if too_much else frozenset(files) - {*map(normpath, command.run()), *recipes},
         programs=programs[:_MOST_PROGRAMS],
         recipes=recipes,
         scripts=tuple(command.scripts()),
@@ -182,25 +205,39 @@ class _Command:
         self._cwd = cwd
         self.base = base_of(hook, cwd)
         own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "HOME": expanduser("~")}
-        self._variables = {**own, **dict.fromkeys(_PROJECT_FOLDERS, hook.project(cwd)), **hook.env}
         texts = (hook.command, *hook.args) if hook.command else ()
+        here = {**own, **dict.fromkeys(_PROJECT_FOLDERS, hook.project(cwd))}
+        # a dialect that has no such variable leaves the one of the agent we run under, if there is one
+        said = {
+            name: os.environ[name]
+            for name in _PROJECT_FOLDERS
+            if any(name in text for text in texts) and os.environ.get(name)
+        }
+        self._variables = [{**here, **hook.env}, *([{**here, **said, **hook.env}] if said else ())]
         joined = (" ".join(hook.args),) if hook.args else ()
         self.folders = self._folders((*texts, *joined))
-        self.search = lines.search_folders(texts, self._variables)
+        self.search = [folder for known in self._variables for folder in lines.search_folders(texts, known)]
         loading = [value for name, value in hook.env.items() if name in _LOADING]
-        self._words = [word for text in (*texts, *loading) for word in lines.words(text, self._variables)]
+        self._texts = (*texts, *loading)
+        self._loading = self._read(loading)
+        self._words = self._read(self._texts)
         inherited = [os.environ[name] for name in _LOADING_INHERITED if name in os.environ and name not in hook.env]
-        self._words += [
-            word for text in inherited for word in lines.words(text, self._variables) if self._is_near(word)
-        ]
+        self._inherited = list(filter(self._is_near, self._read(inherited)))
+        self._words += self._inherited
         self.parts = list(itertools.islice(self._parts(), _MOST_COMMANDS + 1))
 
+    def _read(self, texts: Iterable[str]) -> list[str]:
+        """Give everything that some texts could be read as."""
+        known, *others = self._variables
+        found = [word for text in texts for word in lines.words(text, known)]
+        return found + [word for other in others for text in texts for word in lines.words(text, other)]
+
     def _folders(self, texts: Sequence[str]) -> list[str]:
-        found = lines.folders(texts, self.base, self._variables)
+        found = [folder for known in self._variables for folder in lines.folders(texts, self.base, known)]
         root = self._hook.root if self._hook.source not in OF_THE_PERSON else ""
         # most lines that ask for a folder when they run ask for the top of the project
         is_asked = root and any("$(" in text or "`" in text for text in texts)
-        return list(dict.fromkeys((*found, root))) if is_asked else found
+        return list(dict.fromkeys((*found, root) if is_asked else found))
 
     def _is_near(self, name: str) -> bool:
         """Say whether a name of our own environment may lead into the project; others are the person's own."""
@@ -212,7 +249,8 @@ class _Command:
         if not command:
             return
         if not args:
-            yield from lines.simple_commands(lines.filled(command, self._variables), _DEEPEST)
+            for known in self._variables:
+                yield from lines.simple_commands(lines.filled(command, known), _DEEPEST)
             return
         yield [command, *args]
         name = command.rpartition("/")[2]
@@ -221,14 +259,39 @@ class _Command:
 
     def named(self) -> Iterator[str]:
         """Name every file that a word could mean."""
-        for place, word in enumerate(self._words):
+        # the first word is started as it is
+        yield from self._meant(self._words[:1], implied=())
+        yield from self._meant(self._words[1:])
+        yield from self._loaded()
+
+    def run(self) -> Iterator[str]:
+        """Name every file that something could run or load: what a word only says to grep is none of them."""
+        yield from self._meant(self._run_words())
+        yield from self._loaded()
+
+    def _run_words(self) -> Iterable[str]:
+        if self._hook.args or any(_is_open(words) or not _RUN_INPUT.isdisjoint(words) for words in self.parts):
+            return self._words
+        line = without_patterns(self._hook.command)
+        found = [
+            piece
+            for known in self._variables
+            for reading in lines.readings(line, known)
+            for word in _words_that_count(reading, _DEEPEST)
+            for piece in (word, *lines.words(word, known))
+        ]
+        return dict.fromkeys((*found, *self._loading, *self._inherited))
+
+    def _meant(self, words: Iterable[str], implied: Sequence[str] = _IMPLIED) -> Iterator[str]:
+        for word in words:
             last = word.rpartition("/")[2]
             for folder in self.folders:
                 path = join(folder, word)
                 yield path
-                # the first word is started as it is
-                if place and ("." not in last or last in {".", ".."}):
-                    yield from (f"{path}{ending}" for ending in _IMPLIED)
+                if "." not in last or last in {".", ".."}:
+                    yield from (f"{path}{ending}" for ending in implied)
+
+    def _loaded(self) -> Iterator[str]:
         for words in self.parts:
             module = _module_of(words)
             if module:
@@ -281,16 +344,21 @@ class _Command:
 
         What is only given to a program is data, which may change: `lint src/*.js`.
         """
-        globs = [word for word in self._words if _GLOB.search(word) and not lines.SYNTAX.search(word)]
+        globs = self._globs()
         run: list[str] = []
         for words in self.parts:
-            tried = _tried(words)
-            first = (tried or [""])[0] if tried is not None else next(_heads(words), "")
-            is_open = tried == [] or first.startswith("$") or "{}" in first
-            run += globs if is_open else [first] if first in globs else []
+            first = _first(words)
+            run += globs if _is_open(words) else [first] if first in globs else []
             if any(_stem(word) in _RUNS_ALL_OF for word in words):
                 run += [join(word, "*") for word in words]
         yield from (join(folder, word) for word in dict.fromkeys(run) for folder in self.folders)
+
+    def _globs(self) -> list[str]:
+        """Give the words that a shell could look for among the files; what it only compares with is none."""
+        if not any(map(_GLOB.search, self._words)):
+            return []
+        words = self._read([without_patterns(text) for text in self._texts]) + self._inherited
+        return [word for word in words if _GLOB.search(word) and not lines.SYNTAX.search(word) and word not in _TESTS]
 
     def imports(self) -> list[str]:
         """Give the folders that Python puts on its path: those it is told to, and its own for code without a file."""
@@ -331,6 +399,36 @@ def _tried(words: Sequence[str]) -> list[str] | None:
     found = [word for word in behind[:end] if word[:1] not in {"-", "+"}]
     is_told = end < len(behind) or not _ASKED.isdisjoint(behind)
     return None if is_told and not found else found
+
+
+def _first(words: Sequence[str]) -> str:
+    """Give the word of a simple command that is run: what its interpreter is given, or itself."""
+    tried = _tried(words)
+    return next(_heads(words), "") if tried is None else tried[0] if tried else ""
+
+
+def _is_open(words: Sequence[str]) -> bool:
+    """Say whether a command runs something that is only known when it runs: `sh`, `$tool`, `eval "$line"`."""
+    first = _first(words)
+    if "$" in first or "{}" in first or _tried(words) == []:
+        return True
+    return any("$" in word for word in words) and any(_stem(word) in _RUNNERS for word in words)
+
+
+def _words_that_count(line: str, depth: int) -> Iterator[str]:
+    """Give the words of a line that a command could run, or take what it runs from."""
+    is_plain = lines.is_plain(line)
+    for words in lines.simple_commands(line, 0):
+        head = next(_heads(words), "")
+        is_data = is_plain and head in _ONLY_DATA
+        # a program without a folder is looked for elsewhere
+        is_found = is_plain and _BARE.fullmatch(head)
+        counted = [word for word in words if not is_data and not (is_found and word == head)]
+        # what a variable is called is no file
+        yield from (_ASSIGNED.sub("", word, count=1) if _ASSIGNED.match(word) else word for word in counted)
+        for word in words if depth else ():
+            if "$(" in word or (not is_data and lines.SYNTAX.search(word)):
+                yield from _words_that_count(word, depth - 1)
 
 
 def _started_by(words: Sequence[str]) -> Iterator[str]:

@@ -313,10 +313,11 @@ class HookDoorkeeper:
     async def _key(self, concern: _Concern, event: Event, sealed: Sealed | None) -> str:
         hook = concern.hook
         digest = self._answers.hook_digest(hook, event, sealed)
+        told = self._translator.told(event, hook)
         if hook.cache is not None and hook.cache.files:
-            key = await asyncio.to_thread(self._answers.key, hook, event, digest)
+            key = await asyncio.to_thread(self._answers.key, hook, event, digest, told)
         else:
-            key = self._answers.key(hook, event, digest)
+            key = self._answers.key(hook, event, digest, told)
         return f"answer:{concern.key}:{key}" if key else ""
 
     async def _call(self, work: Callable[[], T]) -> T:

@@ -171,8 +171,11 @@ class Engine:
             return QUIET
         return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
 
-    async def handle(self, event: Event, *, host_asks: bool = False) -> Outcome:
-        """Answer an event; with `host_asks` a question is left to the host's own dialog."""
+    async def handle(self, event: Event, *, host_asks: bool = False, patience: float | None = None) -> Outcome:
+        """Answer an event; with `host_asks` a question is left to the host's own dialog.
+
+        `patience` is how many seconds the host waits: hooks that need longer have failed, and what they want then holds.
+        """
         await self.returns.begin(event)
         if not self._ready[event.name]:
             return await self._only_mail(QUIET, event)
@@ -180,7 +183,7 @@ class Engine:
         if not chosen.stages:
             # nothing happens, so there is nothing to trace: a guard for one tool sees all others pass by
             return await self._only_mail(Outcome(skipped=chosen.skipped), event)
-        return await self._answer(event, chosen, host_asks=host_asks, budget=self.runner.budget())
+        return await self._answer(event, chosen, host_asks=host_asks, budget=self.runner.budget(patience))
 
     async def _only_mail(self, outcome: Outcome, event: Event) -> Outcome:
         """Bring the agent what waits for it, at an event that no hook wants."""

@@ -193,6 +193,8 @@ class Identities:
 
     def _run_files(self, reached: Reach, look: Look) -> Iterator[str]:
         for path in reached.files:
+            if path in reached.data:
+                continue
             look(path)
             if _is_there(path) and (
                 path in reached.recipes or splitext(path)[1] in _SCRIPTS or os.access(path, os.X_OK)

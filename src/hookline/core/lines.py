@@ -47,18 +47,15 @@ _RUNS_A_FILE: Final = re.compile(
 )
 _TRIED: Final = 2
 
+_VALUE: Final = re.compile(r"(?:\w+=)?\$(?:\w+|\{\w+\})?")
 _SEPARATOR: Final = re.compile(r"[;&|()<>]+")
 _REDIRECTION: Final = re.compile(r"[<>]+[&|]?")
 
 
 def simple_commands(line: str, depth: int) -> Iterator[list[str]]:
     """Give the words of each simple command of a line, and of lines within it; what is read with `<` is a word, too."""
-    lexer = shlex.shlex(line.replace("\n", " ; ").replace("`", " ; "), posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        tokens = list(lexer)
-    except ValueError:
+    tokens = _tokens(line)
+    if tokens is None:
         # nobody knows what it means, so each word of it may be a program
         yield from ([word] for word in _OPERATORS.split(line) if word)
         return
@@ -70,7 +67,8 @@ def simple_commands(line: str, depth: int) -> Iterator[list[str]]:
         elif _SEPARATOR.fullmatch(token):
             yield words
             for word in words if depth else ():
-                if SYNTAX.search(word):
+                # what a variable holds is not known here
+                if SYNTAX.search(word) and not _VALUE.fullmatch(word):
                     yield from simple_commands(word, depth - 1)
             words, operator = [], ""
         elif not operator or operator == "<":
@@ -80,13 +78,27 @@ def simple_commands(line: str, depth: int) -> Iterator[list[str]]:
             operator = ""
 
 
+def is_plain(line: str) -> bool:
+    """Say whether it can be told where the words of a line begin and end."""
+    return _tokens(line) is not None
+
+
+def _tokens(line: str) -> list[str] | None:
+    lexer = shlex.shlex(line.replace("\n", " ; ").replace("`", " ; "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return None
+
+
 def words(text: str, variables: Mapping[str, str]) -> list[str]:
     """Give a text as it is and, where a shell could read it otherwise, everything it could be read as."""
     if not SYNTAX.search(text):
         return [text] if text and "\0" not in text else []
     found: dict[str, None] = {text: None}
-    read = _WRITTEN.sub(" ", filled(text, variables))
-    for reading in dict.fromkeys((read, _AT_RUN.sub(".", read))):
+    for reading in readings(text, variables):
         try:
             split = shlex.split(reading)
         except ValueError:
@@ -96,6 +108,12 @@ def words(text: str, variables: Mapping[str, str]) -> list[str]:
             found |= dict.fromkeys(_OPERATORS.split(piece))
     found.pop("", None)
     return list(found)
+
+
+def readings(text: str, variables: Mapping[str, str]) -> list[str]:
+    """Give a line with the values of its variables, and what is only known when it runs read as the folder here."""
+    read = _WRITTEN.sub(" ", filled(text, variables))
+    return list(dict.fromkeys((read, _AT_RUN.sub(".", read))))
 
 
 def filled(text: str, variables: Mapping[str, str]) -> str:

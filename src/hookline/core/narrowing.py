@@ -123,7 +123,7 @@ class Narrowing:
         found = paths.named(event)
         if not found:
             return GateResult(Gate.FILES, passed=False, reason=f"this {event.name} names no file")
-        matches, folder = self._patterns_of(hook.files), _folder(hook, event)
+        matches, folder = self._matching(hook, hook.files), _folder(hook, event)
 
         def is_meant(path: str) -> bool:
             # a person's home is not ours to know: whoever reads the patterns knows it
@@ -138,7 +138,7 @@ class Narrowing:
             return _open(gate)
         files = self.files(event)
         found: tuple[str, ...] = getattr(files.effects, gate)
-        matches, folder = self._patterns_of(patterns), _folder(hook, event)
+        matches, folder = self._matching(hook, patterns), _folder(hook, event)
 
         def is_meant(path: str) -> bool:
             # a name alone does not say whether it is a folder
@@ -166,6 +166,10 @@ class Narrowing:
             found = self._texts[gate, patterns] = _COMPILED[gate](patterns)
         return found
 
+    def _matching(self, hook: Hook, patterns: tuple[str, ...]) -> Callable[[str, str], bool]:
+        """Give what compares paths; an agent that has gone down into a project still works on the whole of it."""
+        return partial(self._patterns_of(patterns), above=not _has_root(hook))
+
     def _patterns_of(self, patterns: tuple[str, ...]) -> FileMatch:
         found = self._patterns.get(patterns)
         if found is None:
@@ -181,8 +185,12 @@ class Narrowing:
 _COMPILED: Final[dict[Gate, Compile]] = {Gate.RUNS: command_patterns, Gate.URLS: url_patterns}
 
 
+def _has_root(hook: Hook) -> bool:
+    return bool(hook.root) and hook.layer in _OF_A_PROJECT
+
+
 def _folder(hook: Hook, event: Event) -> str:
-    return hook.root if hook.root and hook.layer in _OF_A_PROJECT else event.cwd
+    return hook.root if _has_root(hook) else event.cwd
 
 
 def _open(gate: Gate) -> GateResult:

@@ -8,8 +8,15 @@ from msgspec import Struct
 from hookline.model.hook import Hook
 from hookline.ports import Dialect, Kind, StateStore
 
-# whether a path, which may be relative to the folder given with it, is one that the patterns mean
-FileMatch = Callable[[str, str], bool]
+
+class FileMatch(Protocol):
+    """Whether a path, which may be relative to the folder given with it, is one that the patterns mean."""
+
+    def __call__(self, path: str, folder: str, *, above: bool = False) -> bool:
+        """Answer; `above`, also for the path as it is seen from the repositories that the folder lies in."""
+        ...
+
+
 CompilePatterns = Callable[[Sequence[str]], FileMatch]
 # gives the path that a path leads to, all links followed
 FollowLinks = Callable[[str], str]

@@ -93,6 +93,10 @@ def risks(hook: Hook, *, shell_dialects: Collection[str] = (), cwd: str = "") ->
 def _of_url(hook: Hook) -> Iterator[Risk]:
     if hook.url:
         yield Risk("network", f"the event, with all its data, is sent to {hook.url}")
+        named = {name for value in hook.headers.values() for name in hook.header_env or () if name in value}
+        if named:
+            values = ", ".join(sorted(named))
+            yield Risk("secret", f"what {values} holds in your environment is sent to {hook.url}")
 
 
 def _of_prompt(hook: Hook) -> Iterator[Risk]:

@@ -19,7 +19,7 @@ from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
-from hookline.core.unfolding import together
+from hookline.core.unfolding import together, untold
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
@@ -148,9 +148,15 @@ class HookRunner:
         outcome = merge.merge(moment, run.event, run.verdicts)
         return replace(outcome, skipped=run.skipped, duration=perf_counter() - started)
 
-    def budget(self) -> Budget | None:
-        """Give the time that all hooks of one event have together, counted from now; None when nobody limits it."""
-        return Budget(self._settings.budget) if self._settings.budget is not None else None
+    def budget(self, patience: float | None = None) -> Budget | None:
+        """Give the time that all hooks of one event have together, counted from now; None when nobody limits it.
+
+        `patience` is how long the host waits for an answer.
+        """
+        chosen = self._settings.budget
+        if patience is not None and (chosen is None or patience < chosen):
+            return Budget(patience, "the patience of the agent")
+        return Budget(chosen) if chosen is not None else None
 
     async def run(self, plan: Plan, event: Event, budget: Budget | None = None) -> Run:
         """Run a vetted plan, stage by stage, in the time that is left."""
@@ -284,8 +290,10 @@ class HookRunner:
             if refusal:
                 return self._failed(hook, FailureKind.REFUSED, refusal)
             told = self._translator.told(event, hook)
-            if len(told) == 1:
-                return await self._ask_once(hook, told[0], sealed, budget)
+            if not told:
+                return untold(event, hook), Reply()
+            if told[0] is event:
+                return await self._ask_once(hook, event, sealed, budget)
             return await self._ask_each(hook, told, sealed, budget)
         except Exception as problem:
             # A bug of ours must follow the failure policy like any other failure: a guard that was

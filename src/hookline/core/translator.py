@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -10,9 +11,11 @@ from msgspec.structs import replace
 
 from hookline import wire
 from hookline.core.failure import failed, settle
+from hookline.core.matchers import matcher_for
 from hookline.core.registry import event_key
 from hookline.core.unfolding import unfolded
 from hookline.errors import ConfigError, DialectError
+from hookline.model.dialect import DialectSpec
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, OnError
@@ -83,7 +86,7 @@ class HookTranslator:
     def told(self, event: Event, hook: Hook) -> tuple[Event, ...]:
         """Give the events a hook is told in place of one: a call its system has no word for is told in its own."""
         dialect = self._dialects.get(hook.dialect) if event.tool else None
-        return unfolded(event, dialect.SPEC) if dialect is not None else (event,)
+        return unfolded(event, dialect.SPEC, partial(_is_for, hook, dialect.SPEC)) if dialect is not None else (event,)
 
     def encode(self, event: Event, hook: Hook) -> Request:
         """Say an event to a hook."""
@@ -124,6 +127,11 @@ def _plain_text(reply: Reply) -> Verdict:
         notes = (*notes, f"it printed {len(text)} characters, the last {LONGEST_TEXT} are given on")
         text = text[-LONGEST_TEXT:]
     return Verdict(effects=(Effect(EffectKind.CONTEXT, text),) if text else (), notes=notes)
+
+
+def _is_for(hook: Hook, spec: DialectSpec, name: str) -> bool:
+    """Tell whether a hook's matcher is for a tool of this name."""
+    return matcher_for(spec.matcher, hook.matcher, is_strangers=True)(name)
 
 
 def _check(verdict: Verdict, dialect: str) -> None:

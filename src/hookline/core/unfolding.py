@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from hookline.core.effects.found import whole
 from hookline.core.effects.parts import Part, parts_of
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event
+from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind
+from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 
 Call = tuple[str, Mapping[str, object]]
@@ -22,13 +23,28 @@ Call = tuple[str, Mapping[str, object]]
 MOST: Final = 200
 
 
-def unfolded(event: Event, spec: DialectSpec | None) -> tuple[Event, ...]:
-    """Give the events a hook of this dialect is told in place of one; mostly the event itself."""
+# where a guard that cannot be told of a call has not agreed to it
+_GUARDED: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
+
+
+def unfolded(
+    event: Event, spec: DialectSpec | None, means: Callable[[str], bool] = lambda _name: True
+) -> tuple[Event, ...]:
+    """Give the events a hook of this dialect is told in place of one; mostly the event itself.
+
+    `means` says whether the hook's matcher is for a tool of this name: a guard of `edit` is asked about the edits in a
+    patch, also where its system has a word for patches.
+
+    None at all means that a guard cannot be told: the patch is one that nobody can read, or there is too much of it. A hook
+    that got it in words it does not know would let it pass.
+    """
     unfold = _UNFOLD.get(event.tool)
-    if unfold is None or spec is None or not spec.own_tools or event.tool in spec.own_tools:
+    if unfold is None or spec is None or not spec.own_tools or _has_word(event.tool, spec, means):
         return (event,)
     calls = unfold(event.args, spec.own_tools)
-    if not calls or len(calls) > MOST:
+    if len(calls) > MOST or (not calls and event.tool == "apply_patch"):
+        return () if event.name in _GUARDED else (event,)
+    if not calls:
         return (event,)
     return tuple(
         replace(event, tool=tool, args=_placed(args, event.cwd), native_tool="", native_args=None)
@@ -36,15 +52,36 @@ def unfolded(event: Event, spec: DialectSpec | None) -> tuple[Event, ...]:
     )
 
 
+def _has_word(tool: str, spec: DialectSpec, means: Callable[[str], bool]) -> bool:
+    """Tell whether a hook knows a tool by its name: as one of its system's, and as one of those it is for."""
+    if tool not in spec.own_tools:
+        return False
+    names = spec.tools.get(tool, ())
+    return not names or any(names[0] in spec.tools.get(usual, ()) for usual in _USUAL) or means(names[0])
+
+
 def _placed(args: Mapping[str, object], cwd: str) -> Mapping[str, object]:
     """Write the path as whoever works elsewhere would: what a patch names is counted from the agent's folder."""
-    path = args.get("path")
-    return {**args, "path": whole(cwd, path)} if cwd and isinstance(path, str) else args
+    path, paths = args.get("path"), args.get("paths")
+    if cwd and isinstance(path, str):
+        return {**args, "path": whole(cwd, path)}
+    if cwd and isinstance(paths, list):
+        return {**args, "paths": [whole(cwd, path) if isinstance(path, str) else path for path in paths]}
+    return args
 
 
 def stands_for(tool: str) -> tuple[str, ...]:
     """Name the tools that a call may be told as; a matcher for one of them means it, too."""
     return _STANDS_FOR.get(tool, ())
+
+
+def untold(event: Event, hook: Hook) -> Verdict:
+    """Say no for a guard that cannot be told of a call."""
+    message = (
+        f"{event.tool} cannot be told to this hook, which speaks {hook.dialect}: it is not readable, or changes more than"
+        f" {MOST} places at once; make smaller changes"
+    )
+    return Verdict(decision=Decision.DENY, reason=message, failure=Failure(FailureKind.REFUSED, message))
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
@@ -143,6 +180,8 @@ _UNFOLD: Final[Mapping[str, Callable[[Mapping[str, object], frozenset[str]], lis
     "read_files": _reads,
     "delete_file": _deletes,
 }
+# how files are changed in most systems
+_USUAL: Final = ("edit_file", "write_file")
 _EDITED: Final = ("edit_file", "write_file", "multi_edit")
 _STANDS_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("multi_edit", "insert_text", "edit_lines", "notebook_edit"), _EDITED),

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct
 from hookline import wire
 from hookline.dialects._tools import Toolbox, final_args
 from hookline.model.event import Event
+from hookline.model.tools import OTHER, TOOLS
 from hookline.model.verdict import Outcome
 
 # arguments of our tools that are paths: absolute and without `..`, whatever the agent wrote
@@ -30,8 +31,15 @@ class Call(Struct, frozen=True):
 
 
 def understood(tools: Toolbox, name: str, said: object, *, cwd: str) -> Call:
-    """Give a call in our words: our tool, our names of its arguments, whole paths."""
-    tool, args, native = tools.understand(name, said if isinstance(said, Mapping) else {PLAIN: said})
+    """Give a call in our words: our tool, our names of its arguments, whole paths.
+
+    A tool that the agent's table does not have is none of ours, even if somebody called it like one: nobody knows what
+    it does.
+    """
+    given = said if isinstance(said, Mapping) else {PLAIN: said}
+    tool, args, native = tools.understand(name, given)
+    if tool in TOOLS and not tools.knows(name, given):
+        tool, native = f"{OTHER}{tool}", name
     return Call(tool, absolute(args, cwd), native)
 
 

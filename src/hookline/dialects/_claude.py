@@ -83,7 +83,7 @@ class Family(Struct, frozen=True, kw_only=True):
     finds these. `marks` tell our events apart that share one name there, `time` is the field that has the time, and
     `renamed` are other spellings of fields, which are understood and never written. `variables` are those of the
     environment that name the project's folder, and `exported` the fields that stand there as well. `retold` gives a call of
-    another agent as one that this agent's hooks know.
+    another agent as one that this agent's hooks know, and `results` a result.
 
     About answers of its hooks: `texts` are the native events at which plain text on stdout is context; at all others it
     is `elsewhere`. Text that begins like `broken` and is no JSON is a mistake. `stop_exit` is the exit code that ends
@@ -91,7 +91,8 @@ class Family(Struct, frozen=True, kw_only=True):
 
     About answers to it: `beside` is the decision that has to stand beside changed arguments, and `exits` are the native
     events at which a no needs exit code 2 and a reason on stderr, besides the document. `replaces` are those at which the
-    reason of a stop stands in place of a tool's result; with `rests`, a turn ends for good when nothing is said.
+    reason of a stop stands in place of a tool's result, and `hides` those at which the reason of every no does; with
+    `rests`, a turn ends for good when nothing is said.
     """
 
     dialect: str
@@ -107,6 +108,7 @@ class Family(Struct, frozen=True, kw_only=True):
     variables: tuple[str, ...] = ()
     exported: frozenset[str] = frozenset()
     retold: Callable[[Event], Event] | None = None
+    results: Callable[[Event], Event] | None = None
     texts: frozenset[str] = frozenset()
     elsewhere: EffectKind | None = None
     broken: tuple[str, ...] = ()
@@ -115,6 +117,7 @@ class Family(Struct, frozen=True, kw_only=True):
     beside: str = ""
     exits: frozenset[str] = frozenset()
     replaces: frozenset[str] = frozenset()
+    hides: frozenset[str] = frozenset()
     rests: bool = False
 
     # events
@@ -135,6 +138,7 @@ class Family(Struct, frozen=True, kw_only=True):
     def write(self, event: Event) -> dict[str, object]:
         """Say an event: to this agent's own hooks under itself exactly as it said it."""
         native = self.native(event)
+        event = event if self.results is None else self.results(event)
         document: dict[str, object] = {"session_id": event.session.id, "cwd": event.cwd, "hook_event_name": native}
         if event.session.model:
             document["model"] = event.session.model
@@ -233,6 +237,8 @@ class Family(Struct, frozen=True, kw_only=True):
             verdict = _reply.read_reply(reply, request, read=self.read_answer, manners=self.manners)
             return replace(verdict, decision=Decision.STOP, ends=True)
         verdict = _reply.read_reply(reply, request, read=self.read_answer, manners=manners)
+        if native in self.hides:
+            verdict = _reply.hiding(verdict)
         if reply.exit_code or reply.value is not UNSET or verdict.decision or verdict.effects:
             return verdict
         return self._with_text(verdict, reply.stdout.decode("utf-8", "replace").strip(), native)
@@ -259,8 +265,8 @@ class Family(Struct, frozen=True, kw_only=True):
         effects = self._effects(document, own, event)
         if decision is Decision.STOP and self.native(event) in self.replaces:
             # as this agent does it: the model reads the reason in place of the result, and goes on
-            decision = Decision.DENY
-            effects = (Effect(EffectKind.REWRITE, reason, ("output",)), *effects) if reason else effects
+            verdict = _reply.hiding(Verdict(decision=Decision.DENY, reason=reason, effects=effects))
+            decision, effects = verdict.decision, verdict.effects
         return Verdict(
             decision=decision,
             reason=reason,

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import UNSET, Struct
 
-from hookline import wire
 from hookline.dialects import _calls, _reply
+from hookline.dialects._results import as_text
 from hookline.dialects._tools import Toolbox, final_output
 from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
@@ -153,7 +153,7 @@ def _after_tool(told: Told) -> dict[str, object]:
     if shaped is not UNSET:
         return {"updatedToolOutput": shaped, "additionalContext": told.context}
     # the agent throws away a result of another shape than the tool's, and would show the old one without a word
-    said = _INSTEAD.format(_text(output))
+    said = _INSTEAD.format(as_text(output))
     return {"additionalContext": f"{told.context}\n\n{said}" if told.context is not UNSET else said}
 
 
@@ -186,19 +186,16 @@ def _put(whole: Mapping[str, object], path: tuple[str, ...], text: str) -> dict[
     return None if changed is None else {**whole, key: changed}
 
 
-def _text(output: object) -> str:
-    return output if isinstance(output, str) else wire.dump(output).decode("utf-8", "replace")
-
-
 def _replacement(told: Told) -> str:
     """Give all that the model is to read in place of a tool's result; empty where the result stays."""
     output = final_output(told.outcome) if Ability.OUTPUT in told.able else UNSET
     said = [told.reason] if told.outcome.decision >= Decision.ASK else []
     if output is not UNSET:
-        said.append(_text(output))
+        said.append(as_text(output))
     if said and isinstance(told.context, str):
         said.append(told.context)
-    return "\n\n".join(filter(None, said))
+    # a no that took the result's place is both the reason and the new result; one that is empty has to be said, too
+    return "\n\n".join(filter(None, dict.fromkeys(said))) or (_reply.NOTHING if said else "")
 
 
 def _nothing(_told: Told) -> dict[str, object]:

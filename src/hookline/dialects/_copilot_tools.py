@@ -101,3 +101,22 @@ TOOLS: Final = toolbox(
         Row(tool="ask_user", names=("ask_user", "AskUserQuestion")),
     )
 )
+
+# what the tools are called in documents of the other form; their arguments stay the same
+IN_PASCAL: Final[Mapping[str, str]] = {
+    "bash": "Bash",
+    "powershell": "Bash",
+    "view": "Read",
+    "create": "Write",
+    "edit": "Edit",
+    "str_replace_editor": "Edit",
+    "apply_patch": "Edit",
+    "grep": "Grep",
+    "rg": "Grep",
+    "glob": "Glob",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+    "ask_user": "AskUserQuestion",
+    "update_todo": "TodoWrite",
+    "task": "Agent",
+}

@@ -15,6 +15,8 @@ from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 NO_REASON: Final = "blocked without a reason"
+# what the model reads in place of a result that a hook emptied, where saying nothing would leave the result as it was
+NOTHING: Final = "(nothing)"
 
 # how much of what a failing hook printed is worth keeping in a message
 _TAIL: Final = 300
@@ -96,7 +98,10 @@ def _read_quoted(document: Document, request: Request, *, read: Reader, notes: t
 
 
 # how systems say no; a hook that says it in any of these words has said it
-_NO_FIELDS: Final = ("decision", "permissionDecision", "permission", "action")
+_NO_FIELDS: Final = ("decision", "permissionDecision", "permission", "action", "behavior")
+# the same as fields of their own: with a flag, or with a reason
+_NO_FLAGS: Final = {"cancel": Decision.DENY, "review": Decision.ASK}
+_NO_REASONS: Final = {"block": Decision.DENY, "stop": Decision.STOP}
 _NO_WORDS: Final = {
     "deny": Decision.DENY,
     "block": Decision.DENY,
@@ -118,15 +123,17 @@ def _despite(document: Document | None, problem: DialectError) -> Verdict:
 def _parts_of(document: Document | None) -> Iterator[Mapping[str, object]]:
     if document is not None:
         yield document
-        for name in ("result", "hookSpecificOutput"):
+        for name in ("result", "hookSpecificOutput", "decision"):
             part = document.get(name)
             if isinstance(part, dict):
-                yield part
+                yield from _parts_of(part)
 
 
 def _no(part: Mapping[str, object]) -> Decision:
     words = [part.get(field) for field in _NO_FIELDS]
     said = [_NO_WORDS.get(word, Decision.PASS) for word in words if isinstance(word, str)]
+    said += [decision for key, decision in _NO_FLAGS.items() if part.get(key) is True]
+    said += [decision for key, decision in _NO_REASONS.items() if part.get(key) not in (None, False)]
     halted = part.get("allow") is False or part.get("continue") is False
     return max([*said, Decision.DENY if halted else Decision.PASS])
 
@@ -214,6 +221,18 @@ def args_effects(value: object, event: Event, *, tools: Toolbox, where: str, dia
         raise UnfitError(f"{where} is {_read.shown(value)}, wanted an object")
     changed = _read.obj(value, where, dialect=dialect)
     return tools.rewrites(event, changed) if changed else ()
+
+
+def hiding(verdict: Verdict) -> Verdict:
+    """Add to a no what it does in the agents that put its reason in place of a tool's result: the result is not told.
+
+    Elsewhere a no after a tool stands beside the result, and the model would read what the hook took away.
+    """
+    if verdict.decision < Decision.DENY or any(effect.path[:1] == ("output",) for effect in verdict.effects):
+        return verdict
+    return replace(
+        verdict, effects=(Effect(EffectKind.REWRITE, verdict.reason or NO_REASON, ("output",)), *verdict.effects)
+    )
 
 
 # writing: from an outcome to a document's values

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.dialects import _calls, _mcp, _read
+from hookline.dialects import _calls, _mcp, _read, _results
 from hookline.dialects._fields import Field, Names, Shape, shape
 from hookline.dialects._reply import Manners
 from hookline.dialects._tools import Toolbox
@@ -19,7 +19,7 @@ from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.session import Session
-from hookline.model.verdict import Outcome
+from hookline.model.verdict import Decision, Outcome, Verdict
 
 TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 # the events at which a no sends the agent back to work
@@ -105,7 +105,7 @@ class Speech(Struct, frozen=True, kw_only=True):
 
     def write(self, event: Event, document: dict[str, object]) -> dict[str, object]:
         """Put an event's data into a document that has all the rest."""
-        data = dict(event.data)
+        data = dict(_results.in_texts(event, dialect=self.dialect).data)
         if event.name is EventName.CUSTOM and data.get("event_name") == event.native_name:
             data.pop("event_name", None)
         self.shapes[event.name].write(data, document, session=event.session)
@@ -148,3 +148,10 @@ def blocking(manners: Manners, spec: DialectSpec, event: Event) -> Manners:
     """Give how a hook answers at an event: where its agent cannot be told no, the code for it is a failure like others."""
     able = (spec.abilities or {}).get(spec.native(event), frozenset[Ability]())
     return manners if Ability.BLOCK in able or event.name not in spec.events else replace(manners, deny_exit=0)
+
+
+def heeded(verdict: Verdict, spec: DialectSpec, event: Event) -> Verdict:
+    """Take away a yes that the hook's own agent takes for nothing: it skips nobody's permission elsewhere."""
+    if verdict.decision is not Decision.ALLOW or Ability.ALLOW in (spec.abilities or {}).get(spec.native(event), ()):
+        return verdict
+    return replace(verdict, decision=Decision.PASS, reason="")

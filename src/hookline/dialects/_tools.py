@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 
 from hookline import wire
 from hookline.model.event import Event
+from hookline.model.tools import OTHER
 from hookline.model.verdict import Effect, EffectKind, Outcome
 
 _BUILTIN: Final = "builtin:"
@@ -114,6 +115,10 @@ class Toolbox(Struct, frozen=True):
         usual = sent.names[0] if sent else tool
         return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
 
+    def knows(self, name: str, args: Mapping[str, object]) -> bool:
+        """Say whether the system's own table has a tool."""
+        return self._meant(_folded(_bare(name)), args) is not None
+
     def spelling(self, event: Event, key: str, said: Mapping[str, object]) -> str:
         """Give the name under which an event's call already has the argument of this native name."""
         return self._row(event)[1].spelling(key, said)
@@ -180,7 +185,7 @@ class Toolbox(Struct, frozen=True):
             row = self._named(_folded(bare), event.tool)
             if row is not None and row.tool == event.tool:
                 return event.native_tool, row
-            if row is None and bare == event.tool:
+            if row is None and event.tool in {bare, f"{OTHER}{bare}"}:
                 return event.native_tool, _ANY
         row = self.by_tool.get(event.tool)
         return (row.names[0], row) if row is not None else (event.tool, _ANY)

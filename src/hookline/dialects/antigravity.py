@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _read, _reply
 from hookline.dialects._fields import NO_MESSAGE, Field, failed_by_error, names
-from hookline.dialects._speech import ENDS, NO_CALL, Said, Speech, blocking, blocks, shapes
+from hookline.dialects._speech import ENDS, NO_CALL, Said, Speech, blocking, blocks, heeded, shapes
 from hookline.dialects._tools import LINES, ONE_URL, OVERWRITE, Row, edits, renaming, toolbox
 from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
@@ -207,7 +207,7 @@ _READ: Final = frozenset({"decision", "reason", "injectSteps", "terminationBehav
 def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Read what a hook of Antigravity answered."""
     manners = blocking(_MANNERS, SPEC, request.event)
-    return _reply.read_reply(reply, request, read=_read_answer, manners=manners)
+    return heeded(_reply.read_reply(reply, request, read=_read_answer, manners=manners), SPEC, request.event)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:

@@ -5,10 +5,11 @@ the start of a session and at a prompt. Saying nothing is having no opinion.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _reply
+from hookline.dialects import _reply, _results
 from hookline.dialects._claude import FILE_MARKS, Family, file_event, shapes
 from hookline.dialects._fields import names
 from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, milliseconds, toolbox
@@ -159,6 +160,7 @@ _FAMILY: Final = Family(
     dialect=_NAME,
     names=names(SPEC.events, {"FileChanged": file_event}),
     tools=TOOLS,
+    results=partial(_results.in_streams, dialect=_NAME),
     shapes=shapes(marks=FILE_MARKS),
     abilities=ABILITIES,
     manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2, json_always=True),

@@ -71,6 +71,7 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
     shell=True,
     matcher=MatcherStyle.SEARCH,
     abilities=ABILITIES,
+    own=frozenset(TOOLS.by_tool),
     more_events=MappingProxyType({"TaskResume": EventName.SESSION_START}),
 )
 

@@ -5,10 +5,11 @@ stands on stderr; a hook that forgot it has said no all the same to us. JSON is 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _reply
+from hookline.dialects import _reply, _results
 from hookline.dialects._claude import Family, shapes
 from hookline.dialects._fields import names
 from hookline.dialects._patches import PATCHED, as_patch
@@ -128,6 +129,7 @@ _FAMILY: Final = Family(
     dialect=_NAME,
     names=names(SPEC.events),
     tools=TOOLS,
+    results=partial(_results.in_texts, dialect=_NAME),
     shapes=shapes(),
     abilities=ABILITIES,
     manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2),
@@ -138,6 +140,7 @@ _FAMILY: Final = Family(
     top_allows=False,
     beside="allow",
     replaces=frozenset({"PostToolUse"}),
+    hides=frozenset({"PostToolUse"}),
 )
 
 encode_event = _FAMILY.encode_event

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from hookline import wire
 from hookline.dialects import _calls, _mcp, _read, _reply
-from hookline.dialects._copilot_tools import TOOLS
+from hookline.dialects._copilot_forms import CAMELS, RESULT, SNAKE, respelled
+from hookline.dialects._copilot_tools import IN_PASCAL, TOOLS
 from hookline.dialects._fields import Field, names
-from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocks, shapes
+from hookline.dialects._results import as_text
+from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocks, heeded, shapes
 from hookline.dialects._tools import final_output
 from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec
@@ -95,7 +97,14 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         }
     ),
     tools=MappingProxyType(
-        {**TOOLS.names(), "multi_edit": ("edit",), "insert_text": ("edit",), "edit_lines": ("edit",)}
+        # whoever guards writing and editing means every way to do it
+        {
+            **TOOLS.names(),
+            "apply_patch": ("apply_patch", "edit", "create"),
+            "multi_edit": ("edit",),
+            "insert_text": ("edit",),
+            "edit_lines": ("edit",),
+        }
     ),
     timeout=30.0,
     shell=True,
@@ -110,8 +119,7 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 
 # events
 
-_RESULT: Final = "toolResult"
-_TEXT: Final = f"{_RESULT}.textResultForLlm"
+_TEXT: Final = f"{RESULT}.textResultForLlm"
 # who speaks, inside a subagent
 _WHO: Final = (Field("agent_id", "agentId"), Field("agent_type", "agentType"))
 _TRANSCRIPT: Final = Field("transcript_path", "transcriptPath")
@@ -155,55 +163,32 @@ _SPEECH: Final = Speech(
             EventName.NOTIFICATION: (Field("type", "notification_type"),),
         },
         taken=("sessionId", "cwd", "toolName", "toolArgs", "toolInput", "hookName", "hook_event_name"),
-        scalars={EventName.ERROR: {"error": "error"}, EventName.AFTER_TOOL: {_RESULT: "result"}},
+        scalars={EventName.ERROR: {"error": "error"}, EventName.AFTER_TOOL: {RESULT: "result"}},
     ),
     mcp=SPEC.mcp,
 )
 
 # what the other form's documents have and these do not
 _FORM: Final = "hook_event_name"
-# the other form's keys: what differs is spelled with underscores there, and a subagent's answer has a name of its own
-_SNAKE: Final = {
-    "session_id": "sessionId",
-    "tool_name": "toolName",
-    "tool_input": "toolArgs",
-    "tool_result": _RESULT,
-    "initial_prompt": "initialPrompt",
-    "transcript_path": "transcriptPath",
-    "stop_reason": "stopReason",
-    "agent_id": "agentId",
-    "agent_type": "agentType",
-    "agent_name": "agentName",
-    "agent_display_name": "agentDisplayName",
-    "agent_description": "agentDescription",
-    "last_assistant_message": "response",
-    "custom_instructions": "customInstructions",
-    "error_context": "errorContext",
-    "result_type": "resultType",
-    "text_result_for_llm": "textResultForLlm",
-}
-_CAMELS: Final = {camel: snake for snake, camel in _SNAKE.items()}
-
-
-def _respelled(document: Mapping[str, object], keys: Mapping[str, str]) -> dict[str, object]:
-    """Give a document in the other form; arguments are the tool's own and stay as they are."""
-    spelled: dict[str, object] = {keys.get(key, key): value for key, value in document.items()}
-    for key in (_RESULT, "tool_result"):
-        if isinstance(part := spelled.get(key), dict):
-            spelled[key] = {keys.get(name, name): value for name, value in part.items()}
-    return spelled
 
 
 def encode_event(event: Event, hook: Hook) -> Request:
     """Say an event to a hook of this dialect."""
     folder = hook.project(event.cwd.replace("\0", ""))
     environment = dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder) if folder else {}
-    return Request(event=event, later=partial(_write, event), env=environment)
+    return Request(event=event, later=partial(_write, event, hook.native_event), env=environment)
 
 
-def _write(event: Event) -> dict[str, object]:
+def _write(event: Event, wanted: str = "") -> dict[str, object]:
+    """Say an event in the form that the hook was set up for, else in the one it was said in."""
     data = dict(event.data)
-    form = data.pop(_FORM, None) if event.host == _NAME else None
+    form = _form(event)
+    if form:
+        del data[_FORM]
+    if _PASCAL.get(wanted) is event.name or wanted in ABILITIES:
+        event = replace(event, native_tool="") if form and wanted in ABILITIES else event
+        # where permission is asked, both forms are the same
+        form = wanted if wanted in _PASCAL and event.name is not EventName.PERMISSION_REQUEST else ""
     document: dict[str, object] = {"sessionId": event.session.id, "cwd": event.cwd}
     if event.timestamp:
         document["timestamp"] = _read.to_iso(event.timestamp) if form else event.timestamp
@@ -215,7 +200,18 @@ def _write(event: Event) -> dict[str, object]:
         document["toolName"], said = _told(event)
         document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = said
     _SPEECH.write(replace(event, data=data), document)
-    return {_FORM: form, **_respelled(document, _CAMELS)} if form else document
+    if not form:
+        return document
+    if "toolName" in document:
+        document["toolName"] = IN_PASCAL.get(str(document["toolName"]), document["toolName"])
+    return {_FORM: form, **respelled(document, CAMELS)}
+
+
+def _form(event: Event) -> str:
+    """Give the name under which the program said an event in the other form; empty where it did not."""
+    said = event.data.get(_FORM) if event.host == _NAME else None
+    is_name = isinstance(said, str) and (said in _PASCAL or said == event.native_name)
+    return str(said) if is_name else ""
 
 
 def _told(event: Event) -> tuple[str, object]:
@@ -230,9 +226,9 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     document = _read.load_object(raw, dialect=_NAME)
     text = partial(_read.text, dialect=_NAME)
     said_name = text(document.pop(_FORM, None), _FORM)
-    is_other = "session_id" in document
+    is_other = "session_id" in document and "sessionId" not in document
     if is_other:
-        document = _respelled(document, _SNAKE)
+        document = respelled(document, SNAKE)
     hook_name = text(document.pop("hookName", None), "hookName")
     native = _SPEECH.name(said_name or hook_name, name, where="EVENT")
     session = Session(id=text(document.pop("sessionId", None), "sessionId"))
@@ -289,6 +285,7 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     """
     shown, rest = _progress(reply)
     verdict = _reply.read_reply(rest, request, read=_read_answer, manners=_MANNERS)
+    verdict = heeded(verdict, SPEC, request.event)
     if shown:
         verdict = replace(verdict, effects=(*verdict.effects, *shown))
     name = request.event.name
@@ -451,9 +448,9 @@ def _after_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object
     output = final_output(outcome)
     changed: object = UNSET
     if output is not UNSET:
-        said = event.data.get(_RESULT)
+        said = event.data.get(RESULT)
         kept = said if isinstance(said, dict) else {"resultType": "success"}
-        changed = {**kept, "textResultForLlm": _mcp.written(output)}
+        changed = {**kept, "textResultForLlm": as_text(output)}
     return {**_end(outcome, event, reason), "modifiedResult": changed, "additionalContext": _context(outcome)}
 
 

@@ -91,7 +91,14 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         }
     ),
     tools=MappingProxyType(
-        {**TOOLS.names(), "multi_edit": ("MultiEdit", "Edit"), "insert_text": ("Edit",), "edit_lines": ("Edit",)}
+        # whoever guards writing and editing means every way to do it
+        {
+            **TOOLS.names(),
+            "apply_patch": ("ApplyPatch", "Edit", "Create"),
+            "multi_edit": ("MultiEdit", "Edit"),
+            "insert_text": ("Edit",),
+            "edit_lines": ("Edit",),
+        }
     ),
     timeout=60.0,
     shell=True,

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from hookline import wire
 from hookline.dialects import _mcp, _read, _reply
 from hookline.dialects._fields import NO_MESSAGE, Field, names
+from hookline.dialects._results import as_text
 from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocking, blocks, shapes
 from hookline.dialects._tools import LINES, Change, Row, final_output, renaming, toolbox
 from hookline.model.ability import Ability
@@ -108,8 +109,9 @@ ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
         "BeforeModel": _STOPS,
         "AfterModel": _STOPS | {_A.OUTPUT},
         "BeforeToolSelection": _TELLS | {_A.BLOCK},
-        # an allow does not keep the program from asking: it is no more than having no opinion
-        "BeforeTool": _STOPS | {_A.ASK, _A.ARGS},
+        # an allow does not keep the program from asking: it is no more than having no opinion. A question of a hook turns a
+        # no of the person's own rules into a question, and without a terminal the program waits for ever: it is a no
+        "BeforeTool": _STOPS | {_A.ARGS},
         "AfterTool": _STOPS | {_A.OUTPUT, _A.CONTEXT},
         "Notification": _TELLS,
         "PreCompress": _TELLS,
@@ -270,12 +272,15 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     """
     manners = blocking(_MANNERS, SPEC, request.event)
     if reply.value is not UNSET:
-        return _reply.read_reply(reply, request, read=_read_answer, manners=manners)
+        verdict = _reply.read_reply(reply, request, read=_read_answer, manners=manners)
+        return _reply.hiding(verdict) if request.event.name in _RESULTS else verdict
     said = reply.stdout.strip() or reply.stderr.strip()
     text = _unquoted(said)
     verdict = _reply.read_reply(
         replace(reply, stdout=text, exit_code=_code(reply, text)), request, read=_read_answer, manners=manners
     )
+    if request.event.name in _RESULTS:
+        verdict = _reply.hiding(verdict)
     if reply.exit_code or not text or verdict != Verdict(notes=verdict.notes) or text.startswith(b"{"):
         return verdict
     return replace(verdict, effects=(Effect(EffectKind.MESSAGE, text.decode("utf-8", "replace")),))
@@ -297,9 +302,10 @@ def _unquoted(said: bytes) -> bytes:
     return inner.strip().encode("utf-8", "replace") if isinstance(inner, str) else said
 
 
+# a yes of a hook skips nobody's permission here, and so it skips none elsewhere
 _WORDS: Final = {
-    "allow": Decision.ALLOW,
-    "approve": Decision.ALLOW,
+    "allow": Decision.PASS,
+    "approve": Decision.PASS,
     "ask": Decision.ASK,
     "block": Decision.DENY,
     "deny": Decision.DENY,
@@ -316,7 +322,9 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     own = _read.obj(document.get("hookSpecificOutput"), "hookSpecificOutput", dialect=_NAME)
     decision, reason = _decided(document, own, event)
     shown = text(document.get("systemMessage"), "systemMessage")
-    asks = decision is Decision.ASK and shown == reason
+    if decision is Decision.ASK:
+        # the question shows this, and not the reason
+        reason, shown = "\n\n".join(dict.fromkeys(filter(None, (shown, reason)))), ""
     context = EffectKind.ASK_AGENT if event.name in ENDS else EffectKind.CONTEXT
     return Verdict(
         decision=decision,
@@ -325,7 +333,7 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
             *_reply.args_effects(own.get("tool_input"), event, tools=_TOOLS, where="tool_input", dialect=_NAME),
             *_response(own, event),
             *_reply.texts(own.get("additionalContext"), context, where="additionalContext", dialect=_NAME),
-            *((Effect(EffectKind.MESSAGE, shown),) if shown and not asks else ()),
+            *((Effect(EffectKind.MESSAGE, shown),) if shown else ()),
         ),
         ends=decision is Decision.STOP,
         metadata={
@@ -374,17 +382,13 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     reason = outcome.reason or (_reply.NO_REASON if outcome.decision >= Decision.ASK else "")
     stops = outcome.decision is Decision.STOP
     word, why = _decision(outcome, event, reason)
-    messages = blocks(outcome.messages)
-    if outcome.decision is Decision.ASK and word == "ask":
-        # the question shows this, and not the reason
-        messages = blocks((reason, messages))
     document = _reply.present(
         {
             "continue": False if stops else UNSET,
             "stopReason": reason if stops else UNSET,
             "decision": word or UNSET,
             "reason": why or UNSET,
-            "systemMessage": messages or UNSET,
+            "systemMessage": blocks(outcome.messages) or UNSET,
         }
     )
     own = _reply.present(_own(outcome, event))
@@ -400,17 +404,17 @@ def _decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, str]:
     if outcome.decision is Decision.STOP:
         # beside the end of everything, the call itself must not run; at the end of a turn, a no would go on with it
         return ("", "") if event.name in ENDS else ("deny", reason)
+    output = final_output(outcome) if event.name is EventName.AFTER_TOOL else UNSET
+    instead = "" if output is UNSET else as_text(output)
     if outcome.decision >= Decision.ASK:
-        asks = outcome.decision is Decision.ASK and event.name is EventName.BEFORE_TOOL
         more = outcome.follow_ups if event.name in ENDS else outcome.context if event.name in _RESULTS else ()
-        return ("ask" if asks else "deny", blocks((reason, *more)))
+        return ("deny", blocks(dict.fromkeys((reason, instead, *more))))
     if event.name in ENDS and outcome.follow_ups:
         return ("deny", blocks(outcome.follow_ups))
-    output = final_output(outcome)
-    if event.name is EventName.AFTER_TOOL and output is not UNSET:
+    if output is not UNSET:
         # the only way to give the model another result
-        return ("deny", blocks((_mcp.written(output), *outcome.context)))
-    return ("allow" if outcome.decision is Decision.ALLOW else "", outcome.reason if outcome.decision else "")
+        return ("deny", blocks((instead, *outcome.context)) or _reply.NOTHING)
+    return "", ""
 
 
 def _own(outcome: Outcome, event: Event) -> dict[str, object]:

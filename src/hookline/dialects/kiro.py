@@ -155,10 +155,25 @@ def _document(event: Event, native: str) -> dict[str, object]:
         del data["event_name"]
     if event.name is EventName.TOOL_FAILED:
         _say_failure(event, data)
-    elif event.name is EventName.AFTER_TOOL and event.host != _NAME:
-        data["result"] = {"success": True, "result": [data.get("result")]}
+    elif event.name is EventName.AFTER_TOOL and ("result" in data or event.host != _NAME):
+        data["result"] = _wrapped(data.get("result"))
     _SHAPES[event.name].write(data, document, session=event.session)
     return document
+
+
+def _wrapped(result: object) -> object:
+    """Give a result as documents have it: one of several in a response that says it went well."""
+    is_response = isinstance(result, Mapping) and "success" in result
+    return result if is_response else {"success": True, "result": [result]}
+
+
+def _unwrapped(response: object) -> object:
+    """Give the result in a response; a response that says more stays as it is."""
+    match response:
+        case {"success": True, "result": [result], **more} if not more and _wrapped(result) is not result:
+            return result
+        case _:
+            return response
 
 
 def _spoken(native: str) -> str:
@@ -188,6 +203,8 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         data.setdefault("event_name", native)
     elif canonical is EventName.TOOL_FAILED and "error" not in data:
         data["error"] = _error(data.get("result"))
+    elif canonical is EventName.AFTER_TOOL and isinstance(data.get("result"), Mapping):
+        data["result"] = _unwrapped(data["result"])
     return Event(
         name=canonical,
         data=data,

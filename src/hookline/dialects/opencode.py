@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from hookline.dialects import _mcp, _read, _reply
 from hookline.dialects._fields import Field, names
-from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocking, blocks, shapes
+from hookline.dialects._results import as_text
+from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocking, blocks, heeded, shapes
 from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, final_output, toolbox
 from hookline.model.ability import Ability
 from hookline.model.dialect import DialectSpec
@@ -91,7 +92,16 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
             EventName.ERROR: "session.error",
         }
     ),
-    tools=MappingProxyType({**_TOOLS.names(), "insert_text": ("edit",), "edit_lines": ("edit",)}),
+    tools=MappingProxyType(
+        # whoever guards writing and editing means every way to do it
+        {
+            **_TOOLS.names(),
+            "apply_patch": ("apply_patch", "patch", "edit", "write"),
+            "multi_edit": ("multiedit", "edit"),
+            "insert_text": ("edit",),
+            "edit_lines": ("edit",),
+        }
+    ),
     timeout=30.0,
     shell=True,
     own=frozenset(_TOOLS.by_tool) - {"multi_edit"},
@@ -221,7 +231,7 @@ _READ: Final = frozenset({"block", "allow", "ask", "stop", "args", "output", "co
 def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Read what a hook of this dialect answered."""
     manners = blocking(_MANNERS, SPEC, request.event)
-    return _reply.read_reply(reply, request, read=_read_answer, manners=manners)
+    return heeded(_reply.read_reply(reply, request, read=_read_answer, manners=manners), SPEC, request.event)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -273,7 +283,7 @@ def _answer(outcome: Outcome, event: Event) -> dict[str, object]:
     document: dict[str, object] = {
         "allow": True if decision is Decision.ALLOW else UNSET,
         "args": UNSET if decision >= Decision.DENY else _SPEECH.rewritten(outcome, event),
-        "output": UNSET if output is UNSET else _mcp.written(output),
+        "output": UNSET if output is UNSET else as_text(output),
         "context": blocks(outcome.context) or UNSET,
         "message": blocks(outcome.messages) or UNSET,
     }

@@ -6,10 +6,11 @@ of the result, and at the end of a turn it sends the agent back to work.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _reply
+from hookline.dialects import _reply, _results
 from hookline.dialects._claude import Family, shapes
 from hookline.dialects._fields import names
 from hookline.dialects._tools import FROM_ZERO, ONE_URL, TIMEOUT_MS, Row, toolbox
@@ -160,6 +161,7 @@ _FAMILY: Final = Family(
     dialect=_NAME,
     names=names(SPEC.events, {_PROMPT: _prompt_event}),
     tools=TOOLS,
+    results=partial(_results.in_response, dialect=_NAME),
     shapes=shapes(),
     abilities=ABILITIES,
     manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2),

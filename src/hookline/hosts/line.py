@@ -22,11 +22,13 @@ _GONE: Final = (
 )
 
 # Every shell reads it alike, fish too: it has no quote and no backslash but for one that stands for itself in all of
-# them. An answer of ours ends with 0 or 2; with anything else we did not get to answer, so what we said is dropped, and
-# what is left of the event is read, because some agents do not expect that nobody does.
+# them. An answer of ours ends with 0 or 2; with anything else we did not get to answer, or fell over with half of one
+# said. So everything is held back until the end, and then it is all of ours or all of the spare answer. What is left of
+# the event is read, because some agents do not expect that nobody does.
 _SCRIPT: Final = (
-    'o=$1 r=$2 c=$3;shift 3;exec 3>&1;e=$({ "$@" 3>&-;} 2>&1 >&3);x=$?;'
-    "case $x in 0|2)o= r=$e c=$x;;*)cat >/dev/null;;esac;"
+    'o=$1 r=$2 c=$3;shift 3;a=$(exec 3>&1;e=$({ "$@" 3>&-;} 2>&1 >&3);x=$?;'
+    'case $x in 0|2)[ -z "$e" ]||printf "%s\\n" "$e" >&2;;esac;exit $x);x=$?;'
+    "case $x in 0|2)o=$a r= c=$x;;*)cat >/dev/null;;esac;"
     '[ -z "$o" ]||printf "%s\\n" "$o";[ -z "$r" ]||printf "%s\\n" "$r" >&2;exit $c'
 )
 

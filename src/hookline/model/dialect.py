@@ -66,8 +66,9 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
         return self.abilities is not None
 
     def native(self, event: Event) -> str:
-        """Give the dialect's own name of an event."""
-        return event.native_name or self.events.get(event.name, event.name)
+        """Give the dialect's own name of an event; what another agent calls it does not matter here."""
+        is_ours = event.host in {"", self.name} or event.name is EventName.CUSTOM
+        return (event.native_name if is_ours else "") or self.events.get(event.name, event.name)
 
     def able(self, event: Event) -> frozenset[Ability] | None:
         """Say what an answer can do at an event; None where it can do everything the moment allows."""

@@ -5,6 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
+# the variable in which hooks, and what they start, carry how many agents are around them
+NESTING: Final = "HOOKLINE_NESTING"
+
 _CALL: Final = ("-m", "hookline", "hook")
 _SWITCHES: Final = frozenset({"-E", "-P"})
 _POLICY: Final = "--if-broken"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.errors import StoreError
+from hookline.model.ours import NESTING
 from hookline.model.workspace import path_outside
 
 SWITCH: Final = "HOOKLINE_WORKER"  # "off" keeps emitters from starting workers
@@ -143,6 +144,7 @@ def _start(folder: Path, project: str) -> None:
     import subprocess  # noqa: PLC0415 - only who starts a worker needs it
     import threading  # noqa: PLC0415
 
+    own = {name: value for name, value in os.environ.items() if name != NESTING}
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
@@ -152,8 +154,8 @@ def _start(folder: Path, project: str) -> None:
             stdout=log,
             stderr=log,
             cwd="/",
-            # it works for all projects, and none of them lends its programs to another
-            env={**os.environ, "PATH": path_outside(os.environ.get("PATH", os.defpath), project)},
+            # it works for all projects, and none of them lends its programs to another; and it is nobody's child
+            env={**own, "PATH": path_outside(os.environ.get("PATH", os.defpath), project)},
             start_new_session=True,
             close_fds=True,
         )

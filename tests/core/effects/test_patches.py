@@ -55,6 +55,11 @@ def test_header_with_blanks_before_it_is_one_as_to_the_agents() -> None:
     assert changes_of("*** Begin Patch\n  *** Delete File:   a \r\n*** End Patch") == (Change("delete", "a"),)
 
 
+def test_row_that_stays_as_it_is_may_have_stars() -> None:
+    patch = "*** Begin Patch\n*** Update File: a\n *** A title ***\n-b\n+*** c\n*** End Patch"
+    assert changes_of(patch) == (Change("update", "a"),)
+
+
 def test_every_file_of_a_unified_diff_is_found_with_and_without_its_first_folder() -> None:
     found = changes_of(GIT)
 
@@ -94,6 +99,10 @@ def test_plain_diff_is_read() -> None:
         "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
         "diff --git a/x b/x\nnew file mode 100644\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b",
         "diff --git a/x b/x\nGIT binary patch\nliteral 5\n",
+        # `patch` takes the name from there where the two rows are missing
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nIndex: y\n@@ -1 +1 @@\n-a\n+b",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n*** y\n--- z\n***************\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nIndex: y\n1c1\n< a\n---\n> b",
     ],
 )
 def test_patch_that_cannot_be_read_with_certainty_is_not_read(patch: str) -> None:

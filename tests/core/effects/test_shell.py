@@ -45,12 +45,12 @@ def exact(command: str, **lists: str | frozenset[str]) -> object:
         exact("rm -- -r", writes="/p/-r", deletes="/p/-r"),
         exact("rmdir a", writes="/p/a", deletes="/p/a"),
         exact("rm -rf build", writes="/p/build", deletes="/p/build", vague=DELETES),
-        exact("rm out/*.o", vague=DELETES),
+        exact("rm out/*.o", vague=READS | DELETES),
         exact("cat src/*.py", vague=READS),
         exact("cp a b", reads="/p/a", writes="/p/b /p/b/a"),
         exact("cp a b dir/", reads="/p/a /p/b", writes="/p/dir /p/dir/a /p/dir/b"),
         exact("cp -r a b", reads="/p/a", writes="/p/b /p/b/a", vague=READS | WRITES),
-        exact("mv a b", reads="/p/a", writes="/p/a /p/b /p/b/a", deletes="/p/a", vague=DELETES),
+        exact("mv a b", reads="/p/a", writes="/p/a /p/b /p/b/a", deletes="/p/a", vague=READS | DELETES),
         exact("ln -s ../secret x", writes="/p/x /p/x/secret"),
         exact("ln a x", reads="/p/a", writes="/p/x /p/x/a /p/a"),
         exact("chmod +x run.sh", writes="/p/run.sh"),
@@ -74,6 +74,28 @@ def exact(command: str, **lists: str | frozenset[str]) -> object:
         exact("cd web; touch a", writes="/p/a /p/web/a"),
         exact("cd web || touch a", writes="/p/a /p/web/a"),
         exact("cd web && ls; touch a", reads="/p/web", writes="/p/a /p/web/a"),
+        # redirections are opened before it goes anywhere
+        exact("cd web > log && touch a", writes="/p/log /p/web/a"),
+        # to sh, the line ends at `&`, and nothing has gone anywhere
+        exact("cd web &> log && touch a", writes="/p/log /p/a /p/web/a"),
+        # what went well is not tried again
+        exact("ls || cd web && touch a", reads="/p", writes="/p/a /p/web/a"),
+        exact(
+            "ls || ls || cd web && cd x && touch a; ls",
+            reads="/p /p/web /p/x /p/web/x",
+            writes="/p/a /p/web/a /p/x/a /p/web/x/a",
+        ),
+        exact("ls || ls; cd web && touch a", reads="/p", writes="/p/web/a"),
+        exact("cd web && ls &> log", reads="/p/web", writes="/p/log /p/web/log"),
+        exact("echo *", vague=READS),
+        exact("cat /proc/cpuinfo", reads="/proc/cpuinfo"),
+        exact("cat /proc/self/cwd/a", reads="/proc/self/cwd/a", vague=READS),
+        exact("rm /proc/12/root/a", writes="/proc/12/root/a", deletes="/proc/12/root/a", vague=DELETES),
+        exact("cat dev/x/../a", reads="/p/dev/a /p/dev/x/../a"),
+        exact("curl file:/etc/passwd", urls="http://file:/etc/passwd", vague=frozenset({"reads", "urls"})),
+        exact("curl http:/10.0.0.1/", urls="http://http:/10.0.0.1/", vague=frozenset({"reads", "urls"})),
+        exact("curl localhost:8080/a", urls="http://localhost:8080/a"),
+        exact("sed 's/[[:space:]]*[^a-c]$/x/' f", reads="/p/f"),
         exact("touch x/../a", writes="/p/a /p/x/../a"),
         exact("curl -fsSL https://example.com/a -o b", urls="https://example.com/a", writes="/p/b"),
         exact("curl -O https://example.com/a.tgz", urls="https://example.com/a.tgz", writes="/p/a.tgz"),
@@ -290,6 +312,27 @@ TRICKS = [
     "ls *.py -o$X",
     "sort *",
     "rm *",
+    "uniq a*",
+    "unlink a?",
+    # a slash in brackets ends the pattern to GNU, and does not to others
+    "sed 's/[/]/; s/w .git/hooks/p' a",
+    "sed 's/[^]/]/; s/w .git/p' a",
+    "sed 's/[[:alpha:]/]/; s/w .git/p' a",
+    # bash reads the target once more without its quotes
+    "echo x >&'$(touch .env)'",
+    "echo x >&'~/.env'",
+    # sh runs what stands behind the file
+    "echo &> log rm .env",
+    # a word to sh
+    "touch 10>.env",
+    "echo x >& '`touch .env`'",
+    "cat <&'$(touch .env)'",
+    # what is moved or copied may be a link, which is not there yet when paths are compared
+    "mv innocent x && echo y > x/config",
+    "cp -R innocent x && rm x/config",
+    "/bin/cp -r innocent x; rm x/config",
+    "ln -s /proc/self/cwd x",
+    "ln -s /dev/fd x",
 ]
 
 
@@ -335,7 +378,7 @@ def test_line_of_signs_is_read_or_opaque(text: str) -> None:
 def test_every_command_of_a_line_is_told_beside_the_whole() -> None:
     effects = line("cd web && /bin/rm  'a' | tee b")
 
-    assert effects.runs == ("cd web && /bin/rm  'a' | tee b", "rm a", "tee b")
+    assert effects.runs == ("cd web && /bin/rm  'a' | tee b", "cd web", "rm a", "tee b")
 
 
 def test_what_shows_of_an_opaque_line_is_told_all_the_same() -> None:

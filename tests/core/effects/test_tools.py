@@ -61,6 +61,22 @@ def vague(*kinds: str) -> frozenset[str]:
             Effects(urls=("file:///etc/passwd",), reads=("/etc/passwd",), vague=vague("urls", "reads")),
         ),
         (call("mcp_resource", uri="file:///a%20b"), Effects(reads=("/a b",), vague=vague("reads", "urls"))),
+        (call("read_files", paths=["a", "**/*.key"]), Effects(reads=("/p/a", "/p/**/*.key"), vague=vague("reads"))),
+        (call("read_file", path="{a,.env}"), Effects(reads=("/p/{a,.env}",), vague=vague("reads"))),
+        (call("write_file", path="/proc/self/cwd/a"), Effects(writes=("/proc/self/cwd/a",), vague=vague("writes"))),
+        (
+            call("read_file", path="/dev/fd/../cwd/a"),
+            Effects(reads=("/dev/cwd/a", "/dev/fd/../cwd/a"), vague=vague("reads")),
+        ),
+        (
+            call("apply_patch", path="a", patch=["*** Begin Patch"]),
+            Effects(writes=("/p/a",), vague=vague("writes", "deletes")),
+        ),
+        (
+            call("apply_patch", path="a", changes={".env": "x"}),
+            Effects(writes=("/p/a",), vague=vague("writes", "deletes")),
+        ),
+        (call("other:todo", path="a"), Effects(writes=("/p/a",), reads=("/p/a",), vague=EVERYTHING)),
         (call("web_search", query="x"), NOTHING),
         (call("todo", items=[]), NOTHING),
         (call("ask_user"), NOTHING),

@@ -42,7 +42,12 @@ def test_urls_are_found_in_any_text(text: str, expected: tuple[str, ...]) -> Non
         ("example.com/admin", "https://example.com/%61dmin", True),
         ("example.com/admin", "https://example.com/x/../admin", True),
         ("169.254.169.254", "http://169.254.169.254/latest", True),
-        ("[::1]", "http://[::1]:80/", False),
+        ("example.com:443", "https://example.com/", True),
+        ("example.com:443", "http://example.com/", False),
+        ("example.com:*", "http://example.com/", True),
+        ("[::1]", "http://[::1]:80/", True),
+        ("[::1]:80", "http://[::1]/", True),
+        ("[::1]:80", "http://[::1]:81/", False),
         ("::1", "http://[::1]/", True),
         # what cannot be read may be anywhere
         ("example.com", "http://[broken", True),
@@ -57,7 +62,17 @@ def test_pattern_means_a_host_and_all_below_it_or_the_beginning_of_a_url(
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "http://2130706433/", "http://0x7f.1/", "http://ex\u00e4mple/", "x"]
+    "url",
+    [
+        "file:///etc/passwd",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://0x7f000001./",
+        "http://%31%32%37.0.0.1/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://ex\u00e4mple/",
+        "x",
+    ],
 )
 def test_url_that_may_lead_elsewhere_makes_the_others_uncertain(url: str) -> None:
     found = Found()

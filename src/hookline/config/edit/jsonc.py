@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -232,9 +233,9 @@ def _style(text: str, parts: list[_Part]) -> _Style:
     """Learn how a text is laid out from the first parts that show it."""
     newline = "\r\n" if "\r\n" in text else "\n"
     unit, colon = "", ""
-    waiting = list(parts)
+    waiting = deque(parts)
     while waiting and not (unit and colon):
-        owner = waiting.pop(0)
+        owner = waiting.popleft()
         for part in owner.parts[:1]:
             if owner.mark == "{" and not colon:
                 colon = text[text.rfind('"', part.start, part.value) + 1 : part.value]

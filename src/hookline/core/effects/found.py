@@ -1,5 +1,6 @@
 """What a call would do, as far as it can be told before it is made."""
 
+import re
 from collections.abc import Iterable, Mapping
 from posixpath import join, normpath
 from typing import Final
@@ -9,6 +10,9 @@ from msgspec import Struct
 # the lists that an effect can be in
 KINDS: Final = ("runs", "writes", "deletes", "reads", "urls")
 EVERYTHING: Final = frozenset(KINDS)
+_OF_FILES: Final = frozenset({"writes", "deletes", "reads"})
+# other files to each process that looks there: its folder, its root, what it has open
+_OF_A_PROCESS: Final = re.compile(r"/proc/(?:self|thread-self|[0-9]+|\.+)(?:/|$)|(?:.*/\.\.?)?/+(?:dev|proc)/.*/\.\.?/")
 # more than this many of one kind are told as "anything"
 MOST: Final = 512
 
@@ -57,6 +61,8 @@ class Found:
         """Add effects of one kind; too many of them become anything of that kind."""
         listed = self._lists[kind]
         for value in values:
+            if kind in _OF_FILES and _OF_A_PROCESS.match(value):
+                self.unsure(kind)
             if len(listed) >= MOST:
                 self.unsure(kind)
                 return

@@ -37,7 +37,10 @@ def operands_of(options: Reader, words: Sequence[Word]) -> Operands | None:
             found.words += rest
         elif not _option(options, word.text, rest, found):
             return None
-    return None if options.most is not None and len(found.words) > options.most else found
+    if options.most is None:
+        return found
+    # a pattern may become any number of words, and one too many may be written to
+    return None if len(found.words) > options.most or any(word.pattern for word in found.words) else found
 
 
 def _option(options: Reader, text: str, rest: Iterator[Word], found: Operands) -> bool:

@@ -16,6 +16,8 @@ _OLD: Final = re.compile(r"--- (.*)")
 _NEW: Final = re.compile(r"\+\+\+ (.*)")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _RENAMED: Final = re.compile(r"(rename|copy) (from|to) (.+)")
+# other kinds of diffs, and other ways to name a file, which `patch` reads as well
+_OTHER_DIFF: Final = re.compile(r"Index:|Prereq:|\*\*\* |[0-9]+(?:,[0-9]+)?[acds]|GIT binary patch|Binary files ")
 _NO_FILE: Final = "/dev/null"
 # git writes other names in quotes, with escapes in them
 _QUOTE: Final = '"'
@@ -53,7 +55,8 @@ def _agents(text: str) -> list[Change] | None:
             continue
         header = _HEADER.fullmatch(bare)
         if header is None:
-            if bare != "*** End of File":
+            # with a blank before it, it is a row that stays as it is
+            if bare != "*** End of File" and not row.startswith(" "):
                 return None
             continue
         if not _add(found, header[1], header[2].strip()):
@@ -111,7 +114,7 @@ class _Diff:
         elif row.startswith("diff --git "):
             was_nameless, self.is_nameless = self.is_nameless, True
             return not was_nameless
-        return True
+        return _OTHER_DIFF.match(row) is None
 
 
 def _skip(rows: Iterator[str], old: int, new: int) -> bool:

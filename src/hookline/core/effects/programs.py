@@ -189,8 +189,8 @@ def _move(options: Reader, call: Call) -> bool:
     call.reads(sources)
     call.deletes(sources)
     call.writes(targets)
-    # it may be a folder, which takes along what nobody named
-    call.found.unsure("deletes")
+    # it may be a folder, which takes along what nobody named, to where nobody guards it
+    call.found.unsure("reads", "deletes")
     return True
 
 
@@ -204,6 +204,9 @@ def _link(options: Reader, call: Call) -> bool:
         return False
     sources, targets = placed
     call.writes(targets)
+    # whoever looks later where it leads is another process
+    if any(word.text.startswith(("/proc/", "/dev/")) for word in sources):
+        return False
     if "s" not in given.options and "symbolic" not in given.options:
         # a second name of the same file: what is written there is written here
         call.reads(sources)
@@ -216,7 +219,12 @@ _SED_OPTIONS: Final = Reader(
 )
 _SUFFIX: Final = re.compile(r"-([nErsuz]*)i(.+)|--in-place=(.+)")
 _BACKUP: Final = re.compile(r"[\w.~-]+")
-_STEP: Final = r"(?:[0-9]+|\$)?(?:,(?:[0-9]+|\$))?[pdq=]|s/(?:[^/\\\n]|\\.)*/(?:[^/\\\n]|\\[^\n])*/[gpI0-9]*"
+# a slash in brackets ends a pattern to some and not to others, so that there is none
+_BRACKETS: Final = r"\[\^?+(?:\[:[a-z]+:\]|[^]\[/\\\n])+\]"
+_STEP: Final = (
+    r"(?:[0-9]+|\$)?(?:,(?:[0-9]+|\$))?[pdq=]"
+    rf"|s/(?:[^/\[\\\n]|\\.|{_BRACKETS})*/(?:[^/\\\n]|\\[^\n])*/[gpI0-9]*"
+)
 # rows to show or leave out, and one text for another; every other command of sed may write, read or run
 _SCRIPT: Final = re.compile(rf"(?:{_STEP})(?:; *(?:{_STEP}))*")
 
@@ -280,14 +288,26 @@ def _curl(call: Call) -> bool:
     for word in given.words:
         if word.pattern or _GLOBBED.search(word.text):
             return False
-        url = word.text if "://" in word.text else f"http://{word.text}"
-        reach(call.found, url)
+        url = _fetched(call, word)
         if _values(given, "O", "remote-name"):
             name = basename(url.partition("?")[0])
             if name in {"", ".", ".."}:
                 return False
             call.writes([Word(name)])
     return True
+
+
+# a scheme with fewer slashes than usual, with which programs still do something
+_FEW_SLASHES: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?:/(?!/)|$|[^/0-9])", re.IGNORECASE)
+
+
+def _fetched(call: Call, word: Word) -> str:
+    """Add a URL that a program fetches, which has a scheme or means the usual one."""
+    if _FEW_SLASHES.match(word.text):
+        call.found.unsure("urls", "reads")
+    url = word.text if "://" in word.text else f"http://{word.text}"
+    reach(call.found, url)
+    return url
 
 
 def _values(given: Operands, *names: str) -> list[str]:
@@ -307,7 +327,7 @@ def _wget(call: Call) -> bool:
         return False
     call.writes([Word(target) for target in targets if target != "-"])
     for word in given.words:
-        reach(call.found, word.text if "://" in word.text else f"http://{word.text}")
+        _fetched(call, word)
     return True
 
 

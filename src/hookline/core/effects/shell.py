@@ -15,6 +15,9 @@ _MOST_FOLDERS: Final = 8
 _DEEPEST: Final = 3
 _DESCRIPTOR: Final = re.compile(r"[0-9]+-?|-")
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
+# bash puts values into their target a second time after quotes are taken off: `>&'$(reboot)'` reboots
+_TWICE: Final = frozenset({">&", "<&"})
+_NAME: Final = re.compile(r"[\w./,:@%+=-]+")
 # bash opens a connection where it reads from or writes to these
 _CONNECTION: Final = re.compile(r"/dev/(?:tcp|udp)(?:/|$)")
 
@@ -26,6 +29,7 @@ _WRAPPERS: Final = each(
 _OF_A_WRAPPER: Final = re.compile(r"-.*|\w+=.*|[0-9.]+[smhd]?", re.DOTALL)
 _ASSIGNMENT: Final = re.compile(r"\w+\+?=.*", re.DOTALL)
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
+_LINKING: Final = frozenset({"ln", "mv"})
 _PATCHERS: Final = frozenset({"apply_patch", "applypatch"})
 
 
@@ -42,9 +46,14 @@ def read_line(text: str, cwd: str, found: Found, *, depth: int = _DEEPEST) -> No
     bases: tuple[str, ...] = (cwd,)
     # a `cd` that failed, or of which nobody knows whether it was reached, leaves the folder as it was
     ever = dict.fromkeys(bases)
-    piped = False
+    piped = is_choice = False
     for command in line.commands:
+        # to sh, `&>` sends all of the list before it into the background, where a `cd` leads nowhere
+        is_split = any(one.operator.startswith("&") for one in command.redirects)
+        # they are opened before the command runs, and so before a `cd` has gone anywhere
+        _redirected(command.redirects, tuple(ever) if is_split else bases, found)
         if command.words and command.words[0].text == "cd":
+            found.add("runs", (_said(command.words),))
             new = () if piped or command.then == "|" else _entered(command, bases)
             if not new:
                 found.unsure()
@@ -52,16 +61,28 @@ def read_line(text: str, cwd: str, found: Found, *, depth: int = _DEEPEST) -> No
             bases = new or bases
         else:
             _do(command, bases, found, depth=depth)
-        _redirected(command.redirects, bases, found)
-        if command.then != "&&":
+        # behind `||`, a `cd` may be left out, and what follows it happens all the same
+        is_choice = command.then == "||" or (is_choice and command.then in {"&&", "|"})
+        if command.then != "&&" or is_split or is_choice:
             bases = tuple(ever)
         if len(bases) > _MOST_FOLDERS:
             found.unsure()
             return
         piped = command.then == "|"
     # what is linked here is not there yet when somebody looks whether a name is a link
-    if any(command.words and program_of(command.words[0])[0] == "ln" for command in line.commands[:-1]):
+    if any(map(_may_link, line.commands[:-1])):
         found.unsure()
+
+
+def _may_link(command: Command) -> bool:
+    """Say whether a command may bring a link to a place where there was none."""
+    name = program_of(command.words[0])[0] if command.words else ""
+    # without options, a copy is never a link
+    return name in _LINKING or (name == "cp" and any(word.text.startswith("-") for word in command.words))
+
+
+def _said(words: Sequence[Word]) -> str:
+    return " ".join(word.text for word in words)
 
 
 def _entered(command: Command, bases: tuple[str, ...]) -> tuple[str, ...]:
@@ -80,8 +101,10 @@ def _do(command: Command, bases: tuple[str, ...], found: Found, *, depth: int) -
     if not words:
         return
     name, program = program_of(words[0])
-    found.add("runs", (" ".join([name, *(word.text for word in words[1:])]),))
+    found.add("runs", (_said([Word(name), *words[1:]]),))
     call = Call(words[1:], bases, found)
+    # a shell looks into a folder to find what stands for a pattern
+    call.patterns(words, "reads")
     if program is None or not all(word.certain for word in words) or not program(call):
         found.unsure()
     if program is None:
@@ -126,8 +149,10 @@ def _redirected(redirects: Sequence[Redirect], bases: tuple[str, ...], found: Fo
             continue
         if not target.certain or target.pattern:
             found.unsure()
-        if operator == "<<<" or (operator in {">&", "<&"} and _DESCRIPTOR.fullmatch(target.text)):
+        if operator == "<<<" or (operator in _TWICE and _DESCRIPTOR.fullmatch(target.text)):
             continue
+        if operator in _TWICE and not _NAME.fullmatch(target.text):
+            found.unsure()
         if operator in _WRITES or operator == ">&":
             call.writes([target])
         if operator in {"<", "<>", "<&"}:

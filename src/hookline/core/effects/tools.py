@@ -1,5 +1,6 @@
 """What each canonical tool does. No I/O: whether a name is a link is for whoever compares it."""
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ _DEEPEST: Final = 16
 _LONGEST_PATH: Final = 1024
 _CONTROLS: Final = frozenset({"output", "list", "stop"})
 _POWERSHELLS: Final = ("powershell", "pwsh")
+_PATTERN: Final = re.compile(r"[*?\[{]")
 _MARK: Final = "*** Begin Patch"
 
 
@@ -92,13 +94,16 @@ def _patch(made: Made) -> None:
     for change in paths.changes(made.args):
         if change.get("op") in {"delete", "move"}:
             made.found.deletes(*(whole(made.event.cwd, path) for path in paths.texts([change.get("path")])))
-    if not all(is_read) or not (texts or made.paths()):
+    is_other = not isinstance(made.args.get("patch", ""), str) or not isinstance(made.args.get("changes", []), list)
+    if not all(is_read) or is_other or not (texts or made.paths()):
         made.found.unsure("writes", "deletes")
 
 
 def _read(made: Made) -> None:
-    made.found.reads(*made.paths())
-    if not made.paths():
+    named = made.paths()
+    made.found.reads(*named)
+    # some tools take patterns for names
+    if not named or any(_PATTERN.search(path) for path in named):
         made.found.unsure("reads")
 
 

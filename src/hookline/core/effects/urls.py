@@ -12,7 +12,9 @@ from hookline.errors import ConfigError
 _URL: Final = re.compile(r"\bhttps?://[^\s'\"<>|;`{}\\^]+", re.IGNORECASE)
 # what a sentence puts behind a URL
 _BEHIND: Final = ".,:!?)]"
-_SCHEMES: Final = frozenset({"http", "https"})
+_PORTS: Final = {"http": 80, "https": 443}
+# an address with colons of its own stands in brackets
+_WITH_PORT: Final = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*)):([0-9*]+)")
 # a number for an address, which programs read in more than one way; four plain numbers are the usual one
 _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
@@ -29,13 +31,15 @@ def reach(found: Found, url: str) -> None:
     """Add a URL that is fetched; one that may lead elsewhere makes the others uncertain."""
     found.add("urls", (url,))
     parts = _split(url)
-    if parts is None or parts.scheme.lower() not in _SCHEMES or not parts.hostname or _is_odd(parts.hostname):
+    if parts is None or parts.scheme.lower() not in _PORTS or not parts.hostname or _is_odd(parts.hostname):
         found.unsure("urls", "reads")
 
 
 def _is_odd(host: str) -> bool:
-    if not host.isascii():
+    """Say whether a host has more than one spelling: other alphabets, signs for letters, and numbers."""
+    if not host.isascii() or "%" in host or ":" in host:
         return True
+    host = host.rstrip(".")
     return _NUMERIC.fullmatch(host) is not None and _ADDRESS.fullmatch(host) is None
 
 
@@ -75,15 +79,17 @@ def _pattern(pattern: str) -> Callable[[SplitResult], bool]:
     scheme, has_scheme, rest = bare.rpartition("://")
     host, slash, path = rest.partition("/")
     is_scheme = _glob(scheme) if has_scheme else None
+    found = _WITH_PORT.fullmatch(host)
     # the port counts where the pattern has one
-    is_host = _glob(host, f"*.{host}")
-    has_port = ":" in host.rpartition("]")[2]
+    has_port = found is not None
+    bare_host = f"{found[1] or found[2]}:{found[3]}" if found else host.strip("[]")
+    is_host = _glob(bare_host, f"*.{bare_host}")
     is_path = _glob(f"/{path}", f"/{path}*") if slash else None
 
     def matches(parts: SplitResult) -> bool:
         name = (parts.hostname or "").rstrip(".")
         try:
-            named = f"{name}:{parts.port}" if has_port and parts.port else name
+            named = f"{name}:{parts.port or _PORTS.get(parts.scheme.lower(), '')}" if has_port else name
         except ValueError:
             return True
         if not is_host(named) or (is_scheme is not None and not is_scheme(parts.scheme)):

@@ -103,6 +103,8 @@ class _Reader:
         if odd is None:
             found = _SEPARATOR.match(self.text, self.at)
             if found is None:
+                # to sh, `&>` ends a command, and what stands behind the file is another one
+                self.certain &= not any(one.operator.startswith("&") for one in self.command.redirects)
                 self.command.words.append(self.word())
                 return
         else:
@@ -133,6 +135,8 @@ class _Reader:
         if found is None:
             return False
         operator = found[2] or found[0]
+        # a descriptor has one digit to sh and zsh, and more of them are a word
+        self.certain &= len(found[1] or "") <= 1
         self.skip(_BLANKS)
         if operator in {"<<", "<<-"}:
             self.document(operator)

@@ -36,6 +36,9 @@ def test_our_own_entries_are_no_hooks_and_nobody_is_told(reads: Reads) -> None:
     ours = {"type": "command", "command": OURS}
 
     assert reads("claude-code", _settings("PreToolUse", ours)) == ([], [])
+    # nor where other agents know nothing of the event, as long as nobody else has a hook there
+    assert reads("claude-code", _settings("TeammateIdle", ours)) == ([], [])
+    assert len(reads("claude-code", _settings("TeammateIdle", ours, {"type": "command", "command": "x"}))[1]) == 1
     assert reads("copilot-cli", {"hooks": {"preToolUse": [{"bash": OURS, "powershell": "x"}]}}) == ([], [])
     assert reads("kiro", {"hooks": [{"name": "a", "trigger": "Stop", "action": ours}]}) == ([], [])
 
@@ -132,3 +135,20 @@ def test_switch_for_all_hooks_switches_them_off_here_as_well(reads: Reads) -> No
 
     assert not hook.enabled
     assert problem == '4 note: "disableAllHooks" switches its hooks off; they are off under other agents, too'
+
+
+@pytest.mark.parametrize(
+    ("form", "event", "value"),
+    [
+        ("claude-code", "PreToolUse", {"matcher": "Bash", "hooks": []}),
+        ("gemini-cli", "BeforeTool", "x"),
+        ("cursor", "beforeShellExecution", {"command": "x"}),
+        ("kiro-agent", "agentSpawn", {"command": "x"}),
+    ],
+)
+def test_event_without_a_list_is_reported(reads: Reads, form: str, event: str, value: object) -> None:
+    hooks, problems = reads(form, {"hooks": {event: value, "enabled": True}}, agent=form.removesuffix("-agent"))
+
+    assert hooks == []
+    assert len(problems) == 1
+    assert f'wanted a list for "{event}", got' in problems[0]

@@ -129,3 +129,14 @@ def test_hooks_of_an_agent_count_in_milliseconds_and_may_keep_answers(reads: Rea
     assert problems == []
     assert (guard.timeout, guard.cache.seconds if guard.cache else 0) == (5.0, 60)
     assert (start.on, start.cache) == (("session_start",), None)
+
+
+@pytest.mark.parametrize(("event", "limit"), [("fileEdited", "patterns"), ("preToolUse", "toolTypes")])
+def test_older_hook_for_no_file_and_no_tool_at_all_is_not_one_for_all_of_them(
+    reads: Reads, event: str, limit: str
+) -> None:
+    hook = {"name": "x", "when": {"type": event, limit: []}, "then": {"type": "runCommand", "command": "x"}}
+    hooks, (problem,) = reads("kiro-legacy", hook, agent="kiro")
+
+    assert hooks == []
+    assert 'hook "x" never runs' in problem

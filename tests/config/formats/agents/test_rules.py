@@ -89,7 +89,9 @@ def test_rule_for_mcp_names_a_server_or_a_tool(said: str, tool: str, *, runs: bo
     assert compile_condition(str(rule(said)["condition"]))({"tool": tool}) is runs
 
 
-@pytest.mark.parametrize("said", ["WebFetch(domain:x.org)", "Bash(a) Bash(b)", "", "Agent(x)", "mcp__a*__b"])
+@pytest.mark.parametrize(
+    "said", ["WebFetch(domain:x.org)", "Bash(a) Bash(b)", "", "Agent(x)", "mcp__a*__b", "Edit(../x)"]
+)
 def test_rule_that_cannot_be_said_here_is_refused(said: str) -> None:
-    with pytest.raises(ValueError, match=re.compile(r"wanted|known|star")):
+    with pytest.raises(ValueError, match=re.compile(r"wanted|known|star|out of")):
         rule(said)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -65,14 +65,36 @@ def read_events(
         reading.error(place, f"wanted events with their hooks, got {describe(events)}")
         return
     for name, entries in events.items():
-        # what is no list is a setting that stands among the events
         if not isinstance(entries, list):
+            _no_list(reading, name, entries, (*place, name), style=style)
+            continue
+        if _is_for_us_alone(reading, name, entries, style=style):
             continue
         moment = moment_of(reading, name, (*place, name), style=style)
         if moment is not None:
             event = _Event(name=name, moment=moment, style=style, settings=settings, off=off or bool(why))
             for number, entry in enumerate(entries):
                 _entry(reading, entry, (*place, name, number), event=event)
+
+
+def _no_list(reading: Reading, name: str, value: object, where: KeyPath, *, style: Style) -> None:
+    """Report an event without a list; what is no event is a setting that stands among them."""
+    names = reading.origin.vocabulary.names.get(reading.origin.dialect, {})
+    if value is not None and (name in names or name in style.moments):
+        reading.error(where, f"wanted a list for {quoted(name)}, got {describe(value)}; its hooks are not loaded")
+
+
+def _is_for_us_alone(reading: Reading, name: str, entries: Sequence[object], *, style: Style) -> bool:
+    """Say whether an event that we have no word for holds nothing but what we put there: nobody is to be told of that."""
+    if name in style.moments or name in reading.origin.vocabulary.names.get(reading.origin.dialect, {}):
+        return False
+    inside = (entry.get("hooks", [entry]) if isinstance(entry, Mapping) else [entry] for entry in entries)
+    hooks = [hook for group in inside for hook in (group if isinstance(group, list) else [group])]
+    return bool(hooks) and all(isinstance(hook, Mapping) and _is_our_own(hook) for hook in hooks)
+
+
+def _is_our_own(entry: Mapping[str, object]) -> bool:
+    return any(is_ours(line) for line in entry.values() if isinstance(line, str))
 
 
 def moment_of(reading: Reading, name: str, where: KeyPath, *, style: Style) -> Moment | None:
@@ -121,7 +143,7 @@ def _group(reading: Reading, group: Mapping[str, object], where: KeyPath, *, eve
 def _hook(
     reading: Reading, entry: Mapping[str, object], where: KeyPath, *, event: _Event, shared: Mapping[str, object]
 ) -> None:
-    if any(is_ours(line) for line in entry.values() if isinstance(line, str)):
+    if _is_our_own(entry):
         return
     owner = f"hook {quoted(str(entry['name']))}" if entry.get("name") else f"a hook of {quoted(event.name)}"
     style = event.style

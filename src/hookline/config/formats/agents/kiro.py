@@ -288,6 +288,10 @@ def _legacy(
     moment = moment_of(reading, event, ("when", "type"), style=LEGACY)
     if moment is None or is_ours(str(then.get("command", ""))):
         return
+    limit = next((name for name in ("patterns", "toolTypes") if when.get(name) == ()), "")
+    if limit:
+        reading.warn(("when", limit), f"{owner} never runs: it is for none of them")
+        return
     types = words(when, "toolTypes")
     given = {
         **values,

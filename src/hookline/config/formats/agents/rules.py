@@ -62,6 +62,8 @@ def _command(condition: str, what: str) -> dict[str, object]:
 
 
 def _path(condition: str, what: str) -> dict[str, object]:
+    if ".." in what.split("/"):
+        raise ValueError(f"the path {what} leads out of the folder that it is counted from")
     # two slashes begin a path from the top of the disk, one a path from the project
     pattern = what[1:] if what.startswith("//") else what.removeprefix("./")
     return {"condition": condition, "files": (pattern,)}
