@@ -184,3 +184,13 @@ def test_a_call_that_ran_before_it_was_answered_is_missed(host: str, tmp_path: P
     path.write_bytes(path.read_bytes() + wire.dump(asked) + b"\n")
 
     assert f"did not wait for us to answer, so no hook could stop it: {tool}" in missed(path, is_installed=_no)
+
+
+def test_a_call_that_was_refused_does_not_stand_for_another_that_ran(tmp_path: Path) -> None:
+    host = "gemini-cli"
+    (tool, _), *others = CALLS[host]
+    path = _book(tmp_path, host, list(others))
+    refused = Seen(at=EARLIER + 1, host=host, event="", moment="before_tool", tool=tool, refused=True)
+    path.write_bytes(path.read_bytes() + wire.dump(refused) + b"\n")
+
+    assert tool in missed(path, is_installed=_no)

@@ -31,7 +31,8 @@ class Seen(Struct, frozen=True, omit_defaults=True):
     """One call: when, of which agent, its own name of the event and ours, and of a tool call its ids and its tool.
 
     `transcript` is where the agent writes down what it does. A call of a tool is written down when it comes, as `waiting`,
-    and again when it is answered: an agent that does not wait so long lets it run as if it had never asked.
+    and again when it is answered, `refused` if hooks said no: an agent that does not wait so long lets it run as if it
+    had never asked.
     """
 
     at: float
@@ -43,6 +44,7 @@ class Seen(Struct, frozen=True, omit_defaults=True):
     tool: str = ""
     transcript: str = ""
     waiting: bool = False
+    refused: bool = False
 
 
 # what agents call the id of a tool call: one of them has one of its own and hands the model's on beside it
@@ -60,7 +62,7 @@ def session_file(data: Path, event: Event) -> Path:
     return data / FOLDER / f"{digest}{CALLS}"
 
 
-def enter(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = False) -> bool:
+def enter(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = False, refused: bool = False) -> bool:
     """Write a call down; say whether it is there now."""
     ids, transcript = (event.data.get(key) for key in _IDS), event.data.get("transcript_path")
     seen = Seen(
@@ -73,6 +75,7 @@ def enter(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = False)
         tool=event.native_tool or (spec.tools.get(event.tool) or (event.tool,))[0],
         transcript=transcript if isinstance(transcript, str) else "",
         waiting=waiting,
+        refused=refused,
     )
     return append(path, _ENCODER.encode(seen) + b"\n", largest=LARGEST)
 

@@ -42,8 +42,8 @@ def _by_id(ran: list[Ran], answered: list[Seen]) -> list[Ran]:
 
 
 def _by_count(ran: list[Ran], answered: list[Seen]) -> list[Ran]:
-    """Count calls for each tool; which of them it was cannot be told."""
-    left = Counter(line.tool for line in answered)
+    """Count calls for each tool, without those that were refused; which of them it was cannot be told."""
+    left = Counter(line.tool for line in answered if not line.refused)
     absent = []
     for one in ran:
         if left[one.tool] > 0:

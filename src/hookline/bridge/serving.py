@@ -142,7 +142,7 @@ async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ
     outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=anywhere))
     code = _said(outcome, dialect, served.event, say)
     if book is not None and served.event.name in ABOUT_CALLS:
-        ledger.enter(book, served.event, spec)
+        ledger.enter(book, served.event, spec, refused=outcome.blocked)
     return code
 
 
