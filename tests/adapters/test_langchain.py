@@ -46,7 +46,11 @@ def run(scene: Scene, *, command: str = COMMAND, is_async: bool = True) -> list[
     )
     given: Any = {"messages": [("user", "clean up")]}
     config: Any = {"configurable": {"thread_id": "t1"}}
-    result = asyncio.run(agent.ainvoke(given, config)) if is_async else agent.invoke(given, config)
+    try:
+        result = asyncio.run(agent.ainvoke(given, config)) if is_async else agent.invoke(given, config)
+    finally:
+        # the thread of an engine that was waited for is not to outlive the test
+        scene.engine.close_sync()
     return [(message.type, str(message.text)) for message in result["messages"]]
 
 

@@ -9,7 +9,8 @@ def test_every_dialect_is_listed_with_its_facts(capsys: pytest.CaptureFixture[st
     assert main(["dialects", "--json"]) == 0
 
     listed = {row["dialect"]: row for row in json.loads(capsys.readouterr().out)}
-    assert set(listed) == {"ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline"}
+    assert {"ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline", "claude-code"} < set(listed)
+    assert len(listed) == 18
     assert (listed["ollm-protocol"]["timeout"], listed["ollm-protocol"]["on_error"]) == (5.0, "block")
     assert (listed["ollm"]["timeout"], listed["ollm"]["on_error"]) == (30.0, "continue")
     assert listed["cli-agent"]["shell"] is True

@@ -12,12 +12,13 @@ def test_every_event_is_listed_with_its_names(capsys: pytest.CaptureFixture[str]
 
     listed = {row["event"]: row for row in json.loads(capsys.readouterr().out)}
     assert set(listed) == set(EventName)
-    assert listed["before_tool"]["names"] == {
-        "ollm-protocol": "pre-tool-call",
-        "ollm": "before_tool",
-        "ollama-cli": "PreToolUse",
-        "cli-agent": "PreToolUse",
-    }
+    names = listed["before_tool"]["names"]
+    assert (names["ollm-protocol"], names["cli-agent"], names["gemini-cli"]) == (
+        "pre-tool-call",
+        "PreToolUse",
+        "BeforeTool",
+    )
+    assert "ollm-rpc" not in names
     assert listed["before_tool"]["rewrites"] == "args"
     assert listed["file_edited"]["names"]["ollm-rpc"] == "fileEdited"
 

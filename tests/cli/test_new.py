@@ -208,3 +208,10 @@ def test_program_that_is_missing_is_said(home: Path, tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert "node is not on your PATH: install it before the hook is to run" in done.stdout
+
+
+def test_agents_languages_have_no_templates_and_need_none(home: Path) -> None:
+    done = hookline(home, "new", "guard", "--event", "PreToolUse", "--dialect", "claude-code")
+
+    assert done.returncode == 1
+    assert "templates do not speak claude-code; without --dialect the hook speaks our own words" in done.stderr

@@ -79,7 +79,7 @@ def test_programs_get_each_key_in_a_shape_that_stays(home: Path) -> None:
 
     assert seldom["per_minute"] == 1
     assert (seldom["cooldown"], seldom["breaker"], seldom["retry_after"]) == (90, 1, 7200)
-    assert seldom["needs"] == {"tools": ["python3"], "files": [], "services": [], "env": ["HOME"]}
+    assert seldom["needs"] == {"tools": ["python3"], "files": [], "services": [], "env": ["HOME"], "answers": []}
     assert seldom["cache"] == {"for": 600, "by": ["args.command"], "files": [], "env": []}
     assert (by_id["later"]["background"], by_id["later"]["debounce"]) == (True, 5)
     assert by_id["all"]["steps"] == ["seldom", "later", "picky"]

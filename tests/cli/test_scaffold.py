@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hookline.cli import _scaffold
-from hookline.cli._scaffold import LANGUAGES, TEMPLATES, Plan
+from hookline.cli._scaffold import LANGUAGES, SPEAKING, TEMPLATES, Plan
 from hookline.config import edit
 from hookline.dialects import DIALECTS
 from hookline.folders import Folders
@@ -131,7 +131,7 @@ def test_context_of_every_event_reaches_the_model(tmp_path: Path, language: str)
 
 @pytest.mark.spec("O-34")
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", SPEAKING)
 def test_policy_says_each_decision_in_the_words_of_its_dialect(tmp_path: Path, language: str, dialect: str) -> None:
     events = [EventName.BEFORE_TOOL, EventName.GIT_COMMIT]
     verdicts = answers(
@@ -206,7 +206,7 @@ def test_rules_are_known_for_every_event_and_every_reason_is_plain() -> None:
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_of_a_template_is_left_unfilled(language: str, template: str) -> None:
-    for dialect in DIALECTS:
+    for dialect in SPEAKING:
         text = _scaffold.script(plan(EventName.BEFORE_TOOL, language, template, dialect))
         assert "@@" not in text
         assert not re.search(r"@[a-z_]+@", text)

@@ -101,7 +101,7 @@ def test_one_trace_is_found_by_the_beginning_of_its_name(home: Path) -> None:
         (("trace", "show", "last"), "nothing was traced yet"),
         (("trace", "show", "nix"), 'there is no trace "nix"'),
         (("trace", "list", "--event", "before_tol"), 'did you mean "before_tool"?'),
-        (("trace", "list", "--event", "PostToolUse"), "stands for after_tool and tool_failed; name one"),
+        (("trace", "list", "--event", "post-tool-call"), "stands for after_tool and tool_failed; name one"),
         (("trace", "list", "--since", "yesterday"), "neither a span like 2h"),
         (("trace", "list", "--limit", "0"), '"0" is no whole number above 0'),
         (("trace", "prune"), "one of the arguments --older-than --keep is required"),

@@ -49,7 +49,7 @@ def test_matcher_of_a_project_cannot_keep_everybody_waiting(matcher: str) -> Non
     ],
 )
 def test_matchers_of_strangers_mean_what_they_say(matcher: str, wanted: str, left: str) -> None:
-    for style in MatcherStyle:
+    for style in (MatcherStyle.REGEX, MatcherStyle.PATTERN):
         matches = matcher_for(style, matcher, is_strangers=True)
         assert (matches(wanted), matches(left)) == (True, False)
 

@@ -22,6 +22,8 @@ from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
+# templates answer with one line of JSON, whatever they say; agents have answers that are silence, or an exit code
+SPEAKING: Final = tuple(name for name, dialect in DIALECTS.items() if not dialect.SPEC.is_agent)
 TEMPLATES: Final = ("logging", "validation", "context", "policy")
 FOLDER: Final = "hooks"
 

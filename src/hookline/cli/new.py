@@ -84,6 +84,11 @@ def _plan(args: argparse.Namespace) -> _scaffold.Plan:
     _known(args.lang, _scaffold.LANGUAGES, "language")
     _known(args.template, _scaffold.TEMPLATES, "template")
     _known(args.dialect, DIALECTS, "dialect")
+    if args.dialect not in _scaffold.SPEAKING:
+        raise ConfigError(
+            f"templates do not speak {args.dialect}; without --dialect the hook speaks our own words, and runs under "
+            f"{args.dialect} as it does under every agent; there are templates in {', '.join(_scaffold.SPEAKING)}"
+        )
     vocabulary = Vocabulary(names=native_names())
     events = vocabulary.events(args.event, dialect=args.dialect)
     if not events or not _ON.fullmatch(args.event):
