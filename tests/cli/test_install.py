@@ -293,3 +293,18 @@ def test_who_has_no_hooks_yet_is_told_how_to_begin(tmp_path: Path) -> None:
     done = hookline(tmp_path / "home", "install", "claude", "--dry-run")
 
     assert "there is no hook yet that could be asked: `hookline init` makes a first one\n" in done.stdout
+
+
+def test_settings_that_cannot_be_read_are_left_alone_and_the_person_is_told_what_to_do(tmp_path: Path) -> None:
+    settings = tmp_path / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"hooks": ')
+    (tmp_path / "project").mkdir()
+
+    done = hookline(tmp_path / "home", "install", "gemini", "claude")
+
+    assert done.returncode == 1
+    assert f"{settings}:" in done.stderr
+    assert "mend it first, nothing was changed" in done.stderr
+    assert settings.read_text() == '{"hooks": '
+    assert not (tmp_path / "home" / ".gemini" / "settings.json").exists()

@@ -22,7 +22,7 @@ SCOPES = [(host, scope) for host in HOSTS.values() for scope in host.files]
 CASES = [
     (host, scope, name)
     for host, scope in SCOPES
-    for name in (texts(host) if scope is Scope.USER else texts(host).keys() & {"no file", "comments"})
+    for name in (texts(host) if scope is Scope.USER else sorted(texts(host).keys() & {"no file", "comments"}))
 ]
 DOCUMENTS = [host for host in HOSTS.values() if not isinstance(host.shape, Script)]
 

@@ -116,6 +116,15 @@ def uninstall(host: Host, scope: Scope, around: Around) -> Plan:
     return _plan(host, scope, files, steps)
 
 
+def _first(plan: Callable[[], Sequence[Plan]]) -> Sequence[Plan]:
+    """Plan for the first time, when nothing can have happened yet, and say so where it cannot be done."""
+    try:
+        return plan()
+    except ConfigError as problem:
+        done = "" if "nothing was changed" in problem.message else "; mend it first, nothing was changed"
+        raise ConfigError(f"{problem.message}{done}", path=problem.path, line=problem.line) from None
+
+
 def carry_out(
     around: Around, plan: Callable[[], Sequence[Plan]], *, what: str, dry_run: bool
 ) -> tuple[Sequence[Plan], int]:
@@ -124,7 +133,7 @@ def carry_out(
     Raises:
         ConfigError: Something cannot be read or written. Nothing is changed then.
     """
-    plans = plan()
+    plans = _first(plan)
     if dry_run or not any((*one.changes, *one.records) for one in plans):
         return plans, 0
     with Journal(around.data).changing() as apply:
