@@ -40,6 +40,9 @@ def test_a_python_with_a_blank_and_a_quote_in_its_path_is_read() -> None:
         "python3 -m hookline hook claude-code PreToolUse && ./guard.sh",
         "echo 'unclosed python3 -m hookline hook claude-code PreToolUse",
         "python3 -m hookline hook --if-broken",
+        "./guard.sh && /opt/p -E -P -m hookline hook claude-code PreToolUse",
+        "./guard.sh; exec /opt/p -m hookline hook claude-code PreToolUse",
+        "./guard.sh | /bin/sh -c 'x' hookline '' '' 0 /opt/p -E -P -m hookline hook claude-code PreToolUse",
     ],
 )
 def test_what_does_not_end_in_a_call_of_ours_is_not_ours(command: str) -> None:
