@@ -67,11 +67,21 @@ def test_a_python_without_us_is_named(person: Person) -> None:
 
 
 def test_a_command_that_does_something_else_before_does_not_pass_for_us(person: Person) -> None:
-    command = "exit 3; " + shlex.join([sys.executable, "-m", "hookline", "hook", "claude-code", "PreToolUse"])
-    _write(person.home / ".claude" / "settings.json", {"PreToolUse": command})
+    mark = person.home / "ran"
+    ours = shlex.join([sys.executable, "-m", "hookline", "hook", "claude-code", "PreToolUse"])
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": f"touch {mark}; {ours}"})
+    assert list(try_out(_around(person))) == []
+    assert not mark.exists()
+
+
+def test_a_program_in_our_place_that_answers_nothing_is_named(person: Person) -> None:
+    python = person.home / "python"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": _ours("PreToolUse", str(python))})
     (one,) = _tried(person).tried
     assert not one.arrived
-    assert one.why == "it ended with 3 and did not reach us"
+    assert one.why == f"{python} has no hookline that can answer: it ended with 3"
 
 
 def test_an_agent_that_was_told_to_run_no_hooks_is_an_obstacle(person: Person) -> None:
@@ -82,8 +92,10 @@ def test_an_agent_that_was_told_to_run_no_hooks_is_an_obstacle(person: Person) -
 
 def test_nothing_that_a_project_made_up_is_run(person: Person) -> None:
     mark = person.home / "ran"
-    ours = shlex.join([sys.executable, "-m", "hookline", "hook", "--if-broken", "block", "claude-code", "Stop"])
-    _write(person.project / ".claude" / "settings.json", {"Stop": f"touch {mark}; {ours}"})
+    python = person.project / "python"
+    python.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    python.chmod(0o755)
+    _write(person.project / ".claude" / "settings.json", {"Stop": _ours("Stop", str(python))})
     (one,) = _tried(person).tried
     assert not one.arrived
     assert "it was not tried" in one.why

@@ -159,7 +159,8 @@ def _reason(entry: Entry, done: "subprocess.CompletedProcess[bytes]") -> str:
         return f"its Python cannot be run: {problem}"
     if found.returncode:
         last = found.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return f"{entry.python} has no hookline that can answer: {last[:_SHOWN]}"
+        why = last[:_SHOWN] or f"it ended with {found.returncode}"
+        return f"{entry.python} has no hookline that can answer: {why}"
     said = done.stderr.decode("utf-8", "replace").strip()[:_SHOWN]
     missing = "; a program in it is not there" if done.returncode == _NOT_FOUND else ""
     return f"it ended with {done.returncode} and did not reach us{missing}{f': {said}' if said else ''}"
