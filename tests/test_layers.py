@@ -16,7 +16,7 @@ import pytest
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS: Final = (
-    ("model", "display", "errors", "redact", "version", "wire"),
+    ("model", "display", "errors", "redact", "surroundings", "version", "wire"),
     ("ports",),
     ("core", "config", "dialects", "kinds", "needs", "stores", "sandbox"),
     ("debug", "builtin"),  # read what the core did, and decide with what the kinds know

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline import surroundings
 from hookline.config.problem import Problem
 
 _APP: Final = "hookline"
@@ -69,7 +70,7 @@ def person_folders(
     owned by them, written by nobody else, and not inside the project or a repository around it. Otherwise the
     usual folder is used, and that is a problem to report.
     """
-    given = os.environ if environ is None else environ
+    given = surroundings.environ() if environ is None else environ
     problems: list[Problem] = []
     system = _managed(managed if managed is not None else _MANAGED.get(sys.platform, _MANAGED[""]), problems)
     if sys.platform == "win32":
@@ -93,7 +94,7 @@ def person_folders(
 def here() -> Path:
     """Say where this program works; a folder that was removed under it is no reason to ask no guard."""
     try:
-        return Path.cwd()
+        return Path(surroundings.folder())
     except OSError:
         return Path("/")
 

@@ -1,6 +1,5 @@
 """A project as it is configured now: every hook of every system, and the engine that runs them."""
 
-import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import count
@@ -9,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.builtin.catalogue import BUILTINS, Place, bare, builtin_hooks
 from hookline.config import schedules, toml
 from hookline.config import settings as tables
@@ -183,7 +183,7 @@ def _settings(folders: Folders) -> tuple[Settings, list[Problem]]:
     """Find the settings in force: in the managed folder, the environment, and the person's own folder."""
     managed, wrong = _table(folders.managed, folders, is_managed=True)
     own, also_wrong = _table(folders.config, folders, is_managed=False)
-    settings, odd = tables.in_force(managed=managed, own=own, environ=os.environ)
+    settings, odd = tables.in_force(managed=managed, own=own, environ=surroundings.environ())
     return settings, [*odd, *wrong, *also_wrong]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.model.ours import NESTING
+from hookline.surroundings import variable
 
 MARK: Final = NESTING
 # an agent that a hook asks for its opinion may well have hooks that do so, too, but not for ever
@@ -41,15 +42,8 @@ def deeper(level: int, data: Path) -> Iterator[None]:
     Where no key can be kept, nothing is said: a mark that proves nothing counts for nothing.
     """
     key = _key(data) or _made(data)
-    before = os.environ.pop(MARK, None)
-    if key:
-        os.environ[MARK] = _signed(level + 1, int(time.time()), key)
-    try:
+    with variable(MARK, _signed(level + 1, int(time.time()), key) if key else ""):
         yield
-    finally:
-        os.environ.pop(MARK, None)
-        if before is not None:
-            os.environ[MARK] = before
 
 
 def _signed(level: int, at: int, key: bytes) -> str:

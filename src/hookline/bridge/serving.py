@@ -5,7 +5,6 @@ ever said to the agent, which may take every other word for one.
 """
 
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.bridge import broken, ledger, nesting
 from hookline.bridge.call import Call, moment
 from hookline.bridge.caller import asks_by_itself, spoken
@@ -79,7 +79,7 @@ class _Served(Struct):
 
 async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = None) -> int:
     """Answer one call with `say`, and give the exit code that belongs to the answer."""
-    given = os.environ if environ is None else environ
+    given = surroundings.environ() if environ is None else environ
     log = _Log()
     root = logging.getLogger()
     before, root.handlers[:] = root.handlers[:], [log]

@@ -1,6 +1,6 @@
 """Where a tool call happens, and which files may be read there without asking anybody."""
 # asked for each word of a command line, where pathlib costs many times more
-# ruff: noqa: PTH111, PTH118, PTH207
+# ruff: noqa: PTH118, PTH207
 
 import os
 import re
@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.core.effects.readers import each
 from hookline.model.event import Event
 from hookline.model.workspace import inside
@@ -94,7 +95,7 @@ def may_name_secrets(pattern: str) -> bool:
 
 def ground_of(event: Event, *, root: str = "", home: str = "", protected: tuple[str, ...] = ()) -> Ground | None:
     """Say where a tool call happens; None when it names its folder in a way nobody can follow."""
-    real_home = os.path.realpath(home or os.path.expanduser("~"))
+    real_home = os.path.realpath(home or surroundings.expanded("~"))
     cwd = event.cwd or root
     project = os.path.realpath(root or cwd) if cwd else ""
     if not project or inside(real_home, (project,)):

@@ -16,6 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline import surroundings
 from hookline.builtin._ground import Ground, is_secret, may_name_secrets
 from hookline.builtin._lines import LONGEST, PLAIN, between, parsed, raw
 from hookline.builtin._readers import (
@@ -156,7 +157,7 @@ def _only_reads(terms: Sequence[Term], ground: Ground, *, by_shell: bool = True)
 
 def _shadowed(name: str, ground: Ground) -> bool:
     """Say whether the project has a program of this name where programs are looked for."""
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+    for folder in surroundings.environ().get("PATH", os.defpath).split(os.pathsep):
         for base in ground.bases:
             full = os.path.realpath(os.path.join(base, folder))
             relative = not os.path.isabs(folder)
@@ -288,7 +289,7 @@ def _file(term: Term, ground: Ground, *, shows: bool) -> bool:
 def _cd(terms: Sequence[Term], ground: Ground) -> bool:
     """Allow going to a folder of the project, where no variable leads to another one of the same name."""
     return (
-        not os.environ.get("CDPATH")
+        not surroundings.environ().get("CDPATH")
         and len(ground.bases) < _MOST_FOLDERS
         and len(terms) == 1
         and not terms[0].pattern

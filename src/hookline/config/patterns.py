@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from hookline import surroundings
 from hookline.errors import ConfigError
 
 
@@ -36,7 +37,7 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
         raise ConfigError(f"file patterns {list(patterns)!r} cannot be read: {problem}") from None
 
     def matches(path: str, folder: str, *, above: bool = False) -> bool:
-        named = os.path.expanduser(path)  # noqa: PTH111 - a text, not yet a path
+        named = surroundings.expanded(path)
         if spec.match_file(_counted(named, folder)):
             return True
         return above and any(spec.match_file(_counted(named, top)) for top in _tops(folder))
@@ -55,7 +56,7 @@ def _tops(folder: str) -> Iterator[str]:
 def follow_links(path: str) -> str:
     """Give the path that a path leads to; what is not there is as it is written, below what is."""
     try:
-        return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - a text, and `Path` would take off too much
+        return os.path.realpath(surroundings.expanded(path))
     except (OSError, ValueError):
         return path
 
@@ -65,7 +66,7 @@ def _at_home(pattern: str) -> list[str]:
     sign, bare = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
     if not bare.startswith("~/"):
         return [pattern]
-    home = os.path.expanduser("~").rstrip("/")  # noqa: PTH111 - `Path` raises where there is none
+    home = surroundings.expanded("~").rstrip("/")
     return [f"{sign}{top}{bare[1:]}" for top in dict.fromkeys((home, follow_links(home)))]
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.model.hook import Hook, Layer
 
 # Programs whose arguments are scripts, with the options after which comes program text or the name of a
@@ -62,11 +63,7 @@ def command_of(program: str, args: Sequence[str]) -> str:
 
 
 def _working_directory(hook: Hook, folder: str) -> str:
-    try:
-        return str(Path(folder, Path(hook.working_directory).expanduser()))
-    except RuntimeError:
-        # "~somebody" whom this machine does not know
-        return str(Path(folder, hook.working_directory))
+    return str(Path(folder, surroundings.expanded(hook.working_directory)))
 
 
 def _words(line: str) -> list[str]:

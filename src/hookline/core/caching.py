@@ -8,13 +8,13 @@ import hashlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from os.path import expanduser
 from typing import Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
+from hookline import surroundings
 from hookline.core.contents import Contents
 from hookline.core.effects.tools import effects_of
 from hookline.core.identity import Identity, anchor
@@ -104,7 +104,7 @@ class Answers:
                 # the same words mean something else in another folder, and at another moment
                 (event.name, event.cwd),
                 self._files(hook, event.cwd),
-                [(name, os.environ.get(name)) for name in hook.cache.env],
+                [(name, surroundings.environ().get(name)) for name in hook.cache.env],
             ]
             return hashlib.sha256(_ENCODER.encode([digest, depends])).hexdigest()
         except (ConfigError, TypeError, ValueError, OverflowError, RecursionError) as problem:
@@ -112,7 +112,7 @@ class Answers:
             return ""
 
     def _files(self, hook: Hook, cwd: str) -> list[tuple[str, str, str]]:
-        patterns = tuple(expanduser(name) for name in hook.cache.files) if hook.cache else ()  # noqa: PTH111 - texts
+        patterns = tuple(surroundings.expanded(name) for name in hook.cache.files) if hook.cache else ()
         found = []
         for path in included(patterns, anchor(hook, cwd)):
             content = self._contents.read(path)

@@ -3,18 +3,19 @@
 A name too many is only looked for; a script too few would run unseen.
 """
 # names are put together before every run, which costs many times more with pathlib
-# ruff: noqa: PTH111, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 
 import itertools
 import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os.path import dirname, expanduser, join, normpath
+from os.path import dirname, join, normpath
 from typing import Final
 
 from msgspec import Struct
 
+from hookline import surroundings
 from hookline.core import lines
 from hookline.core.cases import without_patterns
 from hookline.model.hook import Hook
@@ -194,7 +195,7 @@ def reach(hook: Hook, cwd: str) -> Reach:
 
 def base_of(hook: Hook, cwd: str) -> str:
     """Give the folder a hook runs in."""
-    return join(cwd, expanduser(hook.working_directory))
+    return join(cwd, surroundings.expanded(hook.working_directory))
 
 
 class _Command:
@@ -203,15 +204,16 @@ class _Command:
     def __init__(self, hook: Hook, cwd: str) -> None:
         self._hook = hook
         self._cwd = cwd
+        environ = surroundings.environ()
         self.base = base_of(hook, cwd)
-        own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "HOME": expanduser("~")}
+        own = {"PWD": self.base, "OLLAMA_PROJECT_DIR": cwd, "HOME": surroundings.expanded("~")}
         texts = (hook.command, *hook.args) if hook.command else ()
         here = {**own, **dict.fromkeys(_PROJECT_FOLDERS, hook.project(cwd))}
         # a dialect that has no such variable leaves the one of the agent we run under, if there is one
         said = {
-            name: os.environ[name]
+            name: environ[name]
             for name in _PROJECT_FOLDERS
-            if any(name in text for text in texts) and os.environ.get(name)
+            if any(name in text for text in texts) and environ.get(name)
         }
         self._variables = [{**here, **hook.env}, *([{**here, **said, **hook.env}] if said else ())]
         joined = (" ".join(hook.args),) if hook.args else ()
@@ -221,7 +223,7 @@ class _Command:
         self._texts = (*texts, *loading)
         self._loading = self._read(loading)
         self._words = self._read(self._texts)
-        inherited = [os.environ[name] for name in _LOADING_INHERITED if name in os.environ and name not in hook.env]
+        inherited = [environ[name] for name in _LOADING_INHERITED if name in environ and name not in hook.env]
         self._inherited = list(filter(self._is_near, self._read(inherited)))
         self._words += self._inherited
         self.parts = list(itertools.islice(self._parts(), _MOST_COMMANDS + 1))
@@ -364,7 +366,7 @@ class _Command:
         """Give the folders that Python puts on its path: those it is told to, and its own for code without a file."""
         told = self._hook.env.get(_MODULE_FOLDERS)
         if told is None:
-            inherited = os.environ.get(_MODULE_FOLDERS, "").split(os.pathsep)
+            inherited = surroundings.environ().get(_MODULE_FOLDERS, "").split(os.pathsep)
             is_used = any(_stem(word) in _PYTHONS for words in self.parts for word in words)
             told = os.pathsep.join(filter(self._is_near, inherited)) if is_used else ""
         for words in self.parts:

@@ -15,6 +15,7 @@ from typing import Final, Self, TypeVar, Unpack
 
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.core import merge
 from hookline.core.asking import Ask, answer
 from hookline.core.background import MAIL, NO_MAIL, Background, TellAgent
@@ -107,7 +108,7 @@ class Engine:
         self.runner.doorkeeper = self.doorkeeper
         self.debugger = HookDebugger()
         self.store = store
-        self.cwd = cwd if cwd is not None else str(Path.cwd())
+        self.cwd = cwd if cwd is not None else surroundings.folder()
         self.problems: tuple[str, ...] = ()
         self._ask = ask
         self.background = Background(self.runner, self.bus, queue=queue, tell_agent=tell_agent, project=self.cwd)

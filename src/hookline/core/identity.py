@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from hookline import wire
+from hookline import surroundings, wire
 from hookline.core.closure import Reach, base_of, reach
 from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, are_as_they_were, is_settled, state_of
 from hookline.core.includes import expanded, included
@@ -340,7 +340,7 @@ class _Trail:
 
 def search_path(hook: Hook) -> str:
     """Give the folders in which a hook's programs are looked for."""
-    return hook.env.get("PATH") or os.environ.get("PATH", os.defpath)
+    return hook.env.get("PATH") or surroundings.environ().get("PATH", os.defpath)
 
 
 def _whole_path(hook: Hook, reached: Reach) -> str:

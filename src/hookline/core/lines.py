@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from os.path import join, normpath
 from typing import Final
 
+from hookline import surroundings
+
 LONGEST: Final = 65_536
 """More than a person reads before they say yes; what is longer is not looked through."""
 
@@ -125,7 +127,7 @@ def filled(text: str, variables: Mapping[str, str]) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[3]
         # a default without a value is how most people write one
-        return known.get(name) or os.environ.get(name) or found[2] or found[0]
+        return known.get(name) or surroundings.environ().get(name) or found[2] or found[0]
 
     text = _VARIABLE.sub(value, _HERE.sub(lambda _: known["PWD"], text))
     return _TILDE.sub(lambda found: f"{found[1]}{known['HOME']}/", text)

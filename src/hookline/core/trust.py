@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline import surroundings
 from hookline.core import carrying
 from hookline.core.approvals import Approval, Book, Key
 from hookline.core.changes import Change, changes
@@ -366,26 +367,26 @@ class TrustedHooks:
 
     def identity(self, hook: Hook, *, cwd: str = "") -> Identity:
         """Work out what would run now: definition, files and programs."""
-        return self._identities.identity(hook, cwd or str(Path.cwd()))
+        return self._identities.identity(hook, cwd or surroundings.folder())
 
     def _borrowed(self, hook: Hook, cwd: str) -> str:
         # only a definition in a file can be older than the folder it is used in
         if hook.source is not Source.USER or not hook.source_line or hook.kind != "command":
             return ""
-        return self._identities.borrowed(hook, cwd or str(Path.cwd()))
+        return self._identities.borrowed(hook, cwd or surroundings.folder())
 
     def _is_trusted_workspace(self, hook: Hook, cwd: str) -> bool:
         if hook.source in _PACKAGED or (hook.source is Source.USER and hook.trusted is False):
             return False
         if self._config.trust_workspace:
             return True
-        folders = [os.path.realpath(Path(folder).expanduser()) for folder in self._config.trusted_workspaces]
+        folders = [os.path.realpath(surroundings.expanded(str(folder))) for folder in self._config.trusted_workspaces]
         # all of it has to be trusted: the folder of the hook and the one it works in
         return bool(folders) and all(lies_in(place, folders) for place in _places(hook, cwd))
 
     def _repository(self, hook: Hook, cwd: str) -> str:
         is_own = hook.source in OF_THE_PERSON or not hook.root
-        root = (cwd or str(Path.cwd())) if is_own else hook.root
+        root = (cwd or surroundings.folder()) if is_own else hook.root
         # an engine is opened for one project: what it belongs to does not change under it
         known = self._repositories.get(root)
         if known is None:
@@ -414,7 +415,7 @@ class TrustedHooks:
 
 
 def _places(hook: Hook, cwd: str) -> tuple[str, ...]:
-    here = os.path.realpath(cwd or Path.cwd())
+    here = os.path.realpath(cwd or surroundings.folder())
     return (here, os.path.realpath(hook.root)) if hook.root and hook.source not in OF_THE_PERSON else (here,)
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final, cast
 
+from hookline import surroundings
 from hookline.kinds._child import Env
 from hookline.model.workspace import find_program
 
@@ -37,7 +38,7 @@ class Environment:
     def with_layers(self, *layers: Mapping[str, str]) -> Env:
         """Give a child's environment: ours, and the layers on top, later ones over earlier ones."""
         if not os.supports_bytes_environ:
-            own = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+            own = {name: value for name, value in surroundings.whole_environ().items() if name not in _LEFT_OUT}
             return own | {name.upper(): value for layer in layers for name, value in layer.items()}
         env = self._current().copy()
         for layer in layers:
@@ -46,11 +47,17 @@ class Environment:
         return env
 
     def _current(self) -> dict[bytes, bytes]:
+        here = surroundings.current()
+        if here is not None:
+            return self._of(here.encoded)
         # The dict inside `os.environ` is what changes are made to. To compare all of it costs half a microsecond
         # and misses no change; to read it through `os.environ` costs thirty.
         live = getattr(os.environ, "_data", None)
         if not isinstance(live, dict):
             live = dict(os.environb)
+        return self._of(live)
+
+    def _of(self, live: dict[bytes, bytes]) -> dict[bytes, bytes]:
         if live != self._seen:
             self._seen = live.copy()
             self._base = {name: value for name, value in live.items() if name not in _LEFT_OUT_ENCODED}

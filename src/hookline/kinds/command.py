@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.errors import ConfigError
 from hookline.kinds._absent import with_absence
 from hookline.kinds._child import Feed, Finished
@@ -93,7 +94,7 @@ class Command:
             return objection
         line = self._line(hook)
         if line.script and not line.refusal:
-            if not self._find_shell(os.environ.get("PATH", os.defpath)):
+            if not self._find_shell(surroundings.environ().get("PATH", os.defpath)):
                 return _NO_SHELL
             if hook.dialect in self._template_dialects:
                 return _template_refusal(line.script)
@@ -284,7 +285,7 @@ class Command:
     def _foreign(self, hook: Hook, cwd: str) -> tuple[str, ...]:
         """Say which folders no program is taken from; remembered, because links are followed to find out."""
         try:
-            key = (hook.root, hook.source, cwd or os.getcwd())  # noqa: PTH109 - as in _folder
+            key = (hook.root, hook.source, cwd or surroundings.folder())
         except OSError:  # our own folder was removed, so nothing lies in it
             return ()
         known = self._grounds.get(key)
@@ -388,7 +389,7 @@ def _folder(hook: Hook, event: Event, here: str) -> str:
     folder = hook.working_directory
     if folder:
         with suppress(RuntimeError):  # nobody has such a home: reported as a folder that does not exist
-            folder = str(Path(folder).expanduser())
+            folder = surroundings.expanded(folder)
         folder = str(Path(event.cwd, folder))
     folder = folder or event.cwd
     if not folder:
@@ -420,7 +421,7 @@ def _written(draft: Job) -> tuple[str, ...]:
 
 def _with_absence(answer: Reply, draft: Job, vetted: Sealed) -> Reply:
     try:
-        folder = draft.cwd or os.getcwd()  # noqa: PTH109 - as in _folder
+        folder = draft.cwd or _own_folder()
     except OSError:  # our own folder was removed: nobody can say what a name means
         return answer
 

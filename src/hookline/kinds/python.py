@@ -11,7 +11,7 @@ two projects' `hooks.py` do not meet, and no file of a project can stand in for 
 A hook module imports the files beside it as if its folder were on `sys.path`.
 """
 # folders are put together on every call, which costs five times more with pathlib
-# ruff: noqa: PTH100, PTH109, PTH117, PTH118, PTH120
+# ruff: noqa: PTH100, PTH117, PTH118, PTH120
 
 import asyncio
 import contextvars
@@ -24,7 +24,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
-from hookline import wire
+from hookline import surroundings, wire
 from hookline.kinds._modules import Modules, Said, answer, locate
 from hookline.kinds._sealed import differs
 from hookline.kinds._worker import Crew, Ending, Heard, TeamKey, WorkerLimits, keep
@@ -72,7 +72,7 @@ class Python:
         The workspace is searched for the workspace's own hooks only. Otherwise a cloned project could
         bring a file named like the module of a hook that the person has trusted long ago.
         """
-        cwd = os.path.abspath(event.cwd) if event.cwd else os.getcwd()
+        cwd = os.path.abspath(event.cwd) if event.cwd else surroundings.folder()
         places = list(self._folders)
         is_local = hook.source is Source.WORKSPACE
         if hook.working_directory and (is_local or os.path.isabs(hook.working_directory)):

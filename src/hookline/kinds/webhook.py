@@ -8,7 +8,6 @@ a secret: user and query often are, and for many chat services the path is, too.
 
 import asyncio
 import base64
-import os
 import re
 import ssl
 from asyncio import AbstractEventLoop
@@ -16,6 +15,7 @@ from collections.abc import AsyncGenerator, Collection, Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from hookline import surroundings
 from hookline.kinds.function import late
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -286,7 +286,7 @@ def _filled(value: str, allowed: Collection[str]) -> str:
 
     def variable(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        return os.environ.get(name, "") if name in allowed else ""
+        return surroundings.environ().get(name, "") if name in allowed else ""
 
     found = _VARIABLE.sub(variable, value)
     return found.strip() if _HEADER_VALUE.fullmatch(found) else ""

@@ -1,12 +1,13 @@
 """Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH109, PTH111, PTH113, PTH116, PTH117, PTH120
+# ruff: noqa: PTH111, PTH113, PTH116, PTH117, PTH120
 
 import os
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
+from hookline import surroundings
 from hookline.model.hook import Hook, Source
 
 OF_THE_PERSON: Final = frozenset({Source.BUILTIN, Source.USER})
@@ -22,7 +23,7 @@ def grounds(hook: Hook, cwd: str) -> tuple[str, ...]:
     Who works somewhere inside a repository works in all of it. A person's own hook has the person's home as its
     folder, which is not foreign. Whoever works in their home, or above it, works in no project.
     """
-    folders = _around(real_path(cwd or os.getcwd()))
+    folders = _around(real_path(cwd or surroundings.folder()))
     if hook.root and hook.source not in OF_THE_PERSON:
         folders = (*folders, *_around(real_path(hook.root)))
     return tuple(dict.fromkeys(folders)) if len(folders) > 1 else folders

@@ -8,12 +8,12 @@ hook is trusted.
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 from types import MappingProxyType
 from typing import Final
 
+from hookline import surroundings
 from hookline.display import exact
 from hookline.model.hook import Hook
 from hookline.model.workspace import OF_THE_PERSON, grounds
@@ -62,7 +62,7 @@ def forget() -> None:
 
 def _place(hook: Hook, cwd: str) -> Place:
     try:
-        here = cwd or os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow
+        here = cwd or surroundings.folder()
         foreign = grounds(hook, cwd)
     except OSError:  # our own folder was removed, so nothing lies in it
         here, foreign = "/", ()

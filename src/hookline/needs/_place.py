@@ -1,8 +1,8 @@
 """Where a hook would run, as far as it matters for what is there."""
 
-import os
-
 from msgspec import Struct
+
+from hookline import surroundings
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -18,4 +18,4 @@ class Place(Struct, frozen=True, kw_only=True):
 
     def variable(self, name: str) -> str:
         """Give a variable as the hook would see it; empty when it is not set."""
-        return dict(self.env).get(name, os.environ.get(name, ""))
+        return dict(self.env).get(name, surroundings.environ().get(name, ""))

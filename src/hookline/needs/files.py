@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
+from hookline import surroundings
 from hookline.display import exact
 from hookline.model.needed import file_of
 from hookline.needs._place import Place
@@ -43,10 +44,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _at_home(name: str) -> Path:
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # nobody has such a home
-        return Path(name)
+    return Path(surroundings.expanded(name))
 
 
 def _any(pattern: str, folder: str) -> bool:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
+from hookline import surroundings
 from hookline.model.needed import NeededTool, Version, tool_of
 from hookline.model.workspace import find_program, outside
 from hookline.needs._place import Place
@@ -145,7 +146,11 @@ def _end(process: asyncio.subprocess.Process) -> None:
 
 def _environment(place: Place) -> dict[str, str]:
     """Give the variables to ask with: a script's own interpreter is not taken from the project either."""
-    env = {name: value for name, value in {**os.environ, **dict(place.env)}.items() if name not in _LEFT_OUT}
+    env = {
+        name: value
+        for name, value in {**surroundings.whole_environ(), **dict(place.env)}.items()
+        if name not in _LEFT_OUT
+    }
     return {**env, "PATH": outside(env.get("PATH", ""), place.foreign) or os.defpath}
 
 

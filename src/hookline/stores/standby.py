@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from hookline import surroundings
 from hookline.errors import StoreError
 from hookline.model.ours import NESTING
 from hookline.model.workspace import path_outside
@@ -117,7 +118,7 @@ def wake(folder: Path, project: str) -> bool:
     It is called after a job was stored. A worker gives its place up before it looks into the queue for the last time:
     so either it finds the job, or it is found to be gone.
     """
-    if os.environ.get(SWITCH, "").lower() in {"off", "0", "false", "no"} or not _has_python():
+    if surroundings.environ().get(SWITCH, "").lower() in {"off", "0", "false", "no"} or not _has_python():
         return False
     if _is_held(folder / _SLOT) or _is_on_its_way(folder / _STARTED):
         return False
@@ -144,7 +145,7 @@ def _start(folder: Path, project: str) -> None:
     import subprocess  # noqa: PLC0415 - only who starts a worker needs it
     import threading  # noqa: PLC0415
 
-    own = {name: value for name, value in os.environ.items() if name != NESTING}
+    own = {name: value for name, value in surroundings.whole_environ().items() if name != NESTING}
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
@@ -155,7 +156,7 @@ def _start(folder: Path, project: str) -> None:
             stderr=log,
             cwd="/",
             # it works for all projects, and none of them lends its programs to another; and it is nobody's child
-            env={**own, "PATH": path_outside(os.environ.get("PATH", os.defpath), project)},
+            env={**own, "PATH": path_outside(surroundings.whole_environ().get("PATH", os.defpath), project)},
             start_new_session=True,
             close_fds=True,
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from hookline import surroundings
 from hookline.core.programs import Programs
 from hookline.errors import HostError
 from hookline.model.hook import Hook, Source
@@ -41,9 +42,9 @@ def ask(*words: str, folder: str, stdin: bytes = b"", may_fail: bool = False) ->
 
     try:
         done = subprocess.run(
-            [program(folder, os.environ.get("PATH", os.defpath)), *words],
+            [program(folder, surroundings.environ().get("PATH", os.defpath)), *words],
             cwd=folder,
-            env={**os.environ, **_MANNERS},
+            env={**surroundings.whole_environ(), **_MANNERS},
             input=stdin,
             capture_output=True,
             timeout=_SECONDS,
