@@ -39,11 +39,12 @@ def test_two_calls_at_once_do_not_see_each_other() -> None:
             await both.wait()
             return surroundings.environ()["NAME"] + surroundings.folder()
 
-    async def calls() -> list[str]:
+    async def calls() -> tuple[str, str]:
         both = asyncio.Barrier(2)
-        return await asyncio.gather(call("one", both), call("two", both))
+        one, two = await asyncio.gather(call("one", both), call("two", both))
+        return one, two
 
-    assert asyncio.run(calls()) == ["one/one", "two/two"]
+    assert asyncio.run(calls()) == ("one/one", "two/two")
 
 
 def test_what_was_asked_for_is_remembered_also_when_it_is_not_there() -> None:

@@ -12,11 +12,12 @@ from hookline import surroundings
 from hookline.builtin.catalogue import BUILTINS, Place, bare, builtin_hooks
 from hookline.config import schedules, toml
 from hookline.config import settings as tables
-from hookline.config.loader import Loaded, Search, load, read_text
+from hookline.config.loader import Loaded, Search, find_again, load, read_text
 from hookline.config.locations import chosen as chosen_places
 from hookline.config.problem import Problem, Severity
+from hookline.config.stamps import Stamps, take
 from hookline.config.vocabulary import Vocabulary, hint, quoted
-from hookline.core import relations
+from hookline.core import relations, repository
 from hookline.core.asking import Ask
 from hookline.core.background import TellAgent
 from hookline.core.engine import Engine
@@ -55,6 +56,13 @@ class Opened(Struct, frozen=True, kw_only=True):
     settings: Settings
     problems: tuple[Problem, ...] = ()
     builtins: tuple[Hook, ...] = ()
+    search: Search | None = None
+    stamps: Stamps = Stamps()
+
+    def holds(self) -> bool:
+        """Say whether opening the project anew would give the same, as far as files decide it."""
+        search = self.search
+        return search is not None and self.stamps.hold(lambda: find_again(search))
 
 
 def open_traces(folders: Folders) -> TraceStore:
@@ -157,7 +165,23 @@ def open_project(
         settings=chosen,
         problems=found,
         builtins=builtins,
+        search=search,
+        stamps=_stamped(loaded.stamps, where, root),
     )
+
+
+def _stamped(stamps: Stamps, folders: Folders, root: Path) -> Stamps:
+    """Add what decides whose folders are searched, how far above the project, and in whose name hooks are approved."""
+    places = [place for start in (root.resolve(), here().resolve()) for place in (start, *start.parents)]
+    common = repository.common(root)
+    around = take(
+        (),
+        (),
+        owners=[str(place) for place in (folders.home, folders.config, folders.data, folders.managed) if place],
+        names=[str(place / ".git") for place in dict.fromkeys(places)],
+        others=[str(common / "config")] if common is not None else [],
+    )
+    return replace(stamps, owners=around.owners, names=around.names, others=around.others)
 
 
 def _are_the_persons(folders: Folders, root: Path) -> bool:

@@ -19,6 +19,7 @@ from hookline.config.locations import PLACES, File, Place, Root, Roots, find
 from hookline.config.problem import Problem, Severity
 from hookline.config.reading import TRUST, Origin
 from hookline.config.scripts import anchored, folders_of
+from hookline.config.stamps import Stamps, take
 from hookline.config.vocabulary import Vocabulary, quoted
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
@@ -76,7 +77,8 @@ class Found(Struct, frozen=True):
 class Loaded(Struct, frozen=True):
     """All hooks, strongest place first; all problems; and the files they came from.
 
-    `lost` are the problems because of which a hook that somebody wrote may be missing.
+    `lost` are the problems because of which a hook that somebody wrote may be missing. `stamps` are what the files
+    and the folders around them looked like before they were read.
     """
 
     hooks: tuple[Hook, ...] = ()
@@ -84,6 +86,7 @@ class Loaded(Struct, frozen=True):
     files: tuple[str, ...] = ()
     found: tuple[Found, ...] = ()
     lost: tuple[Problem, ...] = ()
+    stamps: Stamps = Stamps()
 
 
 def load(search: Search, *, unusable: Objection | None = None, refusal: Objection | None = None) -> Loaded:
@@ -93,12 +96,15 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     cannot be planned, such as one with a broken matcher: it is left out. `refusal` may object to what would
     not be run: it is reported and stays, so that its failure counts as its dialect says.
     """
-    files, problems = find(_roots(search), search.places)
+    looked: set[str] = set()
+    files, problems = find(_roots(search), search.places, looked=looked)
+    stamps = take((file.path for file in files), looked)
     hooks: list[Hook] = []
     found: list[Found] = []
     others: list[Problem] = []
+    asked: dict[str, bool] = {}
     for file, text in _texts(files, problems, search.vocabulary):
-        defined, wrong, idle = _read_guarded(text, file, vocabulary=search.vocabulary)
+        defined, wrong, idle = _read_guarded(text, file, vocabulary=search.vocabulary, asked=asked)
         hooks += defined
         problems += wrong
         others += idle
@@ -109,7 +115,19 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     problems += others
     hooks = _distinct(joined(hooks, search.vocabulary.tools), problems)
     problems += _refusals(hooks, refusal)
-    return Loaded(tuple(hooks), tuple(problems), tuple(file.path for file in files), tuple(found), lost)
+    return Loaded(
+        tuple(hooks),
+        tuple(problems),
+        tuple(file.path for file in files),
+        tuple(found),
+        lost,
+        replace(stamps, scripts=tuple(asked.items())),
+    )
+
+
+def find_again(search: Search) -> list[str]:
+    """Give the files that would be read now, in their order."""
+    return [file.path for file in find(_roots(search), search.places)[0]]
 
 
 def _roots(search: Search) -> Roots:
@@ -155,9 +173,9 @@ def _program(file: File, problems: list[Problem], vocabulary: Vocabulary) -> Ite
 _Contents = tuple[list[Hook], list[Problem], list[Problem]]
 
 
-def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents:
+def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary, asked: dict[str, bool]) -> _Contents:
     try:
-        return _read(text, file, vocabulary=vocabulary)
+        return _read(text, file, vocabulary=vocabulary, asked=asked)
     except Exception as problem:
         # A file of a stranger that makes us fall over must not take a person's guards with it.
         logger.exception("%s could not be read", file.path)
@@ -165,7 +183,7 @@ def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents
         return [], [Problem(file.path, 0, why)], []
 
 
-def _read(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents:
+def _read(text: str, file: File, *, vocabulary: Vocabulary, asked: dict[str, bool]) -> _Contents:
     place = file.place
     origin = Origin(
         path=file.path,
@@ -182,7 +200,7 @@ def _read(text: str, file: File, *, vocabulary: Vocabulary) -> _Contents:
     idle = settings.foreign(text, path=file.path) if is_foreign else []
     folders = folders_of(file.path, layer=place.layer, root=file.root)
     shells = vocabulary.shell_dialects
-    return [anchored(hook, folders, shell_dialects=shells) for hook in hooks], problems, idle
+    return [anchored(hook, folders, shell_dialects=shells, asked=asked) for hook in hooks], problems, idle
 
 
 def read_text(path: str, *, is_managed: bool = False) -> str:

@@ -190,14 +190,18 @@ def chosen(agents: Collection[str] | bool) -> tuple[Place, ...]:  # noqa: FBT001
     return tuple(place for place in PLACES if not place.agent or (agents and place.agent in agents))
 
 
-def find(roots: Roots, places: Sequence[Place] = PLACES) -> tuple[list[File], list[Problem]]:
+def find(
+    roots: Roots, places: Sequence[Place] = PLACES, *, looked: set[str] | None = None
+) -> tuple[list[File], list[Problem]]:
     """Find every configuration below these roots, the strongest first.
+
+    `looked` gets the folders in which another one would have been found.
 
     A file that is at two places at once, because a person works in their home folder, is found once, and
     it is theirs if one of the two places is.
     """
     found: dict[str, File] = {}
-    disk = _Disk()
+    disk = _Disk(looked if looked is not None else set())
     for place in places:
         for root in roots.get(place.root, ()):
             for path in disk.paths(root.rstrip("/"), place.path) if disk.may_hold(root, place.path) else ():
@@ -216,8 +220,9 @@ def _root_of(path: str, place: Place, root: str) -> str:
 class _Disk:
     """Look each folder up once, however many places are in it, and keep what went wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, looked: set[str]) -> None:
         self.problems: list[Problem] = []
+        self._looked = looked
         self._listings: dict[str, list[str]] = {}
         self._tops: dict[str, frozenset[str] | None] = {}
 
@@ -232,6 +237,7 @@ class _Disk:
         here = f"{folder}/{head}"
         if not star:
             # not followed: a link that leads nowhere is a mistake to report, not a file that is not there
+            self._looked.add(os.path.dirname(here))  # noqa: PTH120 - only texts here
             return [here] if self._ask(os.lstat, here) is not None else []
         ending, deeper, rest = tail.partition("/")
         names = [name for name in self._names(here) if name.endswith(ending)]
@@ -244,6 +250,7 @@ class _Disk:
     def _top(self, folder: str) -> frozenset[str] | None:
         """Give the names in a folder, in small letters as not all disks tell them apart; None when it cannot be listed."""
         if folder not in self._tops:
+            self._looked.add(folder)
             try:
                 self._tops[folder] = frozenset(map(str.lower, os.listdir(folder)))  # noqa: PTH208 - names are enough
             except OSError:
@@ -253,6 +260,7 @@ class _Disk:
     def _names(self, folder: str) -> list[str]:
         names = self._listings.get(folder)
         if names is None:
+            self._looked.update((folder, os.path.dirname(folder)))  # noqa: PTH120 - only texts here
             names = self._listings[folder] = sorted(self._ask(os.listdir, folder) or ())
         return names
 

@@ -26,12 +26,14 @@ _INTERPRETERS: Final = (
 _SIMPLE: Final = re.compile(r"[^\s'\"\\]+(?: [^\s'\"\\]+)*")
 
 
-def anchored(hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[str]) -> Hook:
+def anchored(
+    hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[str], asked: dict[str, bool] | None = None
+) -> Hook:
     """Make relative script paths of a command without a shell absolute; a shell line is the shell's to read.
 
     A path is looked for in the hook's working directory and in the folders, in order. A program that is
     nowhere yet belongs to the first of them, so that the message about the missing file names the place
-    where it was expected.
+    where it was expected. `asked` gets every file that was looked for, and whether it was there.
     """
     line_by_default = hook.dialect in shell_dialects and not hook.args
     uses_shell = hook.shell if hook.shell is not None else line_by_default
@@ -42,7 +44,8 @@ def anchored(hook: Hook, folders: Sequence[str], *, shell_dialects: Collection[s
         return hook
     places = [_working_directory(hook, folders[0]), *folders] if hook.working_directory else folders
     program, *args = words
-    found = [_program(program, places), *_arguments(program, args, places)]
+    files = _Files(places, asked if asked is not None else {})
+    found = [_program(program, files), *_arguments(program, args, files)]
     if found == words:
         return hook
     return replace(hook, command=command_of(found[0], found[1:]), args=tuple(found[1:]))
@@ -77,10 +80,32 @@ def _words(line: str) -> list[str]:
         return []
 
 
-def _program(word: str, folders: Sequence[str]) -> str:
+class _Files:
+    """The files in some folders, and which of them somebody asked for."""
+
+    def __init__(self, folders: Sequence[str], asked: dict[str, bool]) -> None:
+        self._folders = folders
+        self._asked = asked
+
+    def find(self, word: str) -> str:
+        """Give the first file of this name; empty when there is none."""
+        for folder in self._folders:
+            path = _joined(folder, word)
+            # unlike the method of a path, this one does not raise, whatever the word is
+            found = self._asked[path] = os.path.isfile(path)  # noqa: PTH113
+            if found:
+                return path
+        return ""
+
+    def expected(self, word: str) -> str:
+        """Say where a file would be that is nowhere."""
+        return _joined(self._folders[0], word)
+
+
+def _program(word: str, files: _Files) -> str:
     if "/" not in word or word.startswith(("/", "~")) or Path(word).is_absolute():
         return word
-    return _file(word, folders) or _joined(folders[0], word)
+    return files.find(word) or files.expected(word)
 
 
 @functools.lru_cache(maxsize=64)
@@ -88,7 +113,7 @@ def _code_flags(program: str) -> frozenset[str] | None:
     return next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(program)), None)
 
 
-def _arguments(program: str, args: list[str], folders: Sequence[str]) -> list[str]:
+def _arguments(program: str, args: list[str], files: _Files) -> list[str]:
     code_flags = _code_flags(program.rpartition("/")[2])
     if code_flags is None:
         return args
@@ -96,17 +121,8 @@ def _arguments(program: str, args: list[str], folders: Sequence[str]) -> list[st
     for place, word in enumerate(args):
         if word in code_flags:
             return [*found, *args[place:]]
-        found.append(word if word.startswith(("-", "/")) else _file(word, folders) or word)
+        found.append(word if word.startswith(("-", "/")) else files.find(word) or word)
     return found
-
-
-def _file(word: str, folders: Sequence[str]) -> str:
-    for folder in folders:
-        path = _joined(folder, word)
-        # unlike the method of a path, this one does not raise, whatever the word is
-        if os.path.isfile(path):  # noqa: PTH113
-            return path
-    return ""
 
 
 def _joined(folder: str, word: str) -> str:

@@ -1,0 +1,101 @@
+"""Whether what was loaded still is what is there, found out without opening a file.
+
+A configuration that was read holds as long as the files it was read from do, and as long as no other file appears in
+the folders that were searched. A folder changes often without that: an agent makes files all the time. So where only
+folders have changed, the search is done again, and what it finds decides.
+"""
+# asked before every answer of a program that stays, where pathlib costs many times more
+# ruff: noqa: PTH113, PTH116, PTH120
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+# Two changes within one tick of a file system's clock look alike; the slowest clocks tick every two seconds.
+_TICK: Final = 2_000_000_000
+
+Stamp = tuple[int, ...]
+# finds the files of a configuration again, as paths in their order
+Again = Callable[[], Iterable[str]]
+
+
+class Stamps(Struct, frozen=True):
+    """What files and folders looked like before they were read, at a time in nanoseconds.
+
+    `owners` are folders of which only matters whose they are, `names` those that decide where a search goes, as that of
+    a repository, `scripts` the files that commands name: where one lies decides what the command means, and `others`
+    are files that are read for another reason.
+    """
+
+    files: tuple[tuple[str, Stamp], ...] = ()
+    folders: tuple[tuple[str, Stamp], ...] = ()
+    owners: tuple[tuple[str, Stamp], ...] = ()
+    names: tuple[tuple[str, bool], ...] = ()
+    scripts: tuple[tuple[str, bool], ...] = ()
+    others: tuple[tuple[str, Stamp], ...] = ()
+    at: int = 0
+
+    def hold(self, again: Again) -> bool:
+        """Say whether reading everything anew would give the same."""
+        return (
+            all(os.path.lexists(path) is there for path, there in self.names)
+            and all(os.path.isfile(path) is there for path, there in self.scripts)
+            and all(_owner(path) == owner for path, owner in self.owners)
+            and self._are_same(self.others)
+            and self._are_same(self.files)
+            and (self._are_same(self.folders) or tuple(again()) == tuple(path for path, _ in self.files))
+        )
+
+    def _are_same(self, stamps: tuple[tuple[str, Stamp], ...]) -> bool:
+        return all(self._is_settled(stamp) and stamp_of(path) == stamp for path, stamp in stamps)
+
+    def _is_settled(self, stamp: Stamp) -> bool:
+        """Say whether a change after we looked would show."""
+        return not stamp or stamp[-1] < self.at - _TICK
+
+
+def take(
+    files: Iterable[str],
+    folders: Iterable[str],
+    *,
+    owners: Iterable[str] = (),
+    names: Iterable[str] = (),
+    others: Iterable[str] = (),
+) -> Stamps:
+    """Look at files and folders before they are read."""
+    at = time.time_ns()
+    return Stamps(
+        files=tuple((path, stamp_of(path)) for path in files),
+        folders=tuple((path, stamp_of(path)) for path in sorted(folders)),
+        owners=tuple((path, _owner(path)) for path in owners),
+        names=tuple((path, os.path.lexists(path)) for path in names),
+        others=tuple((path, stamp_of(path)) for path in others),
+        at=at,
+    )
+
+
+def stamp_of(path: str) -> Stamp:
+    """Say what a file or folder looks like; empty when it is not there. When it last changed comes last."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    # a person can set back when a file was written, but not when it was changed
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_ctime_ns
+
+
+def _owner(path: str) -> Stamp:
+    """Say whose a folder is, or the first one above it that is there."""
+    while True:
+        try:
+            found = os.stat(path)
+        except OSError:
+            above = os.path.dirname(path)
+            if above == path:
+                return ()
+            path = above
+        else:
+            return found.st_ino, found.st_uid, found.st_mode

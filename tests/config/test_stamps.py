@@ -1,0 +1,123 @@
+"""Whether what was loaded still is what is there."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hookline.config.stamps import Stamps, take
+from hookline.folders import Folders
+from hookline.workspace import Opened, open_project
+
+HOOK = '[[hook]]\nid = "h"\non = "before_tool"\nrun = "true"\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Give a folder with a home and a project in it, as old as if nobody had touched them for an hour."""
+    for name in ("home", "home/.config/hookline", "home/.local/share/hookline", "project/.git", "project/hooks"):
+        (tmp_path / name).mkdir(parents=True, mode=0o700)
+    (tmp_path / "home/.config/hookline/hookline.toml").write_text(HOOK)
+    (tmp_path / "project/hookline.toml").write_text(HOOK.replace('"h"', '"p"'))
+    return tmp_path
+
+
+def opened(place: Path) -> Opened:
+    home = place / "home"
+    folders = Folders(home=home, config=home / ".config/hookline", data=home / ".local/share/hookline")
+    return open_project(place / "project", folders=folders, traced=False)
+
+
+def _is_old(moment: int) -> bool:
+    return moment < time.time_ns() - 2_000_000_000
+
+
+def settled(place: Path) -> Opened:
+    """Open the project when what is in it is old enough to be believed."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        found = opened(place)
+        stamps = found.stamps
+        if all(not stamp or _is_old(stamp[-1]) for _, stamp in (*stamps.files, *stamps.folders)):
+            return found
+        time.sleep(0.2)
+    raise AssertionError("it never settled")
+
+
+def test_what_nobody_touched_holds(place: Path) -> None:
+    found = settled(place)
+    assert found.holds()
+    assert found.holds()
+
+
+def test_what_was_written_just_now_is_not_believed(place: Path) -> None:
+    # a second change within the same tick of the clock would look like none
+    assert not opened(place).holds()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "another text": lambda place: (place / "project/hookline.toml").write_text(HOOK.replace('"h"', '"q"')),
+    "a file less": lambda place: (place / "project/hookline.toml").unlink(),
+    "a file more": lambda place: _write(place / "project/.ollama/settings.json", "{}"),
+    "the settings of an agent": lambda place: _write(place / "project/.claude/settings.json", "{}"),
+    "another owner's rights": lambda place: (place / "home/.config/hookline").chmod(0o755),
+    "a repository around it": lambda place: (place / ".git").mkdir(),
+    "another origin": lambda place: _write(place / "project/.git/config", '[remote "origin"]\nurl = x:y/z\n'),
+    "the same text, put there anew": lambda place: _put_anew(place / "project/hookline.toml"),
+}
+
+
+def _put_anew(path: Path) -> None:
+    beside = path.with_name("beside")
+    beside.write_text(path.read_text())
+    beside.replace(path)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen(place: Path, change: str) -> None:
+    found = settled(place)
+    CHANGES[change](place)
+    assert not found.holds()
+
+
+def test_a_script_that_appears_where_a_command_looks_for_it_first_is_seen(place: Path) -> None:
+    (place / "home/.config/hookline/check.sh").write_text("true")
+    (place / "home/.config/hookline/hookline.toml").write_text(HOOK.replace('"true"', '["sh", "check.sh"]'))
+    (place / "project/hookline.toml").write_text(HOOK.replace('"true"', '["sh", "check.sh"]').replace('"h"', '"p"'))
+    found = settled(place)
+    assert dict(found.stamps.scripts)[str(place / "project/check.sh")] is False
+    (place / "project/check.sh").write_text("false")
+    assert not found.holds()
+
+
+def test_files_that_are_no_configuration_change_nothing(place: Path) -> None:
+    found = settled(place)
+    (place / "project/notes.txt").write_text("made by an agent")
+    (place / "project/hooks/other.txt").write_text("made by an agent")
+    assert found.holds()
+
+
+def test_stamps_of_what_is_not_there_hold_until_it_is(tmp_path: Path) -> None:
+    stamps = take([str(tmp_path / "a")], [str(tmp_path / "folder")], owners=[str(tmp_path / "x" / "y")])
+    assert stamps.hold(lambda: [str(tmp_path / "a")])
+    (tmp_path / "folder").mkdir()
+    assert not stamps.hold(list)
+
+
+def test_a_file_whose_date_was_set_back_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("1")
+    before = path.stat()
+    stamps = Stamps(take([str(path)], []).files, at=time.time_ns() + 10_000_000_000)
+    assert stamps.hold(list)
+    time.sleep(0.05)
+    path.write_text("2")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not stamps.hold(list)
