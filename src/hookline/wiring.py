@@ -1,10 +1,10 @@
 """Put the parts together: the only module that knows all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from hookline.config.patterns import file_patterns, follow_links
 from hookline.core.parts import Condition, Parts
-from hookline.dialects import DIALECTS
+from hookline.dialects import DIALECTS, SHELL_DIALECTS, TEMPLATE_DIALECTS
 from hookline.kinds.ask_agent import AskAgent
 from hookline.kinds.command import Command
 from hookline.kinds.function import Function
@@ -12,22 +12,26 @@ from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.webhook import Webhook
 from hookline.model.hook import Hook
-from hookline.ports import StateStore
+from hookline.ports import Kind, StateStore
 from hookline.stores.memory_state import MemoryState
 
 
-def make_parts() -> Parts:
-    """Make the tables of everything Hookline ships; what is kept between calls belongs to one engine."""
+def make_parts(*, always_isolated: bool = False, only: Collection[str] | None = None) -> Parts:
+    """Make the tables of everything Hookline ships; what is kept between calls belongs to one engine.
+
+    With `always_isolated`, no Python of a hook runs in this process. With `only`, there are no other kinds than these.
+    """
+    makers: Mapping[str, Callable[[], Kind]] = {
+        "ask_agent": lambda: AskAgent(),
+        "command": lambda: Command(shell_dialects=shell_dialects(), template_dialects=TEMPLATE_DIALECTS),
+        "function": lambda: Function(),
+        "python": lambda: Python((), always_isolated=always_isolated),
+        "raise_event": lambda: RaiseEvent(),
+        "webhook": lambda: Webhook(),
+    }
     return Parts(
         dialects=DIALECTS,
-        kinds={
-            "ask_agent": AskAgent(),
-            "command": Command(shell_dialects=shell_dialects(), template_dialects=_template_dialects()),
-            "function": Function(),
-            "python": Python(()),
-            "raise_event": RaiseEvent(),
-            "webhook": Webhook(),
-        },
+        kinds={name: make() for name, make in makers.items() if only is None or name in only},
         file_patterns=file_patterns,
         follow_links=follow_links,
         conditions=_condition,
@@ -69,11 +73,7 @@ def native_tools() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 def shell_dialects() -> frozenset[str]:
     """Name the dialects whose commands are shell lines."""
-    return frozenset(name for name, dialect in DIALECTS.items() if dialect.SPEC.shell)
-
-
-def _template_dialects() -> frozenset[str]:
-    return frozenset(name for name, dialect in DIALECTS.items() if dialect.SPEC.templates)
+    return SHELL_DIALECTS
 
 
 def native_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:

@@ -1,6 +1,6 @@
 """A project as it is configured now: every hook of every system, and the engine that runs them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -116,22 +116,24 @@ def open_project(
     folders: Folders | None = None,
     traced: bool = True,
     tell_agent: TellAgent | None = None,
+    stays: Callable[[Folders], TraceStore] | None = None,
 ) -> Opened:
     """Load everything configured for a project and for the person, and build the engine that runs it.
 
     `settings` given by a program stand for those of files and environment. Managed hooks run whatever the
-    settings say.
+    settings say. A program that stays, and answers for many, gives the store of traces that its engines share; no code
+    of a hook runs in it.
     """
     root = (project or here()).absolute()
     where = folders or person_folders(root)
     chosen, problems = (settings, []) if settings is not None else _settings(where)
     engine = Engine(
-        parts=make_parts(),
+        parts=make_parts(always_isolated=stays is not None),
         # an engine that is switched off runs nothing, and what is managed runs all the same
         settings=replace(chosen, enabled=chosen.enabled or where.managed is not None),
         trust=_trust(where, chosen, approve),
         ask=ask,
-        store=open_traces(where) if traced else None,
+        store=(stays or open_traces)(where) if traced else None,
         state=open_state(where),
         # who keeps no traces looks at hooks, or tries one out, and leaves nothing behind for later
         queue=open_queue(where, root) if traced and (folders is None or _are_the_persons(where, root)) else None,

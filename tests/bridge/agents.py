@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from hookline import surroundings
 from hookline.bridge.call import Call, IfBroken
+from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.serving import serve
 from hookline.dialects import DIALECTS
 from hookline.model.event import Event, EventName
@@ -14,6 +17,7 @@ from hookline.model.exchange import Answer
 from hookline.model.hook import Hook
 from hookline.model.session import Session
 from hookline.ports import Dialect
+from hookline.surroundings import Surroundings
 
 AGENTS: Final = {name: dialect for name, dialect in DIALECTS.items() if dialect.SPEC.is_agent}
 
@@ -99,6 +103,29 @@ esac
 """
 
 
+class Staying:
+    """What a daemon does, in this process: projects stay open, and each call has its own surroundings."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._projects = KeptProjects()
+
+    def ask(self, call: Call, say: Callable[[Answer], None], environ: dict[str, str] | None) -> int:
+        """Answer a call in the surroundings that this process has now."""
+        here = Surroundings({**os.environ, **(environ or {})}, os.getcwd())  # noqa: PTH109 - a text is wanted
+
+        async def answered() -> int:
+            with surroundings.entered(here):
+                return await serve(call, say, environ=environ, projects=self._projects)
+
+        return self._runner.run(answered())
+
+    def close(self) -> None:
+        """End everything that stays."""
+        self._runner.run(self._projects.close())
+        self._runner.close()
+
+
 class Person:
     """A home, a project beside it, and what the agent is answered."""
 
@@ -110,6 +137,14 @@ class Person:
         self.config.mkdir(parents=True)
         self.data.mkdir(parents=True, mode=0o700)
         self.project.mkdir()
+        # who answers: a program of its own for each call, or one that stays for all of them
+        self.staying: Staying | None = None
+
+    def rest(self) -> None:
+        """Have everything stored that is to be stored soon."""
+        if self.staying is not None:
+            self.staying.close()
+            self.staying = Staying()
 
     def configure(self, text: str) -> None:
         """Write the configuration, and the guard's program beside it."""
@@ -152,7 +187,10 @@ class Person:
             if_broken=IfBroken(if_broken) if if_broken else None,
         )
         answers: list[Answer] = []
-        code = asyncio.run(serve(call, answers.append, environ=environ))
+        if self.staying is not None:
+            code = self.staying.ask(call, answers.append, environ)
+        else:
+            code = asyncio.run(serve(call, answers.append, environ=environ))
         assert [answer.exit_code for answer in answers] == [code]
         return answers[0]
 

@@ -1,21 +1,28 @@
 import gc
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.bridge.agents import Person
+from tests.bridge.agents import Person, Staying
+from tests.bridge.launching import Desk, build
 
 
-@pytest.fixture
-def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+@pytest.fixture(params=["one call", "daemon"])
+def person(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     """Be somebody else: with a home of their own, in a project."""
     made = Person(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOOKS_ENABLED", "HOOKS_TIMEOUT", "HOOKLINE_CANARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(made.project)
-    return made
+    if request.param == "daemon":
+        made.staying = Staying()
+    yield made
+    if made.staying is not None:
+        made.staying.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -23,3 +30,19 @@ def forgotten() -> Iterator[None]:
     """Let go of stores that could not be written to: at the end of the program they would try once more."""
     yield
     gc.collect()
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = build(tmp_path_factory.mktemp("launcher"))
+    if built is None:
+        pytest.skip("no compiler here")
+    return built
+
+
+@pytest.fixture
+def desk(program: Path, tmp_path: Path) -> Iterator[Desk]:
+    # short, because the path of a socket is
+    runtime = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
+    yield Desk(program, runtime, tmp_path)
+    shutil.rmtree(runtime)

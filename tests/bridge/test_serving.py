@@ -100,9 +100,16 @@ def test_every_call_is_in_the_ledger_of_its_session(person: Person) -> None:
     seen = ledger.read(ledger.session_file(person.data, event))
     assert [(one.event, one.calls, one.tool, one.waiting) for one in seen] == [
         ("SessionStart", (), "", False),
-        ("PreToolUse", ("toolu_1",), "Bash", True),
         ("PreToolUse", ("toolu_1",), "Bash", False),
     ]
+
+
+def test_a_call_that_hooks_are_asked_about_is_in_the_ledger_before_they_answer(person: Person) -> None:
+    person.configure(GUARD)
+    person.ask("claude-code", person.event(command="ls", call_id="toolu_1"))
+    event = DIALECTS["claude-code"].decode_event(person.said(DIALECTS["claude-code"], person.event())[0])
+    seen = ledger.read(ledger.session_file(person.data, event))
+    assert [(one.calls, one.waiting) for one in seen] == [(("toolu_1",), True), (("toolu_1",), False)]
 
 
 def test_a_call_that_never_reached_us_alarms_the_person_at_the_end_of_the_turn(person: Person) -> None:
@@ -119,6 +126,7 @@ def test_a_call_that_never_reached_us_alarms_the_person_at_the_end_of_the_turn(p
     assert "a tool call ran that claude-code never asked us about" in alarm
     assert "Bash toolu_2" in alarm
     assert told(person.ask("claude-code", stop)) == ""
+    person.rest()
     history = History(person.data / "traces.db")
     records = [record for found in history.traces(Question()) for record in history.records(found.trace)]
     warnings = [str(record.detail.get("message")) for record in records if record.step == "warning"]

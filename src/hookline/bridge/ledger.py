@@ -5,6 +5,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -58,8 +59,19 @@ _ENCODER: Final = msgspec.json.Encoder()
 def session_file(data: Path, event: Event) -> Path:
     """Give the ledger of the session of an event; calls without one are kept by folder and day."""
     session = event.session.id or f"{event.cwd}\0{time.strftime('%Y-%m-%d')}"
-    digest = hashlib.sha256(f"{event.host}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return _file(data, event.host, session)
+
+
+@lru_cache(maxsize=64)
+def _file(data: Path, host: str, session: str) -> Path:
+    digest = hashlib.sha256(f"{host}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return data / FOLDER / f"{digest}{CALLS}"
+
+
+@lru_cache(maxsize=64)
+def told_file(calls: Path) -> Path:
+    """Give the file beside a ledger in which is kept what the person was told."""
+    return calls.with_suffix(TOLD)
 
 
 def enter(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = False, refused: bool = False) -> bool:

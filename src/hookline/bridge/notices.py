@@ -72,10 +72,7 @@ class Notices:
         self._waiting = {}
 
     def _remembered(self) -> tuple[frozenset[str], dict[str, str]]:
-        try:
-            raw = self._path.read_bytes()[:_LARGEST] if self._path is not None else b""
-        except OSError:
-            raw = b""
+        raw = _beginning(self._path, _LARGEST) if self._path is not None else b""
         lines: list[_Line] = []
         for line in raw.splitlines():
             # a line that a full disk cut off is forgotten
@@ -116,6 +113,20 @@ def _effect(texts: list[str], by: Ability) -> Effect:
 def _key(text: str) -> str:
     """Name a notice; how many of something it is by now makes no other one."""
     return hashlib.sha256(_COUNT.sub("", text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    """Read a file that most often is not there."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, size)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
 
 
 def append(path: Path, raw: bytes, *, largest: int) -> bool:

@@ -4,12 +4,12 @@ What goes wrong on the way follows the policy: it is never a yes and never a no 
 ever said to the agent, which may take every other word for one.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from hookline.bridge import broken, ledger, nesting
 from hookline.bridge.call import Call, moment
 from hookline.bridge.caller import asks_by_itself, spoken
 from hookline.bridge.canary import MARK, is_canary, sing
+from hookline.bridge.complaints import Complaints, collected
 from hookline.bridge.ledger import ABOUT_CALLS
 from hookline.bridge.notices import Notices, way
 from hookline.bridge.place import project_of
@@ -51,17 +52,26 @@ _COMPARED: Final = frozenset({EventName.AFTER_AGENT, EventName.SESSION_END})
 PATIENCE: Final = 580.0
 
 
-class _Log(logging.Handler):
-    """Take what our own parts complain about, which nobody could read on stderr."""
+class Projects(Protocol):
+    """Who opens projects, and gives them back."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
+    def open(self, root: Path) -> Opened:
+        """Give a project as it is configured now."""
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line, and of a bug what it was."""
-        problem = record.exc_info[1] if record.exc_info else None
-        self.lines.append(f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}")
+    async def leave(self, project: Opened) -> None:
+        """Take note that a call is answered."""
+
+
+class OneCall:
+    """Open a project for one call, and close it when that is answered."""
+
+    def open(self, root: Path) -> Opened:
+        """Load the project."""
+        return open_project(root)
+
+    async def leave(self, project: Opened) -> None:
+        """Close it, which may take as long as what its hooks left behind."""
+        await project.engine.close()
 
 
 class _Served(Struct):
@@ -77,23 +87,23 @@ class _Served(Struct):
     endless: bool = False
 
 
-async def serve(call: Call, say: Say, *, environ: Mapping[str, str] | None = None) -> int:
+async def serve(
+    call: Call, say: Say, *, environ: Mapping[str, str] | None = None, projects: Projects | None = None
+) -> int:
     """Answer one call with `say`, and give the exit code that belongs to the answer."""
-    given = surroundings.environ() if environ is None else environ
-    log = _Log()
-    root = logging.getLogger()
-    before, root.handlers[:] = root.handlers[:], [log]
-    true = spoken(call, given)
-    served = _read(true)
-    _open(true, served, given)
-    try:
-        if _is_for_nobody(served, given, said=call.dialect.SPEC.name):
-            return _said(Outcome(), true.dialect, served.event, say)
-        return await _answered(true, served, say, log=log, environ=given)
-    finally:
-        if served.project is not None:
-            await _closed(served.project.engine, served, log)
-        root.handlers[:] = before
+    given = surroundings.whole_environ() if environ is None else environ
+    opener = projects or OneCall()
+    with collected() as log:
+        true = spoken(call, given)
+        served = _read(true)
+        _open(true, served, given, opener)
+        try:
+            if _is_for_nobody(served, given, said=call.dialect.SPEC.name):
+                return _said(Outcome(), true.dialect, served.event, say)
+            return await _answered(true, served, say, log=log, environ=given)
+        finally:
+            if served.project is not None:
+                await _left(opener, served.project, served, log)
 
 
 def _is_for_nobody(served: _Served, environ: Mapping[str, str], *, said: str) -> bool:
@@ -124,10 +134,10 @@ def _said(outcome: Outcome, dialect: Dialect, event: Event, say: Say) -> int:
     return answer.exit_code
 
 
-async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ: Mapping[str, str]) -> int:
+async def _answered(call: Call, served: _Served, say: Say, *, log: Complaints, environ: Mapping[str, str]) -> int:
     dialect = call.dialect
     book = _book(served, dialect)
-    notices = Notices(book.with_suffix(ledger.TOLD) if book is not None else None)
+    notices = Notices(ledger.told_file(book) if book is not None else None)
     if served.project is not None and not served.trouble:
         await _ask(served, environ)
     outcome = _settled(call, served, notices)
@@ -137,13 +147,18 @@ async def _answered(call: Call, served: _Served, say: Say, *, log: _Log, environ
         notices.add(line)
     log.lines.clear()
     spec = dialect.SPEC
-    anywhere = frozenset[Ability]().union(*(spec.abilities or {}).values())
     able = spec.able(served.event) or frozenset()
-    outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=anywhere))
+    outcome = notices.tell(outcome, served.event, by=way(served.event, able, anywhere=_anywhere(spec.name)))
     code = _said(outcome, dialect, served.event, say)
     if book is not None and served.event.name in ABOUT_CALLS:
         ledger.enter(book, served.event, spec, refused=outcome.blocked)
     return code
+
+
+@cache
+def _anywhere(host: str) -> frozenset[Ability]:
+    """Name what an agent can do about an answer at one event or another."""
+    return frozenset[Ability]().union(*(DIALECTS[host].SPEC.abilities or {}).values())
 
 
 def _read(call: Call) -> _Served:
@@ -156,11 +171,11 @@ def _read(call: Call) -> _Served:
     return _Served(moment(call.dialect, call.native), trouble=why)
 
 
-def _open(call: Call, served: _Served, environ: Mapping[str, str]) -> None:
+def _open(call: Call, served: _Served, environ: Mapping[str, str], projects: Projects) -> None:
     host = call.dialect.SPEC.name
     try:
         root = project_of(served.event if not served.trouble else None, host=host, environ=environ)
-        served.project = open_project(root)
+        served.project = projects.open(root)
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = served.trouble or f"the hooks could not be loaded: {problem}"
     if not served.event.cwd and served.project is not None:
@@ -174,10 +189,21 @@ def _book(served: _Served, dialect: Dialect) -> Path | None:
     except Exception:  # noqa: BLE001 - the answer does not depend on it
         return None
     path = ledger.session_file(data, served.event)
-    ledger.enter(path, served.event, dialect.SPEC, waiting=served.event.name in ABOUT_CALLS)
+    is_call = served.event.name in ABOUT_CALLS
+    # what is answered at once is written down once, with the answer
+    if not is_call or _takes_a_while(served):
+        ledger.enter(path, served.event, dialect.SPEC, waiting=is_call)
     if served.event.name is EventName.SESSION_START:
         ledger.prune(data, now=time.time())
     return path
+
+
+def _takes_a_while(served: _Served) -> bool:
+    """Say whether somebody is asked about an event: until they have answered, nobody knows whether an agent waits."""
+    try:
+        return served.project is None or bool(served.project.engine.planner.plan(served.event).stages)
+    except Exception:  # noqa: BLE001 - whoever asks the hooks says what is wrong
+        return True
 
 
 async def _ask(served: _Served, environ: Mapping[str, str]) -> None:
@@ -276,15 +302,15 @@ def _warn(engine: Engine, served: _Served, message: str) -> None:
     engine.bus.publish_soon(record(event, Step.WARNING, {"message": message}))
 
 
-async def _closed(engine: Engine, served: _Served, log: _Log) -> None:
+async def _left(projects: Projects, project: Opened, served: _Served, log: Complaints) -> None:
     """Give everything back; the answer stands, and what goes wrong now is told at the next event."""
     try:
-        await engine.close()
+        await projects.leave(project)
     except Exception as problem:  # noqa: BLE001 - see above
         log.lines.append(f"closing shows a bug in hookline ({problem!r}); please report it")
-    if log.lines and served.project is not None:
-        path = ledger.session_file(served.project.folders.data, served.event)
-        notices = Notices(path.with_suffix(ledger.TOLD))
+    if log.lines:
+        path = ledger.session_file(project.folders.data, served.event)
+        notices = Notices(ledger.told_file(path))
         for line in log.lines:
             notices.add(line)
         notices.owe()

@@ -19,6 +19,7 @@ from hookline.dialects import DIALECTS
 from hookline.errors import EngineError
 from hookline.hosts import HOSTS, status
 from hookline.hosts.host import Around, Scope
+from hookline.hosts.launcher import native
 from hookline.hosts.line import POLICIES, line, words
 from hookline.hosts.status import SettingsFile
 from hookline.model.event import EventName
@@ -26,7 +27,7 @@ from hookline.model.hook import Hook
 from hookline.model.ours import Entry
 from hookline.model.session import Session
 
-GONE: Final = "its Python is gone: "  # stands before the interpreter
+GONE: Final = " is gone: "  # stands before the program
 
 _PATIENCE: Final = 60.0  # seconds
 _AT_ONCE: Final = 4
@@ -129,8 +130,11 @@ def _own_words(entry: Entry) -> list[str]:
     """Give the command of an entry in a project, which anybody may have written: only if it is exactly ours."""
     if entry.policy not in POLICIES:
         return []
-    plain = words(entry.host, entry.event, python=sys.executable, policy=entry.policy)
-    whole = line(entry.host, entry.event, python=sys.executable, policy=entry.policy)
+    launcher = native(sys.executable) if entry.launcher else ""
+    if launcher != entry.launcher:
+        return []
+    plain = words(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
+    whole = line(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
     if entry.command in {whole, f"{_IN_COMMENTS}{shlex.join(plain)}", f"exec {whole}"}:
         return list(plain)
     return []
@@ -150,8 +154,10 @@ def _payload(entry: Entry, project: Path) -> bytes:
 
 def _reason(entry: Entry, done: "subprocess.CompletedProcess[bytes]") -> str:
     """Find out why a command that ran did not reach us."""
+    if entry.launcher and not os.access(entry.launcher, os.X_OK):
+        return f"its launcher{GONE}{entry.launcher}"
     if os.path.isabs(entry.python) and not os.access(entry.python, os.X_OK):  # noqa: PTH117 - a text of a settings file
-        return f"{GONE}{entry.python}"
+        return f"its Python{GONE}{entry.python}"
     with_us = [entry.python, "-E", "-P", "-c", "import hookline.cli.hook"]
     try:
         found = subprocess.run(with_us, capture_output=True, timeout=_PATIENCE, check=False)

@@ -1,8 +1,4 @@
-"""`hookline hook`: what agents run. Its answer is the agent's own, and so is its exit code.
-
-Its words are read by hand: it is called for every step of an agent, and a slip in them must not end with the code that
-means "blocked".
-"""
+"""`hookline hook`: what agents run. Its answer is the agent's own, and so is its exit code."""
 
 import argparse
 import asyncio
@@ -15,27 +11,25 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.bridge.broken import GUARDED, answer_without_hooks
-from hookline.bridge.call import Call, IfBroken, is_known, moment
+from hookline.bridge.call import Call, IfBroken, moment
 from hookline.bridge.serving import serve
+from hookline.bridge.words import OPTION, understood
 from hookline.cli._ending import TERMINATED, end_hooks_with_us
 from hookline.cli._output import complain
-from hookline.dialects import DIALECTS
 from hookline.model.exchange import Answer
-from hookline.ports import Dialect
 
 HELP: Final = "answer one call of an agent in its own words; `hookline install` has agents run this"
 EXAMPLE: Final = "hookline hook claude-code PreToolUse < payload.json"
 
 BLOCKED: Final = 2
 INTERRUPTED: Final = 130
-_OPTION: Final = "--if-broken"
 _LARGEST: Final = 256 * 1024 * 1024  # bytes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument(
-        _OPTION,
+        OPTION,
         choices=[*IfBroken],
         help="what the agent is told when the hooks cannot be asked; otherwise what the hooks want when they fail",
     )
@@ -45,24 +39,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer what stands on stdin."""
-    policy = [_OPTION, args.if_broken] if args.if_broken else []
+    policy = [OPTION, args.if_broken] if args.if_broken else []
     return answer_agent([*policy, args.host, args.event])
 
 
 def answer_agent(words: Sequence[str]) -> int:
     """Answer what stands on stdin, as these words say."""
-    policy, names, wrong = _parsed(words)
-    dialect = _dialect(names[0]) if names else None
-    if not wrong and dialect is None:
-        known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
-        wrong = f"there is no agent {names[0]!r}; there are {known}" if names else "wanted: hookline hook HOST EVENT"
-    if not wrong and dialect is not None and not is_known(dialect, names[1]):
-        known = ", ".join(dialect.SPEC.abilities or ())
-        wrong = f"{dialect.SPEC.title} has no event {names[1]!r}; it has {known}"
-    if wrong or dialect is None:
+    call, policy, wrong = understood(words)
+    if call is None:
         complain(f"hookline hook: {wrong}")
         return BLOCKED if policy is IfBroken.BLOCK else 1
-    call = Call(dialect=dialect, native=names[1], raw=b"", if_broken=policy)
     streams = _Streams()
     try:
         call = replace(call, raw=_read())
@@ -78,31 +64,6 @@ def answer_agent(words: Sequence[str]) -> int:
 async def _serve(call: Call, say: Callable[[Answer], None]) -> int:
     end_hooks_with_us()
     return await serve(call, say)
-
-
-def _parsed(words: Sequence[str]) -> tuple[IfBroken | None, list[str], str]:
-    """Read the words: the policy, the names, and what is wrong with them."""
-    policy: IfBroken | None = None
-    names: list[str] = []
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        if word == _OPTION or word.startswith(f"{_OPTION}="):
-            value = word.partition("=")[2] if "=" in word else left.pop(0) if left else ""
-            if value not in {*IfBroken}:
-                return policy, names, f"{_OPTION} is {value!r}, wanted block or allow"
-            policy = IfBroken(value)
-        elif word.startswith("-"):
-            return policy, names, f"there is no option {word!r}"
-        else:
-            names.append(word)
-    return policy, names, "" if len(names) == 2 else "wanted: hookline hook [--if-broken block|allow] HOST EVENT"  # noqa: PLR2004
-
-
-def _dialect(name: str) -> Dialect | None:
-    """Find an agent by its name, or by another word for it."""
-    agents = (module for module in DIALECTS.values() if module.SPEC.is_agent)
-    return next((module for module in agents if name == module.SPEC.name or name in module.SPEC.aliases), None)
 
 
 def _read() -> bytes:

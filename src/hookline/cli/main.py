@@ -72,6 +72,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "install": "hookline.cli.install",
         "uninstall": "hookline.cli.uninstall",
         "hosts": "hookline.cli.hosts",
+        "daemon": "hookline.cli.daemon",
         "emit": "hookline.cli.emit",
         "trigger": "hookline.cli.trigger",
         "git": "hookline.cli.git",

@@ -41,6 +41,7 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = MappingProxyType(
         "builtins": texts,
         "agents_files": flag_or_texts,
         "returns": count_or_none,
+        "daemon": flag,
     }
 )
 

@@ -59,13 +59,30 @@ def caller(document: Document, environ: Mapping[str, str] = MappingProxyType({})
 
     `said` is the agent that somebody named already: it is given back unless the document is clearly another's.
     """
-    sign = next((sign for sign in _SIGNS if sign.is_there(document)), None)
+    sign = _sign(document)
     if sign is not None and sign.sure:
         return sign.agent
     if said:
         return said
     hinted = next((agent for name, agent in ENVIRONMENT.items() if environ.get(name)), None)
     return hinted or (sign.agent if sign is not None else None)
+
+
+def _sign(document: Document) -> _Sign | None:
+    """Find the first sign that is there. An agent's documents look alike, and what decides is a small part of them."""
+    shape: list[object] = [*document]
+    for key in _LOOKED_AT:
+        value = document.get(key)
+        shape.append(value if isinstance(value, str) else type(value))
+    path = str(document.get("transcript_path")).replace("\\", "/")
+    shape += [isinstance(document.get("timestamp"), str), _is_number(document)]
+    shape += [f"/{folder}/" in path for folder in _FOLDERS]
+    key = tuple(shape)
+    if key not in _KNOWN:
+        if len(_KNOWN) >= _REMEMBERED:
+            _KNOWN.clear()
+        _KNOWN[key] = next((sign for sign in _SIGNS if sign.is_there(document)), None)
+    return _KNOWN[key]
 
 
 def _has(*keys: str) -> Callable[[Document], bool]:
@@ -119,8 +136,14 @@ def _keeps_its_talks_in(folder: str) -> Callable[[Document], bool]:
     return lambda document: f"/{folder}/" in str(document.get("transcript_path")).replace("\\", "/")
 
 
+# what signs look at besides the names of keys, the time and the folder of the transcript
+_LOOKED_AT: Final = ("hook_event_name", "hookEventName", "permission_mode")
+_FOLDERS: Final = (".codex", ".factory")
+_REMEMBERED: Final = 512
 _IS_PASCAL: Final = _is_like(_PASCAL)
 _NAMELESS: Final = _lacks("hook_event_name", "hookEventName")
+
+_KNOWN: Final[dict[tuple[object, ...], _Sign | None]] = {}
 
 # the first that is there decides
 _SIGNS: Final = (

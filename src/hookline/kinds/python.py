@@ -19,7 +19,7 @@ import os
 import sys
 import threading
 from asyncio import AbstractEventLoop
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
@@ -44,8 +44,14 @@ class Python:
     """Call functions of Python modules, here or in workers."""
 
     def __init__(
-        self, folders: Sequence[str] = (), *, interpreter: str = "", limits: WorkerLimits | None = None
+        self,
+        folders: Sequence[str] = (),
+        *,
+        interpreter: str = "",
+        limits: WorkerLimits | None = None,
+        always_isolated: bool = False,
     ) -> None:
+        self._always_isolated = always_isolated
         self._folders = tuple(os.path.abspath(folder) for folder in folders)
         self._interpreter = interpreter or sys.executable or ""
         self._limits = limits or WorkerLimits()
@@ -62,7 +68,7 @@ class Python:
             return f'hook "{hook.id}" names no module'
         if not hook.function and "." not in hook.module:
             return f'hook "{hook.id}" names no function: add function, or write module as {hook.module}.function'
-        if hook.isolated and not hasattr(os, "posix_spawn"):
+        if (hook.isolated or self._always_isolated) and not hasattr(os, "posix_spawn"):
             return "isolated Python hooks need Linux or macOS: leave isolated out, or use a command hook"
         return ""
 
@@ -102,7 +108,7 @@ class Python:
         sources, others = _parted(request.sealed)
         if changed := _changed(others):
             return _refused(f'"{changed}" changed since it was checked')
-        call = self._call_worker if hook.isolated else self._call_here
+        call = self._call_worker if hook.isolated or self._always_isolated else self._call_here
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
         if changed := _changed(others):
             return _refused(f'"{changed}" changed while the hook ran')
@@ -152,16 +158,21 @@ class Python:
     async def _call_worker(
         self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
     ) -> Reply:
-        cwd = request.event.cwd
-        if hook.working_directory:
-            cwd = os.path.join(cwd, hook.working_directory)
+        here = surroundings.current()
+        cwd = here.folder if here is not None else ""
+        variables: Mapping[str, str] = {}
+        # one that did not ask for a process of its own finds what it would have found in the process that was asked
+        if hook.isolated:
+            cwd = os.path.join(request.event.cwd or cwd, hook.working_directory)
+            variables = {**request.env, **hook.env}
         head = pack(
             {
                 "module": hook.module,
                 "function": hook.function,
                 "folders": folders,
                 "cwd": cwd,
-                "env": {**request.env, **hook.env},
+                "env": variables if here is None else {**here.whole, **variables},
+                "whole": here is not None,
             },
             sealed,
         )

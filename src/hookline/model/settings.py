@@ -23,6 +23,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `agents_files` says whether hooks are also read from the files in which agents keep them, or from those of which.
     `returns` is how often hooks may send an agent back at the end of a turn for the same reason; 0 does not count it.
+    `daemon` says whether the launcher in the settings of agents may start a program that answers the next calls.
     """
 
     enabled: bool = True
@@ -36,6 +37,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     builtins: tuple[str, ...] = ()
     agents_files: tuple[str, ...] | bool = True
     returns: int = 5
+    daemon: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer."""

@@ -1,0 +1,81 @@
+"""Who may ask: programs of the same person that could do everything themselves that they have us do.
+
+Our hooks run with what the caller brings along: its environment, its folder. For a program in a sandbox that would be a
+way out of it, and for one that sees other files under the same names the wrong answer. Such a caller does it itself.
+"""
+
+import os
+import socket
+import struct
+import sys
+from functools import cache
+from typing import Final, Protocol
+
+_CREDENTIALS: Final = struct.Struct("3i")
+_SPACES: Final = ("mnt", "net", "pid", "user", "ipc")
+_BARRIERS: Final = (b"NoNewPrivs:", b"Seccomp:")
+
+
+class Connection(Protocol):
+    """What a socket can be asked."""
+
+    def fileno(self) -> int:
+        """Its number."""
+
+    def getsockopt(self, level: int, name: int, size: int, /) -> bytes:
+        """What the system knows about it."""
+
+
+def objection(connection: Connection) -> str:
+    """Say why a caller is not answered; empty when it is."""
+    process, user = _credentials(connection)
+    if user != os.geteuid():
+        return "another user"
+    if sys.platform != "linux":
+        return ""
+    try:
+        return "" if _confinement(str(process)) == _ours() else "another sandbox or container"
+    except OSError:
+        return "nobody can say where this caller lives"
+
+
+def user_of(connection: Connection) -> int:
+    """Say whose program is at the other end."""
+    return _credentials(connection)[1]
+
+
+def _credentials(connection: Connection) -> tuple[int, int]:
+    """Give the process and the user at the other end, as the system knows them."""
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        process, user, _ = _CREDENTIALS.unpack(raw)
+        return process, user
+    import ctypes  # noqa: PLC0415 - BSD and macOS have a function for it, which Python does not know
+
+    found, group = ctypes.c_uint32(), ctypes.c_uint32()
+    if ctypes.CDLL(None).getpeereid(connection.fileno(), ctypes.byref(found), ctypes.byref(group)):
+        return 0, -1
+    return 0, found.value
+
+
+@cache
+def _ours() -> tuple[str | bytes, ...]:
+    return _confinement("self")
+
+
+def _confinement(process: str) -> tuple[str | bytes, ...]:
+    """Say what a process sees of the machine, and what it can never do."""
+    spaces = [os.readlink(f"/proc/{process}/ns/{space}") for space in _SPACES]  # noqa: PTH115 - asked for each call
+    root = os.readlink(f"/proc/{process}/root")  # noqa: PTH115
+    handle = os.open(f"/proc/{process}/status", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = os.read(handle, 16384)
+    finally:
+        os.close(handle)
+    barriers = [_line(text, name) for name in _BARRIERS]
+    return (*spaces, root, *barriers)
+
+
+def _line(text: bytes, name: bytes) -> bytes:
+    start = text.find(b"\n" + name)
+    return text[start + 1 + len(name) : text.find(b"\n", start + 1)].strip() if start >= 0 else b""

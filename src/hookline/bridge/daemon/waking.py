@@ -1,0 +1,73 @@
+"""Start a daemon beside the program that found none: the next call is answered by it.
+
+It is asked for on the way of a call, so it gets by with next to nothing.
+"""
+# ruff: noqa: PTH116
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from hookline.bridge.daemon.place import place_of
+from hookline.errors import StoreError
+
+SWITCH: Final = "HOOKLINE_DAEMON"
+OFF: Final = frozenset({"off", "0", "false", "no"})
+# variables in which build services say who they are: what they start must end with them
+_SERVICES: Final = ("CI", "BUILD_NUMBER", "TF_BUILD", "TEAMCITY_VERSION")
+_NOT_HERE: Final = frozenset({"", "0", "false"})
+_ON_ITS_WAY: Final = 10.0  # seconds
+_HANDED_ON: Final = "HOOKLINE_NESTING"
+
+
+def is_wanted(environ: Mapping[str, str]) -> bool:
+    """Say whether a daemon may be started from here without anybody asking for it."""
+    if environ.get(SWITCH, "").lower() in OFF:
+        return False
+    return not any(environ.get(name, "").lower() not in _NOT_HERE for name in _SERVICES)
+
+
+def wake(python: str, environ: Mapping[str, str]) -> bool:
+    """Start a daemon, unless one is on its way; say whether this started one."""
+    place = place_of(environ, python)
+    try:
+        place.made()
+    except StoreError:
+        # nobody could reach it
+        return False
+    try:
+        if 0 <= time.time() - os.stat(place.starting).st_mtime < _ON_ITS_WAY:
+            return False
+    except OSError:
+        pass
+    try:
+        os.close(os.open(place.starting, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(place.starting)
+        spawn(python, environ, log=str(place.log))
+    except OSError:
+        return False
+    return True
+
+
+def spawn(python: str, environ: Mapping[str, str], *, log: str, words: tuple[str, ...] = ()) -> int:
+    """Start a daemon that has nothing to do with this program: no terminal, no pipe, no folder, no end in common.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    appended = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, appended, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    argv = (python, "-E", "-P", "-m", "hookline", "daemon", "run", *words)
+    env = {name: value for name, value in environ.items() if name != _HANDED_ON}
+    ended_by = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
+    try:
+        return os.posix_spawn(python, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=ended_by)
+    except NotImplementedError:
+        # a system on which nobody can be given a session of their own; a group has to do
+        return os.posix_spawn(python, argv, env, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=ended_by)
