@@ -19,7 +19,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv ready; every other target does this by itself
 
-$(READY): pyproject.toml constraints.txt tools/setup_venv.py
+$(READY): pyproject.toml constraints.txt tools/setup_venv.py tools/hatch_build.py src/hookline/bridge/launcher.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Hookline needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) tools/setup_venv.py
@@ -52,10 +52,8 @@ spec: $(RESULTS) ## Show which promise is kept by how many passing tests (runs t
 $(RESULTS): $(READY) $(TESTED)
 	@$(PYTEST)
 
-bench: $(READY) ## Run every benchmark
-	@set -e; for file in tests/bench/bench_*.py; do \
-	  test -e "$$file" || { echo "no benchmarks in tests/bench" >&2; exit 1; }; \
-	  echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
+bench: $(READY) ## Measure everything and write docs/benchmarks.md; ARGS="emit command" measures some
+	@$(BIN)/python -m tests.bench.run $(ARGS)
 
 fuzz: $(READY) ## Throw 100,000 generated replies and as many events at the dialects
 	@$(BIN)/python tools/fuzz_replies.py --count 100000 $(ARGS)

@@ -33,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, usual)
     # nobody is asked in CI: a test must not put its questions to whoever started it from a terminal
     os.environ["CI"] = "true"
+    # nor is the daemon of whoever runs the tests; a test that wants one says so, and where
+    os.environ["HOOKLINE_DAEMON"] = "off"
     config.pluginmanager.register(Citations(_promises(config)), "hookline-citations")
     target = config.getoption("--spec-results")
     if target and not hasattr(config, "workerinput"):

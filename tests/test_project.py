@@ -87,7 +87,7 @@ def _mirrored(test: Path, root: Path) -> bool:
     return about_package or any(
         (source / f"{prefix}{name}{ending}").is_file()
         for name in names
-        for prefix, ending in (("", ".py"), ("_", ".py"), ("__", "__.py"), ("", "/__init__.py"))
+        for prefix, ending in (("", ".py"), ("_", ".py"), ("__", "__.py"), ("", "/__init__.py"), ("", ".c"))
     )
 
 

@@ -173,6 +173,8 @@ def environment(folder: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         # no document waits for an answer from whoever runs it
         "CI": "true",
+        # nor talks to a daemon of theirs
+        "HOOKLINE_DAEMON": "off",
     }
 
 

@@ -6,9 +6,12 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
+
 from hookline.bridge.trial import Standing, try_out
 from hookline.hosts.host import Around
-from hookline.hosts.line import line
+from hookline.hosts.launcher import native
+from hookline.hosts.line import line, words
 from tests.bridge.agents import GUARD, Person
 
 
@@ -111,3 +114,52 @@ def test_what_we_wrote_into_a_project_is_tried(person: Person) -> None:
 def test_agents_without_us_are_not_tried(person: Person) -> None:
     _write(person.home / ".claude" / "settings.json", {"Stop": "echo hello"})
     assert list(try_out(_around(person))) == []
+
+
+@pytest.fixture
+def launcher(monkeypatch: pytest.MonkeyPatch) -> str:
+    found = native(sys.executable)
+    if not found:
+        pytest.skip("no launcher was built for this Python")
+    # what is tried here is the way without a daemon
+    monkeypatch.setenv("HOOKLINE_DAEMON", "off")
+    return found
+
+
+def test_what_stands_in_the_settings_reaches_us_through_the_launcher(person: Person, launcher: str) -> None:
+    person.configure(GUARD)
+    ours = line("claude-code", "PreToolUse", python=sys.executable, policy="block", launcher=launcher)
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": ours})
+    _write(person.project / ".claude" / "settings.json", {"PreToolUse": ours})
+    tried = _tried(person).tried
+    assert [(one.arrived, one.why) for one in tried] == [(True, ""), (True, "")]
+
+
+def test_a_plugin_in_a_project_reaches_us_through_the_launcher(person: Person, launcher: str) -> None:
+    ours = words("opencode", "session.idle", python=sys.executable, policy="block", launcher=launcher)
+    plugin = person.project / ".opencode" / "plugin" / "hookline.js"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text(f"// Written by hookline install opencode\n\n// {shlex.join(ours)}\n")
+    (one,) = _tried(person).tried
+    assert (one.arrived, one.why) == (True, "")
+
+
+def test_a_launcher_that_has_gone_is_named(person: Person) -> None:
+    gone = str(person.home / "gone" / "hookline-hook")
+    ours = line("claude-code", "PreToolUse", python=sys.executable, policy="block", launcher=gone)
+    _write(person.home / ".claude" / "settings.json", {"PreToolUse": ours})
+    (one,) = _tried(person).tried
+    assert (one.arrived, one.why) == (False, f"its launcher is gone: {gone}")
+
+
+def test_a_launcher_that_a_project_brings_along_is_not_run(person: Person) -> None:
+    mark = person.home / "ran"
+    program = person.project / "hookline-hook"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    ours = line("claude-code", "Stop", python=sys.executable, policy="block", launcher=str(program))
+    _write(person.project / ".claude" / "settings.json", {"Stop": ours})
+    (one,) = _tried(person).tried
+    assert not one.arrived
+    assert "it was not tried" in one.why
+    assert not mark.exists()

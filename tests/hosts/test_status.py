@@ -85,6 +85,16 @@ def test_a_python_that_is_gone_is_named_once_with_what_to_do(tmp_path: Path) -> 
     ]
 
 
+def test_a_launcher_that_is_gone_is_named_before_the_python_that_it_starts(tmp_path: Path) -> None:
+    where = around(tmp_path)
+    put_in(HOSTS["cline"], Scope.USER, where, events=("PreToolUse",), launcher="/nowhere/hookline-hook")
+
+    path = where.home / "Documents" / "Cline" / "Hooks" / "PreToolUse"
+    assert obstacles(HOSTS["cline"], where) == [
+        f"/nowhere/hookline-hook, which ours in {path} run, is gone; `hookline install cline` renews them"
+    ]
+
+
 @pytest.mark.parametrize(
     ("host", "path", "value", "word"),
     [

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from hookline.bridge import canary
 from hookline.bridge.call import moment
 from hookline.dialects import DIALECTS
-from hookline.errors import EngineError
-from hookline.hosts import HOSTS, status
+from hookline.errors import ConfigError, EngineError
+from hookline.hosts import HOSTS, status, urls
 from hookline.hosts.host import Around, Scope
 from hookline.hosts.launcher import native
 from hookline.hosts.line import POLICIES, line, words
@@ -46,13 +46,14 @@ _SHELLS: Final[Mapping[str, str]] = {"gemini-cli": "bash", "copilot-cli": "bash"
 
 
 class Tried(Struct, frozen=True, kw_only=True):
-    """One entry that was tried: whether it reached us, and why not."""
+    """One entry that was tried: whether it reached us, and why not; whether a URL was called, or something was run."""
 
     host: str
     event: str
     path: str
     arrived: bool
     why: str = ""
+    called: bool = False
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -83,8 +84,8 @@ def try_out(around: Around) -> Iterator[Standing]:
 
 def _fire(around: Around, what: tuple[SettingsFile, Entry]) -> Tried:
     file, entry = what
-    why = _fired(file, entry, around)
-    return Tried(host=entry.host, event=entry.event, path=file.path, arrived=not why, why=why)
+    why = _called(file, entry, around) if entry.is_url else _fired(file, entry, around)
+    return Tried(host=entry.host, event=entry.event, path=file.path, arrived=not why, why=why, called=entry.is_url)
 
 
 def _fired(file: SettingsFile, entry: Entry, around: Around) -> str:
@@ -111,6 +112,33 @@ def _fired(file: SettingsFile, entry: Entry, around: Around) -> str:
     if heard:
         return "" if heard[0].startswith(f"{entry.host} ") else f"it was not understood: {heard[0]}"
     return _reason(entry, done)
+
+
+def _called(file: SettingsFile, entry: Entry, around: Around) -> str:
+    """Call one URL with a canary, and the headers that stand beside it; say why it did not arrive."""
+    if file.scope != Scope.USER:
+        return "it does not stand in your own settings, where we write URLs, so it was not tried"
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - most agents have no URL of ours
+
+    port, _, target = entry.command.removeprefix("http://127.0.0.1:").partition("/")
+    try:
+        headers = urls.headers(file.path, entry.command)
+        with canary.released(around.data) as token:
+            line = HTTPConnection("127.0.0.1", int(port), timeout=_PATIENCE)
+            try:
+                line.request("POST", f"/{target}", _payload(entry, around.project), {**headers, urls.CANARY: token})
+                answer = line.getresponse()
+                said = answer.read(_SHOWN).decode("utf-8", "replace").strip()
+            finally:
+                line.close()
+            heard = canary.heard(around.data, token)
+    except TimeoutError:
+        return f"it did not answer within {_PATIENCE:.0f} seconds"
+    except (OSError, ValueError, HTTPException, ConfigError) as problem:
+        return f"nobody answers at port {port} ({problem}); `hookline daemon status` says whether there is a daemon"
+    if heard:
+        return "" if heard[0].startswith(f"{entry.host} ") else f"it was not understood: {heard[0]}"
+    return f"whoever answers at port {port} says {answer.status}{f': {said}' if said else ''}"
 
 
 def _words(file: SettingsFile, entry: Entry) -> list[str]:

@@ -30,19 +30,21 @@ def agents(project: Opened) -> Iterator[Finding]:
 
 def _standing(standing: Standing) -> Iterator[Finding]:
     again = f"`hookline install {standing.host}` writes the entries anew"
+    woken = "`hookline daemon start` starts it; the next session of the agent does so, too"
     arrived = [one for one in standing.tried if one.arrived]
     if arrived:
         names = ", ".join(dict.fromkeys(one.event for one in arrived))
         text = f"{standing.host}: {counted(len(arrived), 'event')} of {len(standing.tried)} reach us: {names}"
         yield Finding(Health.OK, text)
-    silent: dict[tuple[str, str], list[str]] = {}
+    silent: dict[tuple[str, str, bool], list[str]] = {}
     for one in standing.tried:
         if not one.arrived:
-            silent.setdefault((one.path, one.why), []).append(one.event)
-    for (path, why), events in silent.items():
-        yield Finding(Health.ERROR, f"{standing.host}: {', '.join(events)} in {path} do not reach us: {why}", again)
-    # an interpreter that has gone was found out by trying already
-    gone = tuple(one.why.removeprefix(GONE) for one in standing.tried if one.why.startswith(GONE))
+            silent.setdefault((one.path, one.why, one.called), []).append(one.event)
+    for (path, why, called), events in silent.items():
+        text = f"{standing.host}: {', '.join(events)} in {path} do not reach us: {why}"
+        yield Finding(Health.ERROR, text, woken if called else again)
+    # a program that has gone was found out by trying already
+    gone = tuple(one.why.partition(GONE)[2] for one in standing.tried if GONE in one.why)
     for text in standing.obstacles:
         if gone and text.startswith(gone):
             continue

@@ -1,11 +1,13 @@
 """`hookline install`: let agents ask the hooks."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from hookline.cli._hosts import add_agents, around_of, described, named, say_changes, say_plans
+from hookline.bridge.daemon.waking import is_wanted
+from hookline.cli._hosts import add_agents, around_of, described, have_daemon_look, named, say_changes, say_plans
 from hookline.cli._output import counted, say, say_json
 from hookline.cli._project import add_json, add_project, opened
 from hookline.cli._python import check_python
@@ -13,12 +15,14 @@ from hookline.config.vocabulary import hint, quoted
 from hookline.dialects import DIALECTS
 from hookline.display import typed
 from hookline.errors import HostError
-from hookline.hosts import HOSTS
+from hookline.hosts import HOSTS, urls
 from hookline.hosts.detect import detect
-from hookline.hosts.host import Around, Host, Scope
-from hookline.hosts.line import POLICIES, moments
+from hookline.hosts.host import Around, Call, Host, Scope
+from hookline.hosts.launcher import native
+from hookline.hosts.line import POLICIES, is_held_up, moments
 from hookline.hosts.plans import Plan, carry_out, install
 from hookline.hosts.status import obstacles
+from hookline.hosts.urls import Address
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
 
@@ -42,6 +46,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
     )
     parser.add_argument(
+        "--http",
+        action="store_true",
+        help="have agents that can (Claude Code, Qwen Code) call the daemon by URL where a no keeps nothing from happening",
+    )
+    parser.add_argument(
+        "--http-all",
+        action="store_true",
+        help="by URL also where a no counts: without a daemon, nobody is asked there",
+    )
+    parser.add_argument(
         "--no-approve",
         action="store_true",
         help="where an agent runs only what is approved (Codex), leave that to you",
@@ -62,11 +76,13 @@ def run(args: argparse.Namespace) -> int:
     scope = Scope(args.scope or Scope.USER)
     events = {host.name: _events(host, args.events) for host in hosts}
     check_python(sys.executable, module="hookline.cli.main")
+    launcher = native(sys.executable)
+    address = _address(hosts, scope, around, launcher=launcher) if args.http or args.http_all else None
     hooks = [hook for hook in opened(args).loaded.hooks if hook.enabled]
     policy, why = (args.if_broken, "as you said") if args.if_broken else _policy(hooks)
 
     def plan() -> list[Plan]:
-        return [
+        planned = [
             install(
                 host,
                 scope,
@@ -74,15 +90,20 @@ def run(args: argparse.Namespace) -> int:
                 events=events[host.name],
                 policy=policy,
                 python=sys.executable,
+                launcher=launcher,
                 approve=not args.no_approve,
+                urls=_urls(host, events[host.name], policy, address=address, everything=args.http_all),
             )
             for host in hosts
         ]
+        return urls.settled(planned, around, address)
 
     plans, number = carry_out(around, plan, what="install", dry_run=args.dry_run)
+    if number:
+        have_daemon_look()
     if args.json:
         rows = [
-            described(one, events=one.events, left_out=_left_out(host, one), if_broken=policy)
+            described(one, events=one.events, urls=one.urls, left_out=_left_out(host, one), if_broken=policy)
             for host, one in zip(hosts, plans, strict=True)
         ]
         for row, host, one in zip(rows, hosts, plans, strict=True):
@@ -137,7 +158,7 @@ def _left_out(host: Host, plan: Plan) -> dict[str, str]:
 
 def _notes(host: Host, plan: Plan, around: Around) -> list[str]:
     """Say what the person has to know: about the scope, about trust, about agents that read each other's settings."""
-    notes = [*plan.notes, *host.notes.get(plan.scope, ()), *obstacles(host, around)]
+    notes = [*plan.notes, *host.notes.get(plan.scope, ()), *obstacles(host, around), *_about_urls(host, plan)]
     if plan.scope is Scope.PROJECT:
         local = "; --scope local is for you alone" if Scope.LOCAL in host.files else ""
         notes.append(f"what was written names {sys.executable}, which others who share the project may not have{local}")
@@ -145,6 +166,42 @@ def _notes(host: Host, plan: Plan, around: Around) -> list[str]:
     there = [other.title for other in readers if detect([other], around, versions=False)[other.name].is_there]
     if there:
         notes.append(f"{' and '.join(there)} runs these settings too; each call is answered once all the same")
+    return notes
+
+
+def _address(hosts: Sequence[Host], scope: Scope, around: Around, *, launcher: str) -> Address:
+    """Choose where agents call us.
+
+    Raises:
+        HostError: They cannot, or nobody would be there.
+    """
+    urls.check(hosts, scope, HOSTS)
+    if not launcher:
+        raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
+    return urls.chosen(around, sys.executable)
+
+
+def _urls(
+    host: Host, events: Sequence[str], policy: str, *, address: Address | None, everything: bool
+) -> dict[str, Call]:
+    if address is None:
+        return {}
+    called = urls.called(host, events, everything=everything)
+    return {event: address.call(host, event, policy=policy) for event in called}
+
+
+def _about_urls(host: Host, plan: Plan) -> list[str]:
+    """Say what it means that an agent calls a URL: when nobody answers, it goes on."""
+    if not plan.urls:
+        return []
+    notes = [f"by URL: {', '.join(plan.urls)}; your settings have a token for it now, which others must not read"]
+    guards = [event for event in plan.urls if is_held_up(host.name, event)]
+    if guards:
+        what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
+        blocks = " and the policy is block" if host.strict_urls else ""
+        notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
+    if not is_wanted(os.environ):
+        notes.append("no daemon is started from here (CI, or HOOKLINE_DAEMON=off), and without one no URL is answered")
     return notes
 
 

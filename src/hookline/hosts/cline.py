@@ -5,13 +5,20 @@ from typing import Final
 
 from hookline.hosts.host import Call, Home, Host, Scope
 from hookline.hosts.shapes import Script
+from hookline.model.ours import entry_of
 
 _MARK: Final = "# Made by `hookline install cline`."
 _HEAD: Final = f"#!/bin/sh\n{_MARK} `hookline uninstall cline` takes it away.\n"
 
 
 def _write(calls: tuple[Call, ...]) -> str:
-    return _HEAD + "".join(f"exec {call.command}\n" for call in calls)
+    return _HEAD + "".join(f"{_replacing(call.command)}\n" for call in calls)
+
+
+def _replacing(command: str) -> str:
+    """Have a command take the place of the shell; a line with a launcher in it does that by itself."""
+    entry = entry_of(command)
+    return command if entry is not None and entry.launcher else f"exec {command}"
 
 
 HOST: Final = Host(

@@ -4,13 +4,18 @@ import shlex
 from typing import Final
 
 from hookline.dialects import DIALECTS
+from hookline.hosts.launcher import COLD
 from hookline.model.ability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
+from hookline.model.ours import launcher_line
 from hookline.model.verdict import Decision, Outcome
 from hookline.wiring import native_names
 
 POLICIES: Final = ("block", "allow")
+
+# what a launcher says where nobody answers and whoever runs it has an answer of their own: nothing, and a code for it
+_UNANSWERED: Final = ("", "", "1")
 
 # Where a failure of ours may hold the agent up. The end of a turn is not among them: an agent that can never end its
 # turn because we are gone is worse than a check that was missed.
@@ -33,20 +38,30 @@ _SCRIPT: Final = (
 )
 
 
-def words(host: str, event: str, *, python: str, policy: str) -> tuple[str, ...]:
-    """Give the program that answers, word by word; the event comes last."""
-    return (python, "-E", "-P", "-m", "hookline", "hook", "--if-broken", policy, host, event)
+def words(host: str, event: str, *, python: str, policy: str, launcher: str = "") -> tuple[str, ...]:
+    """Give the program that answers, word by word; the event comes last.
+
+    There is no spare answer in it: whoever runs it sees by its exit code that nobody answered, and knows what to do.
+    """
+    before = (launcher, *_UNANSWERED, python, COLD) if launcher else (python, "-E", "-P", "-m", "hookline")
+    return (*before, *_call(host, event, policy))
 
 
-def line(host: str, event: str, *, python: str, policy: str, windows: bool = False) -> str:
-    """Give the command line for the settings of an agent."""
-    ours = words(host, event, python=python, policy=policy)
+def line(host: str, event: str, *, python: str, policy: str, launcher: str = "", windows: bool = False) -> str:
+    """Give the command line for the settings of an agent; through the launcher where there is one."""
     if windows:
         # there is no shell to count on, so a Python that has gone is whatever the agent makes of it
+        ours = words(host, event, python=python, policy=policy)
         return " ".join(f'"{word}"' if " " in word else word for word in ours)
     spare = broken(host, event, policy=policy)
     said = (spare.stdout.decode().rstrip("\n"), spare.stderr.decode().rstrip("\n"), str(spare.exit_code))
-    return shlex.join(("/bin/sh", "-c", _SCRIPT, "hookline", *said, *ours))
+    if launcher:
+        return launcher_line((launcher, *said, python, COLD, *_call(host, event, policy)))
+    return shlex.join(("/bin/sh", "-c", _SCRIPT, "hookline", *said, *words(host, event, python=python, policy=policy)))
+
+
+def _call(host: str, event: str, policy: str) -> tuple[str, ...]:
+    return ("hook", "--if-broken", policy, host, event)
 
 
 def broken(host: str, event: str, *, policy: str) -> Answer:
@@ -55,10 +70,15 @@ def broken(host: str, event: str, *, policy: str) -> Answer:
     names = moments(host, event)
     said = Event(name=names[0], native_name=event, host=host)
     able = dialect.SPEC.able(said) or frozenset()
-    if policy == "block" and _HELD_UP & set(names) and able & {Ability.BLOCK, Ability.STOP}:
+    if policy == "block" and is_held_up(host, event) and able & {Ability.BLOCK, Ability.STOP}:
         decision = Decision.DENY if Ability.BLOCK in able else Decision.STOP
         return dialect.encode_outcome(Outcome(decision=decision, reasons=(_GONE,)), said)
     return dialect.encode_outcome(Outcome(), said)
+
+
+def is_held_up(host: str, event: str) -> bool:
+    """Say whether an agent waits at an event for a no."""
+    return bool(_HELD_UP & set(moments(host, event)))
 
 
 def moments(host: str, event: str) -> tuple[EventName, ...]:

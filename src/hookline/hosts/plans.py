@@ -1,7 +1,7 @@
 """Get an agent to ask us, and back: every file as it is and as it shall be, before anything is written."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +19,15 @@ _EXECUTABLE: Final = 0o755
 class Plan(Struct, frozen=True, kw_only=True):
     """What is to be done for one agent in one scope.
 
-    `files` are those that ours are in, `changes` what has to change in them; `records` are files of our own.
+    `files` are those that ours are in, `changes` what has to change in them; `records` are files of our own. `urls` are the
+    events at which a URL is called.
     """
 
     host: str
     scope: Scope
     files: tuple[str, ...]
     events: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     records: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
@@ -49,7 +51,7 @@ class _Step(Struct, frozen=True, kw_only=True):
     records: tuple[Change, ...] = ()
 
 
-def install(
+def install(  # noqa: PLR0913 - each of them is somebody's choice
     host: Host,
     scope: Scope,
     around: Around,
@@ -57,9 +59,13 @@ def install(
     events: Sequence[str],
     policy: str,
     python: str,
+    launcher: str = "",
     approve: bool = True,
+    urls: Mapping[str, Call] | None = None,
 ) -> Plan:
     """Plan what makes an agent ask us at these events; no changes when it does already.
+
+    `urls` are calls of a URL that take the place of commands.
 
     Where the agent runs only what is approved, ours are approved, unless the person wants to do that.
 
@@ -67,11 +73,13 @@ def install(
         HostError: It cannot be done without harm, or the agent has no such settings.
         ConfigError: The settings there are cannot be read.
     """
+    by_url = urls or {}
     calls = tuple(
-        Call(
+        by_url.get(event)
+        or Call(
             event,
-            line(host.name, event, python=python, policy=policy, windows=os.name == "nt"),
-            words(host.name, event, python=python, policy=policy),
+            line(host.name, event, python=python, policy=policy, launcher=launcher, windows=os.name == "nt"),
+            words(host.name, event, python=python, policy=policy, launcher=launcher),
             host.seconds.get(event, SECONDS),
         )
         for event in events
@@ -94,7 +102,8 @@ def install(
                 notes.append(f"{problem}; {host.title} runs ours only after you approved them there: /hooks")
     # what an earlier installation asked about, and this one does not
     steps += [_without_ours(file, around) for file in _others(host, scope, around, files)]
-    return _plan(host, scope, files, steps, notes=notes, events=events)
+    called = tuple(event for event in events if event in by_url)
+    return _plan(host, scope, files, steps, notes=notes, events=events, urls=called)
 
 
 def uninstall(host: Host, scope: Scope, around: Around) -> Plan:
@@ -152,12 +161,14 @@ def _plan(
     *,
     notes: Sequence[str] = (),
     events: Sequence[str] = (),
+    urls: tuple[str, ...] = (),
 ) -> Plan:
     return Plan(
         host=host.name,
         scope=scope,
         files=tuple(file.path for file in files),
         events=tuple(events),
+        urls=urls,
         changes=tuple(change for step in steps for change in step.changes),
         records=tuple(change for step in steps for change in step.records),
         notes=tuple(notes),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from hookline.config import edit
 from hookline.config.journal import read_bytes
 from hookline.errors import ConfigError
-from hookline.hosts import HOSTS
+from hookline.hosts import HOSTS, urls
 from hookline.hosts.host import Around, Host, Scope, Shape
 from hookline.hosts.shapes import Script, census
 from hookline.model.ours import Entry
@@ -41,11 +41,15 @@ def obstacles(host: Host, around: Around) -> list[str]:
     """Say what in an agent's settings keeps it from running ours, where they are installed."""
     files = [file for file in found(host, around, others=False) if file.ours]
     said = [
-        f"{python}, which ours in {file.path} run, is gone; `hookline install {host.name}` renews them"
+        f"{program}, which ours in {file.path} run, is gone; `hookline install {host.name}` renews them"
         for file in files
-        for python in dict.fromkeys(entry.python for entry in file.ours)
-        if not os.access(python, os.X_OK)
+        for program in dict.fromkeys(each for entry in file.ours for each in (entry.launcher, entry.python) if each)
+        if not os.access(program, os.X_OK)
     ]
+    for file in files:
+        called = [entry.command for entry in file.ours if entry.is_url]
+        if called and (why := urls.obstacle(around.data, file.path, called)):
+            said.append(f"{why}; `hookline install {host.name} --http` renews them")
     for path in _settings(host, around):
         value = _value(path)
         for pointer, off in host.switches:

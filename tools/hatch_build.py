@@ -1,0 +1,96 @@
+"""Build `hookline-hook`, the program that agents run, into the wheel.
+
+With a compiler it is native, and the wheel is one for this platform and every Python. Without one, or where what was
+compiled does not run, it is a script of the same name for the Python that it is installed for, and the wheel is one for
+every platform. `HOOKLINE_PURE=1` asks for that.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import platform_tags
+
+NAME: Final = "hookline-hook"
+SOURCE: Final = "src/hookline/bridge/launcher.c"
+SECONDS: Final = 120
+
+COMPILERS: Final = ("cc", "gcc", "clang")
+FLAGS: Final = ("-std=c11", "-O2", "-s", "-Wall", "-Wextra")
+# nothing to link at each start, and it runs wherever the kernel does; not every system has it
+LINKING: Final = (("-static",), ())
+
+# installers write the path of their Python into the first line
+SCRIPT: Final = """\
+#!python
+import sys
+
+from hookline.cli._launched import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def compilers() -> Iterator[list[str]]:
+    """List what may compile C here; `CC` is asked alone if it is set."""
+    named = shlex.split(os.environ.get("CC", ""))
+    yield from [named] if named else ([name] for name in COMPILERS if shutil.which(name))
+
+
+def compiled(source: Path, program: Path, *, version: str) -> bool:
+    """Compile the launcher; False when it cannot be done, or what came out does not run here."""
+    if os.name != "posix" or os.environ.get("HOOKLINE_PURE", "") not in {"", "0"}:
+        return False
+    name = f'-DHOOKLINE_VERSION="{version}"'
+    for compiler in compilers():
+        for linking in LINKING:
+            words = [*compiler, *FLAGS, name, *linking, "-o", str(program), str(source)]
+            if run(words) is not None and run([str(program), "--version"]) == f"{NAME} {version} native\n":
+                return True
+    return False
+
+
+def run(words: list[str]) -> str | None:
+    """Run a program and give what it says; None when it fails, for whatever reason."""
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout.decode("utf-8", "replace")
+
+
+def platform() -> str:
+    """Name this platform as wheels do."""
+    if sys.platform == "darwin":
+        # the Python may be built for more processors than the compiler builds for
+        return next(iter(platform_tags()))
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+class LauncherHook(BuildHookInterface[Any]):
+    """Adds the launcher to a wheel, also to one that is installed to be edited."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's own
+        """Make the program before the wheel is put together."""
+        self._folder = Path(tempfile.mkdtemp(prefix="hookline-build-"))
+        program = self._folder / NAME
+        if compiled(Path(self.root) / SOURCE, program, version=self.metadata.version):
+            build_data["pure_python"] = False
+            # no Python is in it, so it is for all of them
+            build_data["tag"] = f"py3-none-{platform()}"
+        else:
+            program.write_text(SCRIPT, encoding="utf-8")
+        program.chmod(0o755)
+        build_data["shared_scripts"][str(program)] = NAME
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - the same
+        """Leave nothing behind."""
+        shutil.rmtree(self._folder, ignore_errors=True)
