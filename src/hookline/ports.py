@@ -1,7 +1,7 @@
 """The extension points. Each is one file of ours, or one of yours, and one row in a table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -54,6 +54,20 @@ class Kind(Protocol):
 
     async def close(self) -> None:
         """Give back what is kept between calls."""
+
+
+@runtime_checkable
+class Immediate(Kind, Protocol):
+    """A kind whose hooks are functions of this program: `hook.call` may be called on the spot, with an event of its own.
+
+    What such a call comes to is then made a reply as the kind would make it itself.
+    """
+
+    def fell_over(self, problem: BaseException) -> Reply:
+        """Give the reply of a hook that raised."""
+
+    async def finish(self, value: Awaitable[object], *, timeout: float) -> Reply:
+        """Wait at most `timeout` seconds for what a hook gave that has to be awaited."""
 
 
 class Sink(Protocol):

@@ -7,6 +7,7 @@ import pytest
 
 from hookline.core.bus import MessageBus
 from hookline.errors import EngineError
+from hookline.model.event import EventName
 from hookline.model.record import Record, Step
 from hookline.ports import Sink
 from hookline.stores.memory import MemoryTraces
@@ -269,3 +270,28 @@ def test_drain_leaves_the_tasks_of_another_event_loop_alone() -> None:
     release.set()
     other.join(30)
     assert done == [1]
+
+
+def test_records_that_are_written_later_keep_their_place_and_a_broken_one_takes_no_other_with_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def line(trace: str) -> Record:
+        return Record(trace, Step.WARNING, 0.0, EventName.BEFORE_TOOL, "", "", {})
+
+    def broken() -> list[Record]:
+        raise RuntimeError("cannot be written")
+
+    async def scenario() -> list[str]:
+        bus = MessageBus()
+        seen: list[str] = []
+        bus.subscribe(lambda record: seen.append(record.trace))
+        bus.publish_soon(line("first"))
+        bus.publish_soon(lambda: (line("second"), line("third")))
+        bus.publish_soon(broken)
+        bus.publish_soon(line("fourth"))
+        assert seen == []
+        await asyncio.sleep(0)
+        return seen
+
+    assert asyncio.run(scenario()) == ["first", "second", "third", "fourth"]
+    assert "could not be written out" in caplog.text

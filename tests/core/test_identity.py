@@ -93,6 +93,7 @@ def test_path_of_the_project_counts_only_where_it_is_a_path(tmp_path: Path) -> N
     [
         {"id": "other"},
         {"enabled": False},
+        {"warm": True},
         {"layer": Layer.PROJECT},
         {"source_path": "/x/settings.json", "source_line": 7},
         {"source_pointer": ("hooks", 1), "source_format": "grouped"},

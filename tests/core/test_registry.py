@@ -138,3 +138,19 @@ def test_event_key_gives_a_known_name_or_a_config_error(text: str) -> None:
     except ConfigError:
         return
     assert key in [*EventName] or key.startswith("custom:")
+
+
+def test_what_is_to_be_cleared_with_changes_is_cleared_with_each_of_them() -> None:
+    registry = HookRegistry()
+    memory = {"found": 1}
+    registry.clear_with_changes(memory)
+    assert memory == {"found": 1}
+    for change in (
+        lambda: registry.add(Hook(id="h", on="before_tool", command="true")),
+        lambda: registry.unregister_hook("h"),
+        lambda: registry.clear_event("before_tool"),
+        registry.clear,
+    ):
+        memory["found"] = 1
+        change()
+        assert memory == {}

@@ -4,9 +4,10 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
+from hookline.core.sketch import Sketch, written_out
 from hookline.errors import EngineError
 from hookline.model.record import Record
 from hookline.ports import Sink
@@ -17,6 +18,8 @@ ANY_TOPIC: Final = "*"
 
 Handler = Callable[[str, object], object]
 Unsubscribe = Callable[[], None]
+# gives records when the loop has time to write them: what they say must not change until then
+Later = Callable[[], Iterable[Record]]
 _T = TypeVar("_T")
 
 
@@ -33,7 +36,8 @@ class MessageBus:
         self._sinks: tuple[Sink, ...] = ()
         self._handlers: tuple[tuple[str, Handler], ...] = ()
         self._changing = threading.RLock()
-        self._late: list[Record] = []
+        # what waits to be given to the sinks; another list as soon as somebody begins to give it
+        self.late: list[Record | Sketch | Later] = []
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -51,20 +55,41 @@ class MessageBus:
 
         return unsubscribe
 
-    def publish_soon(self, record: Record) -> None:
+    def publish_soon(self, record: Record | Later) -> None:
         """Give a record to every sink when the loop has time, in order: no sink ever delays an answer."""
-        self._late.append(record)
-        if len(self._late) == 1:
-            asyncio.get_running_loop().call_soon(self._catch_up)
+        self.put_aside(record)
+
+    def put_aside(self, item: Record | Sketch | Later) -> list[Record | Sketch | Later]:
+        """Do the same with a sketch, which stands for several records; gives the list that it waits in."""
+        late = self.late
+        late.append(item)
+        if len(late) == 1:
+            self.wake()
+        return late
+
+    def wake(self) -> None:
+        """Have what waits given to the sinks when the loop has time: once for all that comes until then."""
+        asyncio.get_running_loop().call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
-        late, self._late = self._late, []
-        for record in late:
-            self._give(record)
+        late, self.late = self.late, []
+        for item in late:
+            if isinstance(item, Record):
+                self._give(item)
+            else:
+                self._give_all(item)
+
+    def _give_all(self, noted: Sketch | Later) -> None:
+        try:
+            for record in written_out(noted) if isinstance(noted, list) else noted():
+                self._give(record)
+        except Exception:
+            # a mistake of ours in one trace is no reason to lose those behind it
+            logger.exception("the trace of an event could not be written out")
 
     def publish(self, record: Record) -> None:
         """Give a record to every sink."""
-        if self._late:
+        if self.late:
             self._catch_up()
         self._give(record)
 

@@ -4,11 +4,7 @@ import asyncio
 import functools
 import itertools
 import logging
-import os
-import threading
-import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextvars import ContextVar
 from pathlib import Path
 from time import perf_counter, time
 from typing import Final, Self, TypeVar, Unpack
@@ -21,26 +17,31 @@ from hookline.core.asking import Ask, answer
 from hookline.core.background import MAIL, NO_MAIL, Background, TellAgent
 from hookline.core.budget import Budget
 from hookline.core.bus import MessageBus
+from hookline.core.calling import Left
 from hookline.core.composition import Steps
 from hookline.core.debugger import HookDebugger
 from hookline.core.doorkeeper import HookDoorkeeper
 from hookline.core.fitting import able_at, fit
-from hookline.core.loops import LoopThread
+from hookline.core.ids import new_id
+from hookline.core.loops import OwnLoop
 from hookline.core.moments import Moments
+from hookline.core.notes import Notes, running_loop
 from hookline.core.options import HookOptions
 from hookline.core.parts import Parts, default_parts, default_state
 from hookline.core.planner import planner_of
+from hookline.core.quick import Quick
 from hookline.core.recording import beginning, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.relations import mentions, refuse_entangled
 from hookline.core.returns import Returns
 from hookline.core.rounds import ask_again
-from hookline.core.runner import HookRunner
+from hookline.core.runner import HookRunner, Run
 from hookline.core.scope import SessionScope
 from hookline.core.skills import prepare
+from hookline.core.specs import Specs
 from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
-from hookline.errors import ConfigError, EngineError, StoreError
+from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
@@ -58,11 +59,6 @@ HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 # what an event without hooks gets; one object for all of them
 QUIET: Final = Outcome()
 NOBODY: Final = Session()
-
-# counts for all engines of this program, whose traces may share a database
-_COUNT: Final = itertools.count(1)
-# the notification that is under way here, also in tasks that its hooks run in
-_NOTE: Final[ContextVar[object]] = ContextVar("note", default=None)
 
 
 class Engine:
@@ -89,7 +85,7 @@ class Engine:
         self.settings = settings or Settings()
         self.bus = MessageBus()
         self.registry = HookRegistry()
-        self._specs = {name: dialect.SPEC for name, dialect in self._parts.dialects.items()}
+        self._specs = Specs(self._parts.dialects)
         self.planner = planner_of(self.registry, self._specs, self._parts)
         self.trust = trust or TrustedHooks(
             TrustedHooksConfig(
@@ -116,15 +112,19 @@ class Engine:
         # False where events come from elsewhere, as from a watched folder: then prompts wait for an agent to come by
         self.agent_listens = True
         self._mail = MAIL if queue is not None and self.settings.enabled else NO_MAIL
-        self._moments = Moments(self._specs.values())
+        self._moments = Moments(self._specs)
         # with these, something is to be done although no hook wants them
         self._always = self._mail | {EventName.BEFORE_AGENT}
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self.returns = Returns(self.state, self.bus, ready=self._ready, most=self.settings.returns)
-        self._notes: set[asyncio.Task[Outcome]] = set()
+        self._quick = Quick(
+            self, moments=self._moments, kinds=self._parts.kinds, ready=self._ready, except_at=self._always
+        )
+        self._ways = self._quick.ways
+        self._notes = Notes()
         self._mentioned: set[str] = set()
-        self._thread: LoopThread | None = None
-        self._starting = threading.Lock()
+        self._numbers: dict[str, itertools.count[int]] = {}
+        self._loop = OwnLoop()
         self.bus.subscribe(self.debugger)
         if store is not None:
             self.bus.subscribe(store.write)
@@ -170,6 +170,12 @@ class Engine:
         """
         if self._ready.get(name) is False and name not in self._always:
             return QUIET
+        way = self._ways.get((name, tool)) or self._quick.find(name, tool)
+        said = way(data, args, session, cwd or self.cwd)
+        if type(said) is Outcome:
+            return said
+        if type(said) is Left:
+            return await self._go_on(said)
         return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
 
     async def handle(self, event: Event, *, host_asks: bool = False, patience: float | None = None) -> Outcome:
@@ -213,11 +219,35 @@ class Engine:
     ) -> Outcome:
         started = perf_counter()
         if not event.id:
-            event = replace(event, id=self._id(), timestamp=event.timestamp or int(time() * 1000))
+            now = int(time() * 1000)
+            event = replace(event, id=new_id(now), timestamp=event.timestamp or now)
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
             self.bus.publish_soon(beginning(event))
         run = await self.runner.run(plan, event, budget)
+        return await self._conclude(
+            event, plan, run, started=started, host_asks=host_asks, budget=budget, is_alone=is_alone
+        )
+
+    async def _go_on(self, left: Left) -> Outcome:
+        """Answer an event from where the short way has left off."""
+        event, plan = left.event, left.plan
+        execution = await self.runner.heard(left.hook, event, left.reply, started=left.started)
+        run = await self.runner.run(plan, event, done=(*left.done, execution))
+        return await self._conclude(event, plan, run, started=left.began, host_asks=False, budget=None)
+
+    async def _conclude(
+        self,
+        event: Event,
+        plan: Plan,
+        run: Run,
+        *,
+        started: float,
+        host_asks: bool,
+        budget: Budget | None,
+        is_alone: bool = False,
+    ) -> Outcome:
+        """Make one answer of what the hooks of a plan said."""
         if is_alone or run.event is event:
             # nothing was changed that somebody could be asked about again
             skipped = (*plan.skipped, *run.skipped)
@@ -239,8 +269,8 @@ class Engine:
         outcome = fit(outcome, event, able)
         outcome = replace(outcome, skipped=skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
-            for line in ending(event, outcome):
-                self.bus.publish_soon(line)
+            # put together when the answer is on its way
+            self.bus.publish_soon(functools.partial(ending, event, outcome, at=time()))
         return outcome
 
     async def _passed_on(self, outcome: Outcome, event: Event) -> Outcome:
@@ -281,20 +311,7 @@ class Engine:
         Raises:
             EngineError: There is a running loop in this thread.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            work.close()
-            raise EngineError("an event loop is running here: use `await engine.emit(…)` instead of the sync call")
-        with self._starting:
-            if self._thread is None or not self._thread.usable:
-                self._thread = LoopThread()
-                # an engine that is forgotten without being closed takes its thread with it
-                weakref.finalize(self, self._thread.stop).atexit = False
-            thread = self._thread
-        return thread.run(work)
+        return self._loop.wait_for(work)
 
     async def call_tool(
         self,
@@ -348,21 +365,13 @@ class Engine:
         """
         if not self._ready[EventName.NOTIFICATION]:
             return
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            raise EngineError('no event loop is running here: use `engine.emit_sync("notification", …)`') from None
+        loop = running_loop()
         data = {"message": message, "type": type}
-        task = loop.create_task(_as_note(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd)))
-        self._notes.add(task)
-        task.add_done_callback(self._noted)
+        self._notes.send(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd), loop)
 
     async def drain(self) -> None:
         """Wait for the notifications that are still under way, and for records on their way to sinks."""
-        loop, mine = asyncio.get_running_loop(), _NOTE.get()
-        # what belongs to another loop is waited for there, and nobody waits for themselves
-        while others := {note for note in self._notes if note is not mine and note.get_loop() is loop}:
-            await asyncio.wait(others)
+        await self._notes.drain()
         await self.bus.drain()
 
     def session(
@@ -376,7 +385,9 @@ class Engine:
         cwd: str = "",
     ) -> SessionScope:
         """Open a session: `async with engine.session(model=…) as session`. Fires its start and its end."""
-        described = Session(id=id or self._id(), user=user, model=model, provider=provider, config=config or {})
+        described = Session(
+            id=id or new_id(int(time() * 1000)), user=user, model=model, provider=provider, config=config or {}
+        )
         return SessionScope(self, described, cwd=cwd)
 
     def on(self, *events: str, **options: Unpack[HookOptions]) -> Callable[[HookFunction], HookFunction]:
@@ -436,16 +447,15 @@ class Engine:
             ConfigError: There is no such event.
         """
         now = time()
+        id_ = new_id(int(now * 1000))
         return self._moments.event(
-            name, data, tool=tool, args=args, session=session, cwd=cwd or self.cwd, at=now, id=self._id(now)
+            name, data, tool=tool, args=args, session=session, cwd=cwd or self.cwd, at=now, id=id_
         )
 
     async def close(self) -> None:
         """Finish what is under way and give everything back."""
         await self._finish()
-        if self._thread is not None:
-            self._thread.stop()
-            self._thread = None
+        self._loop.stop()
         await asyncio.to_thread(self._close_store)
 
     def close_sync(self) -> None:
@@ -455,9 +465,7 @@ class Engine:
             EngineError: There is a running loop in this thread.
         """
         self.wait_for(self._finish())
-        if self._thread is not None:
-            self._thread.stop()
-            self._thread = None
+        self._loop.stop()
         self._close_store()
 
     def _close_store(self) -> None:
@@ -482,20 +490,9 @@ class Engine:
     async def __aexit__(self, *_exc: object) -> None:
         await self.close()
 
-    def _id(self, now: float = 0.0) -> str:
-        # sorts by time, and two processes, or one after a fork, never give the same
-        return f"{int((now or time()) * 1000):x}-{os.getpid():x}-{next(_COUNT):x}"
-
     def _free_id(self, name: str) -> str:
-        taken = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
-        return next(candidate for candidate in taken if not self.registry.has_hook(candidate))
-
-    def _noted(self, task: asyncio.Task[Outcome]) -> None:
-        self._notes.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("a notification could not be sent", exc_info=task.exception())
-
-
-async def _as_note(emitted: Awaitable[Outcome]) -> Outcome:
-    _NOTE.set(asyncio.current_task())
-    return await emitted
+        if not self.registry.has_hook(name):
+            return name
+        # counted on from the last one of this name: a thousand lambdas are all called the same
+        numbers = self._numbers.setdefault(name, itertools.count(2))
+        return next(free for number in numbers if not self.registry.has_hook(free := f"{name}-{number}"))

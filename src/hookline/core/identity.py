@@ -27,10 +27,10 @@ from hookline.model.hook import Hook
 from hookline.model.workspace import OF_THE_PERSON, grounds, inside, lies_in, real_path
 
 # Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
-# or another file loaded before it, must not ask again.
+# or another file loaded before it, must not ask again. Warm or not, the same bytes run.
 _NOT_IDENTITY: Final = frozenset(
     {
-        *("id", "enabled", "call", "layer", "root", "agents"),
+        *("id", "enabled", "call", "layer", "root", "agents", "warm"),
         *("source_path", "source_line", "source_format", "source_pointer"),
     }
 )

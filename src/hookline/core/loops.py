@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+import weakref
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -53,6 +54,41 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+
+
+class OwnLoop:
+    """The loop of somebody who waits without one: started when it is first needed, and again after a fork."""
+
+    def __init__(self) -> None:
+        self._thread: LoopThread | None = None
+        self._starting = threading.Lock()
+
+    def wait_for(self, work: Coroutine[object, object, T]) -> T:
+        """Wait for one coroutine.
+
+        Raises:
+            EngineError: There is a running loop in this thread: waiting here would stop it.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            work.close()
+            raise EngineError("an event loop is running here: use `await engine.emit(…)` instead of the sync call")
+        with self._starting:
+            if self._thread is None or not self._thread.usable:
+                self._thread = LoopThread()
+                # one that is forgotten without being stopped takes its thread with it
+                weakref.finalize(self, self._thread.stop).atexit = False
+            thread = self._thread
+        return thread.run(work)
+
+    def stop(self) -> None:
+        """End the thread; the next to wait gets another."""
+        if self._thread is not None:
+            self._thread.stop()
+            self._thread = None
 
 
 # not a method: the thread must not keep alive who started it

@@ -1,6 +1,7 @@
 """Make events out of the names and fields that people and programs say."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 from hookline.core.registry import event_key
@@ -15,10 +16,19 @@ _NAMES: Final = {str(name): name for name in EventName}
 class Moments:
     """Know every name that any dialect has for an event or a tool."""
 
-    def __init__(self, specs: Iterable[DialectSpec]) -> None:
-        self._specs = list(specs)
-        self._aliases = {native: name for spec in self._specs for name, native in reversed(list(spec.events.items()))}
-        self._tools = _tool_names(self._specs)
+    def __init__(self, specs: Mapping[str, DialectSpec]) -> None:
+        self._specs = specs
+
+    # Both are made when they are first needed: an engine that is only given events in our words needs neither, and
+    # each would import every dialect.
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        specs = self._specs.values()
+        return {native: name for spec in specs for name, native in reversed(list(spec.events.items()))}
+
+    @cached_property
+    def _tools(self) -> Mapping[str, str]:
+        return _tool_names(self._specs.values())
 
     def resolve(self, name: str) -> str:
         """Give the canonical name of an event that any dialect knows; another name stays as it is."""
@@ -26,7 +36,7 @@ class Moments:
 
     def listened(self, name: str) -> tuple[str, ...]:
         """Give every canonical event a dialect's name stands for: some tell events apart by what is in them."""
-        shared = [one for spec in self._specs for one, native in spec.events.items() if native == name]
+        shared = [one for spec in self._specs.values() for one, native in spec.events.items() if native == name]
         return (name,) if name in _NAMES or not shared else tuple(dict.fromkeys(map(str, shared)))
 
     def event(

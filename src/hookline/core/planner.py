@@ -81,9 +81,14 @@ class HookPlanner:
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
         self._look_again()
-        key = (event.name, event.subject, event.native_tool, event.host)
+        key = _key(event)
         plan = self._plans.get(key)
         return plan if plan is not None else self._plan_anew(event, key)
+
+    def remembers(self, event: Event) -> bool:
+        """Say whether the plan for an event holds for all with the same name, subject and tool: no hook looks closer."""
+        self._look_again()
+        return _key(event) in self._plans
 
     def order(self) -> Order:
         """Give the order of all hooks, with the contradictions in it."""
@@ -288,6 +293,10 @@ def _keys(event: Event) -> tuple[str, ...]:
     if event.name is EventName.CUSTOM:
         return (str(event.name), f"{CUSTOM_PREFIX}{event.subject}")
     return (str(event.name),)
+
+
+def _key(event: Event) -> _Subject:
+    return event.name, event.subject, event.native_tool, event.host
 
 
 def _closed(gates: Iterable[AskGate], hook: Hook, event: Event) -> GateResult | None:

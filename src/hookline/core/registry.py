@@ -2,13 +2,16 @@
 
 import difflib
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _NAMES: Final = frozenset(str(name) for name in EventName)
 
@@ -42,6 +45,7 @@ class HookRegistry:
         self._registered = 0
         # whoever derives something from the hooks compares this number instead of the hooks
         self.version = 0
+        self._cleared: list[dict[Any, Any]] = []
         # whether an event has hooks at all: what an emit asks first, so it is kept ready, and changed in place
         self.ready = nothing_ready()
 
@@ -65,7 +69,7 @@ class HookRegistry:
         self._events_of.setdefault(made.id, []).append(key)
         # one more hook makes nothing else ready, and a thousand are registered one by one
         self.ready[_moment(key)] = True
-        self.version += 1
+        self._count()
 
     def add(self, hook: Hook) -> None:
         """Register a hook for every event it names in `on`."""
@@ -128,11 +132,20 @@ class HookRegistry:
         """Say when a hook was registered, for ordering."""
         return self._order.get(hook.id, self._registered)
 
+    def clear_with_changes(self, memory: dict[K, V]) -> None:
+        """Clear a memory whenever a hook comes or goes: who is asked at every emit has no time to compare numbers."""
+        self._cleared.append(memory)
+
     def _changed(self) -> None:
         listening = {_moment(event) for event in self.events()}
         for name in self.ready:
             self.ready[name] = name in listening
+        self._count()
+
+    def _count(self) -> None:
         self.version += 1
+        for memory in self._cleared:
+            memory.clear()
 
 
 def _moment(key: str) -> str:

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from math import inf
-from operator import attrgetter
 from time import perf_counter, time
-from typing import Final, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from hookline.core import chains, merge
 from hookline.core.budget import Budget, limited
 from hookline.core.bus import MessageBus
-from hookline.core.debugger import SLOW
 from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
+from hookline.core.recording import said
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
 from hookline.core.unfolding import together, untold
@@ -28,6 +28,7 @@ from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
+from hookline.ports import Immediate
 
 logger = logging.getLogger(__name__)
 
@@ -158,17 +159,21 @@ class HookRunner:
             return Budget(patience, "the patience of the agent")
         return Budget(chosen) if chosen is not None else None
 
-    async def run(self, plan: Plan, event: Event, budget: Budget | None = None) -> Run:
-        """Run a vetted plan, stage by stage, in the time that is left."""
+    async def run(
+        self, plan: Plan, event: Event, budget: Budget | None = None, *, done: Sequence[Execution] = ()
+    ) -> Run:
+        """Run a vetted plan, stage by stage, in the time that is left; stages of one hook may be `done` already."""
         executions: list[Execution] = []
         held: list[Skip] = []
         for place, stage in enumerate(plan.stages):
-            # most stages are one hook, which needs nobody to look at what runs beside it
-            results = (
-                [await self._admit(stage[0], event, plan.sealed.get(stage[0].id), budget)]
-                if len(stage) == 1
-                else await self._stage(stage, event, plan.sealed, budget)
-            )
+            results: list[Execution | Skip]
+            if place < len(done):
+                results = [done[place]]
+            elif len(stage) == 1:
+                # most stages are one hook, which needs nobody to look at what runs beside it
+                results = [await self._admit(stage[0], event, plan.sealed.get(stage[0].id), budget)]
+            else:
+                results = await self._stage(stage, event, plan.sealed, budget)
             verdicts: list[Verdict] = []
             last = ""
             for result in results:
@@ -255,12 +260,12 @@ class HookRunner:
         """Let the failure policy decide about a hook that is not even started."""
         verdict, reply = self._failed(hook, kind, message)
         verdict = replace(verdict, hook=hook.id, observed=self.observes(hook))
-        self.tell(Step.FAILED, hook, event, lambda: _detail(verdict, reply) | more)
+        self.tell(Step.FAILED, hook, event, lambda: said(verdict, reply) | more)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
 
     def _recalled(self, hook: Hook, event: Event, verdict: Verdict) -> Execution:
         verdict = replace(verdict, hook=hook.id, cached=True, duration=0.0, observed=self.observes(hook))
-        self.tell(Step.COMPLETED, hook, event, lambda: _detail(verdict, Reply()))
+        self.tell(Step.COMPLETED, hook, event, lambda: said(verdict, Reply()))
         return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
     async def _execute(
@@ -268,8 +273,32 @@ class HookRunner:
     ) -> Execution:
         self.tell(Step.STARTED, hook, event, lambda: {"dialect": hook.dialect})
         started = perf_counter()
+        return await self._concluded(hook, event, self._ask(hook, event, sealed, budget), started, budget)
+
+    async def heard(self, hook: Hook, event: Event, reply: Reply, *, started: float) -> Execution:
+        """Finish the run of a function that somebody else has called, and told of; what it gave may have to be awaited."""
+        return await self._concluded(hook, event, self._hear(hook, event, reply), started, None)
+
+    async def _hear(self, hook: Hook, event: Event, reply: Reply) -> tuple[Verdict, Reply]:
         try:
-            verdict, reply = await self._ask(hook, event, sealed, budget)
+            request = self._translator.encode(event, hook)
+            kind = self._kinds[hook.kind]
+            if hasattr(reply.value, "__await__") and isinstance(kind, Immediate):
+                reply = await kind.finish(reply.value, timeout=self._time_of(hook))
+            return await self._understood(hook, event, request, reply), reply
+        except Exception as problem:  # noqa: BLE001 - as below
+            return self._our_fault(hook, problem)
+
+    async def _concluded(
+        self,
+        hook: Hook,
+        event: Event,
+        asked: Awaitable[tuple[Verdict, Reply]],
+        started: float,
+        budget: Budget | None,
+    ) -> Execution:
+        try:
+            verdict, reply = await asked
         except asyncio.CancelledError:
             detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
             self.tell(Step.FAILED, hook, event, lambda: detail)
@@ -279,7 +308,7 @@ class HookRunner:
             budget.note(hook, duration)
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=self.observes(hook))
         step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-        self.tell(step, hook, event, lambda: _detail(verdict, reply))
+        self.tell(step, hook, event, lambda: said(verdict, reply))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
     async def _ask(
@@ -295,11 +324,13 @@ class HookRunner:
             if told[0] is event:
                 return await self._ask_once(hook, event, sealed, budget)
             return await self._ask_each(hook, told, sealed, budget)
-        except Exception as problem:
-            # A bug of ours must follow the failure policy like any other failure: a guard that was
-            # asked to block does not turn into a yes because we fell over.
-            logger.exception("hook %s could not be asked", hook.id)
-            return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the failure policy decides
+            return self._our_fault(hook, problem)
+
+    def _our_fault(self, hook: Hook, problem: Exception) -> tuple[Verdict, Reply]:
+        """Have the failure policy decide: a guard that was asked to block is no yes because we fell over."""
+        logger.error("hook %s could not be asked", hook.id, exc_info=problem)
+        return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
 
     async def _ask_each(
         self, hook: Hook, told: Sequence[Event], sealed: Sealed | None, budget: Budget | None
@@ -326,8 +357,14 @@ class HookRunner:
             self.tap(hook, request, reply)
         if budget is not None and timeout < own and reply.failure is not None:
             reply = replace(reply, failure=_cut_short(reply.failure, budget))
+        return await self._understood(hook, event, request, reply, budget), reply
+
+    async def _understood(
+        self, hook: Hook, event: Event, request: Request, reply: Reply, budget: Budget | None = None
+    ) -> Verdict:
+        """Read what a hook answered, and raise the events that it asks for."""
         verdict = self._translator.read(reply, request, hook)
-        return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
+        return await self._raised(hook, event, verdict, budget) if verdict.effects else verdict
 
     def _time_of(self, hook: Hook) -> float:
         # the steps of a hook have times of their own
@@ -408,7 +445,8 @@ class HookRunner:
     def tell(self, step: Step, hook: Hook, event: Event, detail: Callable[[], Mapping[str, object]]) -> None:
         """Tell whoever listens what became of a hook; for nobody, nothing is put together."""
         if self._bus.listening:
-            self._bus.publish_soon(Record(event.id, step, time(), event.name, event.session.id, hook.id, detail()))
+            # what it says is put together when the answer is on its way
+            self._bus.publish_soon(partial(_line, step, hook.id, event, time(), detail))
 
     def refusal(self, hook: Hook) -> str:
         """Say why a hook would not be run as it is written; empty when it would."""
@@ -437,6 +475,12 @@ class HookRunner:
         return self._translator.to_hook_input(str(event["event"]), data if isinstance(data, Mapping) else {})
 
 
+def _line(
+    step: Step, hook: str, event: Event, at: float, detail: Callable[[], Mapping[str, object]]
+) -> tuple[Record, ...]:
+    return (Record(event.id, step, at, event.name, event.session.id, hook, detail()),)
+
+
 def _blocked_by_conflict(execution: Execution | Skip, problems: list[str]) -> Execution | Skip:
     if isinstance(execution, Skip):
         return execution
@@ -451,26 +495,3 @@ def _cut_short(failure: Failure, budget: Budget) -> Failure:
     if failure.kind is not FailureKind.TIMEOUT:
         return failure
     return Failure(failure.kind, f"{failure.message}; this was {budget.rest}")
-
-
-_SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "raised", "notes", "metadata")
-_SAID: Final = attrgetter(*_SAID_IF_SET)
-
-
-def _detail(verdict: Verdict, reply: Reply) -> dict[str, object]:
-    detail: dict[str, object] = {"decision": verdict.decision.name.lower(), "duration": verdict.duration}
-    if verdict.failure is not None:
-        detail["failure"] = verdict.failure.kind
-        detail["message"] = verdict.failure.message
-        # a hook that could not answer and one that said no both block, for different people to mend
-        detail["blocked_by_failure"] = verdict.blocks
-    said = _SAID(verdict)
-    if any(said):
-        detail |= {name: value for name, value in zip(_SAID_IF_SET, said, strict=True) if value}
-    if verdict.duration > SLOW:
-        detail["slow"] = True
-    if reply.stderr:
-        detail["stderr"] = reply.stderr[-2000:].decode("utf-8", "replace")
-    if reply.exit_code:
-        detail["exit_code"] = reply.exit_code
-    return detail

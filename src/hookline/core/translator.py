@@ -61,7 +61,8 @@ class HookTranslator:
     """Speak to each hook in its own dialect."""
 
     def __init__(self, dialects: Mapping[str, Dialect]) -> None:
-        self._dialects = MappingProxyType(dict(dialects))
+        # not a copy: that would import every dialect for the one that is spoken
+        self._dialects = MappingProxyType(dialects)
 
     def to_hook_input(self, event: str, data: Mapping[str, object] | None = None) -> Event:
         """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""

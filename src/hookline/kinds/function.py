@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.kinds._modules import describe
+from hookline.model.copying import copied
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -20,8 +21,6 @@ from hookline.model.hook import Hook
 # seconds that a hook has to clean up after its time is over
 GRACE: Final = 1.0
 _STUBBORN: Final[set[asyncio.Task[Reply]]] = set()
-
-_ATOMS: Final = frozenset({str, int, float, bool, type(None), bytes})
 
 
 class Function:
@@ -44,6 +43,14 @@ class Function:
         if hasattr(value, "__await__"):
             return await finish(value, timeout=timeout)
         return Reply(value=value)
+
+    def fell_over(self, problem: BaseException) -> Reply:
+        """Give the reply of a hook that raised, to whoever called it on the spot."""
+        return raised(problem)
+
+    async def finish(self, value: Awaitable[object], *, timeout: float) -> Reply:
+        """Wait for what an `async def` hook answers, for whoever called it on the spot."""
+        return await finish(value, timeout=timeout)
 
     async def close(self) -> None:
         """Give back nothing: nothing is kept."""
@@ -107,23 +114,4 @@ def _own(event: Event) -> Event:
     if not event.args and not event.data:
         return event
     copies: dict[int, object] = {}
-    return replace(event, args=_copy(event.args, copies), data=_copy(event.data, copies))
-
-
-def _copy(value: object, copies: dict[int, object]) -> object:
-    """Copy dicts and lists, each once: data may be shared, or contain itself."""
-    if type(value) is not dict and type(value) is not list:
-        return value
-    known = copies.get(id(value))
-    if known is not None:
-        return known
-    if type(value) is dict:
-        fields: dict[object, object] = {}
-        copies[id(value)] = fields
-        for key, item in value.items():
-            fields[key] = item if type(item) in _ATOMS else _copy(item, copies)
-        return fields
-    items: list[object] = []
-    copies[id(value)] = items
-    items += [item if type(item) in _ATOMS else _copy(item, copies) for item in value]
-    return items
+    return replace(event, args=copied(event.args, copies), data=copied(event.data, copies))

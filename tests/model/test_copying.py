@@ -1,0 +1,75 @@
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from hookline.model.copying import copied, own_copy
+
+Copy = Callable[[dict[str, object]], object]
+
+
+def whole(value: dict[str, object]) -> object:
+    return copied(value, {})
+
+
+def own(value: dict[str, object]) -> object:
+    return own_copy(value, {})
+
+
+@pytest.mark.parametrize("copy", [whole, own])
+@pytest.mark.parametrize(
+    "value",
+    [{}, {"text": "a", "number": 1, "no": None}, {"deep": {"deeper": [1, {"deepest": []}]}, "flat": [1, 2]}],
+    ids=["empty", "flat", "deep"],
+)
+def test_a_copy_is_equal_and_another_one(copy: Copy, value: dict[str, object]) -> None:
+    made = copy(value)
+    assert made == value
+    assert made is not value
+
+
+def test_dicts_and_lists_are_copied_however_deep_they_lie() -> None:
+    value: dict[str, object] = {"a": [{"b": {"c": [1]}}]}
+    made = own_copy(value, {})
+    made["a"][0]["b"]["c"].append(2)  # type: ignore[index]
+    assert value == {"a": [{"b": {"c": [1]}}]}
+
+
+def test_all_else_is_given_as_it_is() -> None:
+    class Own(dict[str, object]):
+        pass
+
+    things: dict[str, object] = {
+        "set": {1},
+        "tuple": ([],),
+        "own": Own(a=1),
+        "object": object(),
+        "bytes": bytearray(b"x"),
+    }
+    made = own_copy(things, {})
+    assert all(made[name] is thing for name, thing in things.items())
+    assert copied(things["own"], {}) is things["own"]
+
+
+def test_what_is_shared_is_copied_once() -> None:
+    shared = [1]
+    copies: dict[int, object] = {}
+    data = own_copy({"one": shared, "two": {"three": shared}}, copies)
+    args = own_copy({"four": shared}, copies)
+    assert data["one"] is args["four"]
+    assert isinstance(data["two"], Mapping)
+    assert data["two"]["three"] is data["one"]
+    assert data["one"] is not shared
+
+
+def test_what_contains_itself_is_copied_as_it_is() -> None:
+    ring: dict[str, object] = {}
+    ring["me"] = ring
+    made = copied(ring, {})
+    assert isinstance(made, dict)
+    assert made["me"] is made
+    items: list[object] = []
+    items.append(items)
+    listed = own_copy({"items": items}, {})["items"]
+    assert isinstance(listed, list)
+    assert listed[0] is listed
+    assert listed is not items
