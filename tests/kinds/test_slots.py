@@ -74,3 +74,11 @@ def test_hooks_that_wait_for_each_other_do_not_wait_for_ever() -> None:
             await slots.take()
 
     asyncio.run(everything())
+
+
+def test_a_turn_is_had_at_once_only_where_nobody_has_to_wait() -> None:
+    slots = Slots(1)
+    assert slots.take_now()
+    assert not slots.take_now()
+    slots.give()
+    assert slots.take_now()

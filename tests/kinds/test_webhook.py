@@ -21,6 +21,7 @@ from hookline.kinds.webhook import ANSWER_LIMIT, Webhook, is_loopback, origin
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook
+from hookline.surroundings import Surroundings, entered
 from hookline.version import __version__
 
 T = TypeVar("T")
@@ -319,6 +320,15 @@ def test_connection_is_kept_between_calls() -> None:
     assert server.connections == 1
 
 
+def test_two_answers_to_one_question_are_not_two_answers() -> None:
+    async def twice(message: Message, writer: asyncio.StreamWriter) -> None:
+        number = str(message.connection).encode()
+        writer.write(OK.replace(b"ok", b"#" + number) + OK.replace(b"ok", b"no"))
+
+    replies, _ = ask(twice, times=3)
+    assert [reply.stdout for reply in replies] == [b"#1", b"#2", b"#3"]
+
+
 def test_calls_at_once_are_all_answered() -> None:
     async def together() -> list[Reply]:
         async with serve() as server, webhook() as kind:
@@ -462,6 +472,38 @@ def test_proxy_of_the_environment_is_used_for_other_machines(monkeypatch: pytest
     reply, proxy = bounded(once())
     assert reply.stdout == b"ok"
     assert proxy.messages[0].line == "POST http://far.example/hook HTTP/1.1"
+
+
+def test_what_a_proxy_sends_behind_an_answer_is_never_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def twice(_message: Message, writer: asyncio.StreamWriter) -> None:
+        writer.write(OK + OK.replace(b"ok", b"no"))
+
+    async def calls() -> tuple[list[bytes], Server]:
+        async with serve(twice) as proxy, webhook() as kind:
+            monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
+            monkeypatch.delenv("no_proxy", raising=False)
+            monkeypatch.delenv("NO_PROXY", raising=False)
+            hook = Hook(id="h", url="http://far.example/hook")
+            return [(await kind.call(hook, REQUEST, timeout=30)).stdout for _ in range(3)], proxy
+
+    replies, proxy = bounded(calls())
+    assert replies == [b"ok"] * 3
+    assert proxy.connections == 3
+
+
+def test_the_proxy_is_that_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that answers for others goes the way of each of them, and never its own."""
+    monkeypatch.setenv("http_proxy", "127.0.0.1:1")
+
+    async def calls() -> None:
+        async with serve() as one, serve() as other, webhook() as kind:
+            hook = Hook(id="h", url="http://far.example/hook")
+            for name, proxy in (("http_proxy", one), ("HTTP_PROXY", other), ("ALL_PROXY", one)):
+                with entered(Surroundings({name: f"127.0.0.1:{proxy.port}", "no_proxy": "near.example"}, "/")):
+                    assert (await kind.call(hook, REQUEST, timeout=30)).stdout == b"ok"
+            assert (len(one.messages), len(other.messages)) == (2, 1)
+
+    bounded(calls())
 
 
 def test_proxy_that_cannot_be_used_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import threading
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 # Loops are not ours, so what belongs to one is kept beside it, and goes with it.
 _HUBS: Final[WeakKeyDictionary[AbstractEventLoop, "Hub"]] = WeakKeyDictionary()
@@ -18,10 +18,23 @@ _HUBS: Final[WeakKeyDictionary[AbstractEventLoop, "Hub"]] = WeakKeyDictionary()
 _CHANGING: Final = threading.Lock()
 
 
+class _Last:
+    """The loop that asked last, and its hub: most programs have one, and to look it up costs a microsecond each time."""
+
+    __slots__ = ("pair",)
+
+    def __init__(self) -> None:
+        # one pair, so that a thread that asks meanwhile sees a loop with its own hub
+        self.pair: tuple[ref[AbstractEventLoop], ref[Hub]] | None = None
+
+
+_LAST: Final = _Last()
+
+
 class Hub:
     """Call a function when a descriptor has something to read."""
 
-    __slots__ = ("_calls", "_epoll")
+    __slots__ = ("__weakref__", "_calls", "_epoll")
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self._epoll = select.epoll()
@@ -60,11 +73,17 @@ def hub_of(loop: AbstractEventLoop) -> Hub:
     Raises:
         OSError: There is no descriptor left for it.
     """
+    last = _LAST.pair
+    if last is not None and last[0]() is loop:
+        hub = last[1]()
+        if hub is not None:
+            return hub
     hub = _HUBS.get(loop)
     if hub is None:
         sweep()
         with _CHANGING:
             hub = _HUBS[loop] = Hub(loop)
+    _LAST.pair = (ref(loop), ref(hub))
     return hub
 
 

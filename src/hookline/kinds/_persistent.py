@@ -215,6 +215,7 @@ class _Home:
                 env=job.env,
                 cwd=job.cwd or None,
                 process_group=0,
+                umask=job.umask,
                 pass_fds=job.files,
             )
         )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from hookline import surroundings
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
 
 # What the child left in its pipes arrives within a turn of the loop; a grandchild that holds them is not waited for.
@@ -159,6 +160,7 @@ _Started: TypeAlias = tuple[asyncio.SubprocessTransport, _Listener]
 
 async def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, files: Sequence[int]) -> _Started:
     loop = asyncio.get_running_loop()
+    umask = surroundings.umask()
     starting = asyncio.ensure_future(
         loop.subprocess_exec(
             _Listener,
@@ -167,6 +169,7 @@ async def _start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, fil
             env=env,
             cwd=cwd or None,
             process_group=_GROUP,
+            umask=-1 if umask is None else umask,
             creationflags=_FLAGS,
             pass_fds=files,
         )

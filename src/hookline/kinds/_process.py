@@ -9,15 +9,14 @@ import errno
 import os
 import select
 import signal
-import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from hookline.kinds import _portable
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
 from hookline.kinds._hub import Hub, hub_of
+from hookline.kinds._starting import EXTRA, start
 
 _CHUNK: Final = 65_536
 
@@ -25,21 +24,10 @@ _CHUNK: Final = 65_536
 # loop that only reads a pipe is saved. A hook that fills its pipe first waits this long, once.
 _LISTEN_AFTER: Final = 0.005
 
-_EXTRA: Final = 3
-
 # An empty pipe takes a page without waiting, however small the system made it.
 _SURE_TO_FIT: Final = 4096
 
-# Python ignores SIGPIPE and SIGXFSZ, and a job started by `nohup` or with `&` may have others ignored. A child
-# would inherit that: `yes | head` in a hook would never end, and a hook could not be asked to end.
-_BY_POPEN: Final = tuple(int(getattr(signal, name)) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name))
-_NOT_BY_POPEN: Final = tuple(
-    int(getattr(signal, name)) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD") if hasattr(signal, name)
-)
-_DEFAULTED: Final = _BY_POPEN + _NOT_BY_POPEN
-
-# posix_spawn cannot change the folder; a shell can, where Popen would get signals or descriptors wrong.
-_ENTER_AND_RUN: Final = 'cd -P -- "$1" && shift && exec "$@"'
+_NOTHING: Final = memoryview(b"")
 
 
 def _supported() -> bool:
@@ -50,24 +38,7 @@ def _supported() -> bool:
     return hasattr(os, "posix_spawn") and hasattr(os, "P_PIDFD")
 
 
-def _strays() -> tuple[int, ...]:
-    """Find the descriptors this program got from its parent and would pass on to every child."""
-    found = []
-    with suppress(OSError):
-        for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
-            with suppress(OSError):
-                if number > STDERR and os.get_inheritable(number):
-                    found.append(number)
-    return tuple(found)
-
-
-# Python makes its own descriptors close on exec; those it was started with are open to all children. Since
-# Python 3.13 the child closes them all, unless it is to keep some; otherwise those known now.
-_CLOSE_FROM: Final[int | None] = getattr(os, "POSIX_SPAWN_CLOSEFROM", None)
-_STRAYS: Final = _strays()
-
-
-class _Child:
+class Child:
     """One running child and everything held for it.
 
     The child leads a process group of its own. As long as it is not reaped, its number, which is also the
@@ -98,26 +69,31 @@ class _Child:
         self._pidfd = pidfd
         self._stdin, stdout, stderr = pipes
         self._pipes = {STDOUT: stdout, STDERR: stderr}
-        self._rest = memoryview(b"")
+        self._rest = _NOTHING
         self._output = Output()
         self._ended = Ended.EXITED
         self._gone = False
         self.finished: asyncio.Future[Finished] = loop.create_future()
         # one timer does for both, because most children need neither
-        self._deadline = loop.time() + timeout
-        self._timer = loop.call_at(min(self._deadline, loop.time() + _LISTEN_AFTER), self._listen)
+        now = loop.time()
+        self._deadline = now + timeout
+        self._timer = loop.call_at(now + min(timeout, _LISTEN_AFTER), self._listen)
         self._reading = False
 
     def feed(self, stdin: bytes) -> None:
         """Write what fits into the pipe, which is all of most events; the rest is written as the child reads."""
-        if len(stdin) > _SURE_TO_FIT:
-            os.set_blocking(self._stdin, False)
-        # if it closed its stdin, or has ended already, there is nobody to tell
-        with suppress(BrokenPipeError):
-            self._rest = memoryview(stdin)[os.write(self._stdin, stdin) if stdin else 0 :]
-        if not self._rest:
-            os.close(self._stdin)
-            self._stdin = -1
+        if stdin:
+            if len(stdin) > _SURE_TO_FIT:
+                os.set_blocking(self._stdin, False)
+            try:
+                written = os.write(self._stdin, stdin)
+            except BrokenPipeError:
+                written = len(stdin)  # it closed its stdin, or has ended already: there is nobody to tell
+            if written < len(stdin):
+                self._rest = memoryview(stdin)[written:]
+                return
+        os.close(self._stdin)
+        self._stdin = -1
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
@@ -180,11 +156,46 @@ class _Child:
     def _on_exit(self) -> None:
         self._gone = True
         if self._ended is Ended.EXITED:
-            self._drain()
-            self._finish()
+            if self._reading or self._stdin >= 0 or not self._finish_at_once():
+                self._drain()
+                self._finish()
         else:
             self._hub.forget(self._pidfd)
             self._settle()
+
+    def _finish_at_once(self) -> bool:
+        """Do what `_drain` and `_finish` do for a child that was quick and said little, as most are.
+
+        What is done here, the caller waits for, and right after a sleep everything takes three times as long: so it is
+        one plain function. It gives the rest up to the others when there is more to read than it has read.
+        """
+        stdout, stderr = self._pipes[STDOUT], self._pipes[STDERR]
+        try:
+            said = os.read(stdout, _CHUNK)
+        except BlockingIOError:  # somebody it left behind still holds the pipe
+            said = b""
+        try:
+            complained = os.read(stderr, _CHUNK)
+        except BlockingIOError:
+            complained = b""
+        if len(said) == _CHUNK or len(complained) == _CHUNK:
+            self._output.add(STDOUT, said)
+            self._output.add(STDERR, complained)
+            return False
+        self._pipes.clear()
+        os.close(stdout)
+        os.close(stderr)
+        self._timer.cancel()
+        code = self._reap()
+        self._hub.forget(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = -1
+        finished = self.finished
+        if code is None:
+            self._resolve(None)
+        elif not finished.done() and not self._loop.is_closed():
+            finished.set_result(Finished(exit_code=code, stdout=said, stderr=complained))
+        return True
 
     def _drain(self) -> None:
         """Take what is in the pipes and close them; whoever else holds them is not waited for."""
@@ -233,10 +244,7 @@ class _Child:
         self._resolve(-signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        try:
-            # Whoever else reaps children may have taken this one, and its number may be another's by now.
-            os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
+        if self._is_reaped():
             return
         # Both may be refused when the hook runs as another user (sudo).
         with suppress(ProcessLookupError, PermissionError):
@@ -245,21 +253,32 @@ class _Child:
             if os.getpgid(self._pid) != self._pid:  # it left its group
                 signal.pidfd_send_signal(self._pidfd, number)
 
+    def _is_reaped(self) -> bool:
+        """Say whether somebody else who reaps children took this one: its number may be another's by now."""
+        try:
+            os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return False
+
     def _finish(self) -> None:
         """Reap the child and give back everything held for it."""
         self._timer.cancel()
         self._close_stdin()
         for stream in tuple(self._pipes):
             self._close_pipe(stream)
-        code: int | None
-        try:
-            code = os.waitstatus_to_exitcode(os.waitpid(self._pid, os.WNOHANG)[1])
-        except ChildProcessError:
-            code = None if self._ended is Ended.EXITED else -signal.SIGKILL
+        code = self._reap()
         self._hub.forget(self._pidfd)
         os.close(self._pidfd)
         self._pidfd = -1
         self._resolve(code)
+
+    def _reap(self) -> int | None:
+        """Take the exit code; None when somebody else has taken it."""
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(self._pid, os.WNOHANG)[1])
+        except ChildProcessError:
+            return None if self._ended is Ended.EXITED else -signal.SIGKILL
 
     def _resolve(self, code: int | None) -> None:
         if self.finished.done() or self._loop.is_closed():
@@ -277,7 +296,7 @@ class _Child:
             self._loop.remove_writer(self._stdin)
             os.close(self._stdin)
             self._stdin = -1
-            self._rest = memoryview(b"")
+            self._rest = _NOTHING
 
     def _close_pipe(self, stream: int) -> None:
         pipe = self._pipes.pop(stream)
@@ -301,7 +320,7 @@ def _above_standard(descriptors: list[int]) -> None:
 
     for index, descriptor in enumerate(descriptors):
         if descriptor <= STDERR:
-            descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _EXTRA + 1)
+            descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, EXTRA + 1)
             os.close(descriptor)
 
 
@@ -309,8 +328,9 @@ def _open_pipes(extra: bytes) -> list[int]:
     """Open the child's ends and ours: stdin, stdout, stderr, each to read and to write, and what is on 3."""
     descriptors: list[int] = []
     try:
-        for _ in range(3):
-            descriptors += os.pipe()
+        descriptors += os.pipe()
+        descriptors += os.pipe()
+        descriptors += os.pipe()
         if extra:
             descriptors.append(os.memfd_create("hookline"))
         if min(descriptors) <= STDERR:
@@ -324,54 +344,6 @@ def _open_pipes(extra: bytes) -> list[int]:
     return descriptors
 
 
-def _popen_is_right() -> bool:
-    """Tell whether a child of Popen would start with default signals, none of them blocked."""
-    ignored = any(signal.getsignal(number) is signal.SIG_IGN for number in _NOT_BY_POPEN)
-    return not ignored and not signal.pthread_sigmask(signal.SIG_BLOCK, ())
-
-
-def _start(
-    program: str, argv: tuple[str, ...], *, env: Env, cwd: str, ends: Sequence[int], files: Sequence[int]
-) -> int:
-    """Start the child with these ends as its descriptors 0, 1, 2 and 3, and return its number."""
-    if cwd:
-        if len(ends) <= _EXTRA and _popen_is_right():
-            stdin, stdout, stderr = ends
-            process = subprocess.Popen(
-                argv,
-                executable=program,
-                env=env,
-                cwd=cwd,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                process_group=0,
-                pass_fds=files,
-            )
-            process.returncode = 0  # reaped by us: keeps it from doing so, and from warning about it
-            return process.pid
-        _check(program, cwd)
-        program, argv = "/bin/sh", ("sh", "-c", _ENTER_AND_RUN, "hookline", cwd, program, *argv[1:])
-    actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(ends)]
-    # a descriptor that is made its own twin stays open in the child
-    actions += [(os.POSIX_SPAWN_DUP2, file, file) for file in files]
-    if _CLOSE_FROM is not None and not files:
-        actions.append((_CLOSE_FROM, len(ends)))  # type: ignore[arg-type]
-    elif _STRAYS:
-        kept = {*range(len(ends)), *files}
-        actions += [(os.POSIX_SPAWN_CLOSE, stray) for stray in _STRAYS if stray not in kept]  # type: ignore[misc]
-    return os.posix_spawn(program, argv, env, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=_DEFAULTED)
-
-
-def _check(program: str, cwd: str) -> None:
-    """Raise what starting the program there would raise, before a shell turns it into an exit code."""
-    file = Path(cwd, program)
-    for needed in (Path(cwd), file):
-        needed.stat()
-    if file.is_dir() or not os.access(file, os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
 def _spawn(
     program: str,
     argv: tuple[str, ...],
@@ -381,25 +353,23 @@ def _spawn(
     timeout: float,
     extra: bytes,
     files: Sequence[int],
-) -> _Child:
+) -> Child:
     # what may fail comes before the start: a child that runs must be watched
     hub = hub_of(asyncio.get_running_loop())
-    descriptors = _open_pipes(extra)
-    theirs = [descriptors[0], descriptors[3], descriptors[5], *descriptors[6:]]
-    ours = [descriptors[1], descriptors[2], descriptors[4]]
+    read_in, stdin, stdout, write_out, stderr, write_err, *rest = _open_pipes(extra)
     try:
         try:
-            pid = _start(program, argv, env=env, cwd=cwd, ends=theirs, files=files)
+            pid = start(program, argv, env=env, cwd=cwd, ends=(read_in, write_out, write_err, *rest), files=files)
         finally:
-            _close(theirs)
+            _close((read_in, write_out, write_err, *rest))
         # Whatever can be done after the start is: the child is on its way meanwhile.
         pidfd = _watch(pid)
-        for end in ours[1:]:
-            os.set_blocking(end, False)
+        os.set_blocking(stdout, False)
+        os.set_blocking(stderr, False)
     except BaseException:
-        _close(ours)
+        _close((stdin, stdout, stderr))
         raise
-    return _Child(pid, pidfd=pidfd, pipes=(ours[0], ours[1], ours[2]), hub=hub, timeout=timeout)
+    return Child(pid, pidfd=pidfd, pipes=(stdin, stdout, stderr), hub=hub, timeout=timeout)
 
 
 def _watch(pid: int) -> int:

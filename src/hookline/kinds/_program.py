@@ -40,13 +40,14 @@ class Environment:
         if not os.supports_bytes_environ:
             own = {name: value for name, value in surroundings.whole_environ().items() if name not in _LEFT_OUT}
             return own | {name.upper(): value for layer in layers for name, value in layer.items()}
-        env = self._current().copy()
+        env = self.current().copy()
         for layer in layers:
             for name, value in layer.items():
                 env[os.fsencode(name)] = _encoded(value)
         return env
 
-    def _current(self) -> dict[bytes, bytes]:
+    def current(self) -> dict[bytes, bytes]:
+        """Give the variables of whoever asks, without those no child gets: the same object until they change."""
         here = surroundings.current()
         if here is not None:
             return self._of(here.encoded)

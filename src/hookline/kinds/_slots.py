@@ -26,10 +26,16 @@ class Slots:
         self._running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    def take_now(self) -> bool:
+        """Have a turn, if nobody has to wait for one; then it is followed by one `give`."""
+        if self._running >= self._limit:
+            return False
+        self._running += 1
+        return True
+
     async def take(self) -> None:
         """Wait for a turn; every `take` that returns is followed by one `give`."""
-        if self._running < self._limit:
-            self._running += 1
+        if self.take_now():
             return
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()

@@ -1,9 +1,9 @@
 """Hooks that are web addresses: the document is sent there, the body that comes back is the answer.
 
-Connections are kept between calls, one set per event loop. Requests go through the library's transport and
-not through its client: a client logs whole addresses, secrets included, follows its own rules about
-redirects, and keeps cookies. Messages name scheme, host and port only, because the rest of an address may be
-a secret: user and query often are, and for many chat services the path is, too.
+Connections are kept between calls, one set per event loop. What has to go through a proxy goes through a library's
+transport, on a connection of its own each, and not through its client: a client logs whole addresses, secrets included,
+follows its own rules about redirects, and keeps cookies. Messages name scheme, host and port only, because the rest of an
+address may be a secret: user and query often are, and for many chat services the path is, too.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import base64
 import re
 import ssl
 from asyncio import AbstractEventLoop
-from collections.abc import AsyncGenerator, Collection, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -24,6 +24,8 @@ from hookline.version import __version__
 if TYPE_CHECKING:
     import httpx2
 
+    from hookline.kinds._http import Answer, Asked
+
 ANSWER_LIMIT: Final = 1_000_000
 EXCERPT: Final = 200
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -35,6 +37,8 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ADDRESS: Final = re.compile(r"[\x21-\x7e]+")
 _PORTS: Final = {"http": 80, "https": 443}
+_SUCCESS: Final = range(200, 300)
+_REDIRECTS: Final = range(300, 400)
 
 
 class Webhook:
@@ -91,69 +95,79 @@ class _Lines:
     """The connections of one event loop."""
 
     def __init__(self) -> None:
-        # costs 0.15 s, which nobody without such a hook should pay
-        import httpx2  # noqa: PLC0415
+        # costs as much as a whole start of ours, which nobody without such a hook should pay
+        from hookline.kinds import _http  # noqa: PLC0415
 
-        self._library = httpx2
-        self._routes: dict[tuple[str, str], httpx2.AsyncHTTPTransport] = {}
-        self._transports: dict[tuple[str, str], httpx2.AsyncHTTPTransport] = {}
+        self._http = _http
+        self._pool = _http.Pool()
+        self._proxies: dict[tuple[str, str], str] = {}
         self._agent = f"hookline/{__version__}"
 
     async def close(self) -> None:
         """Close them all."""
-        transports, self._transports = self._transports, {}
-        self._routes.clear()
-        for transport in transports.values():
-            await transport.aclose()
+        await self._pool.close()
 
     async def exchange(self, hook: Hook, request: Request) -> Reply:
         """Send one request and read its answer."""
-        address = urlsplit(hook.url)
-        library = self._library
-        try:
-            transport = self._route(address)
-            response = await self._send(transport, hook, request)
-        except (library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError, ValueError) as problem:
-            # the text of the problem may quote a header, and so a secret
-            return _failed(
-                FailureKind.REFUSED, f"{origin(hook.url)} cannot be called as written: {type(problem).__name__}"
-            )
-        except ImportError as problem:
-            return _failed(FailureKind.UNREACHABLE, f"the proxy for {origin(hook.url)} cannot be used: {problem}")
-        except library.TransportError as problem:
-            return _failed(FailureKind.UNREACHABLE, _explain(problem, hook.url))
-        try:
-            return await _read(response, hook.url)
-        except library.TransportError as problem:
-            text = f"{origin(hook.url)} broke off in the middle of its answer: {_text(problem)}"
-            return _failed(FailureKind.UNREACHABLE, text)
-        finally:
-            await response.aclose()
+        from h11 import LocalProtocolError  # noqa: PLC0415 - loaded with the module above
 
-    async def _send(self, transport: "httpx2.AsyncHTTPTransport", hook: Hook, request: Request) -> "httpx2.Response":
-        """Send; once more when a kept connection turned out to be closed before anything came back."""
-        library = self._library
         body = b"" if hook.method.upper() in _WITHOUT_BODY else request.body
-        is_new = False
-
-        async def note(name: str, _info: object) -> None:
-            nonlocal is_new
-            is_new = is_new or name.startswith("connection.connect")
-
-        message = library.Request(
-            hook.method,
-            hook.url,
-            headers=self._headers(hook, has_body=bool(body)),
-            content=body or None,
-            extensions={"trace": note},
-        )
+        headers = self._headers(hook, has_body=bool(body))
+        asked = self._http.Asked(method=hook.method.upper(), url=hook.url, headers=headers, body=body)
         try:
-            return await transport.handle_async_request(message)
-        except (library.ReadError, library.WriteError, library.RemoteProtocolError) as problem:
-            garbled = isinstance(problem, library.RemoteProtocolError) and "disconnected" not in str(problem)
-            if is_new or garbled:
-                raise
-        return await transport.handle_async_request(message)
+            proxy = self._proxy(urlsplit(hook.url))
+            if proxy:
+                return await self._by_proxy(proxy, asked)
+            return _judged(await self._pool.ask(asked, limit=ANSWER_LIMIT), hook.url)
+        except self._http.BrokenOff as broken:
+            if broken.has_begun:
+                text = f"{origin(hook.url)} broke off in the middle of its answer: {_text(broken.problem)}"
+                return _failed(FailureKind.UNREACHABLE, text)
+            return _failed(FailureKind.UNREACHABLE, _explain(broken.problem, hook.url))
+        except OSError as problem:
+            return _failed(FailureKind.UNREACHABLE, _explain(problem, hook.url))
+        except (LocalProtocolError, ValueError) as problem:
+            return _as_written(hook.url, problem)
+
+    async def _by_proxy(self, proxy: str, asked: "Asked") -> Reply:
+        """Do the same through a proxy, on a connection that is closed afterwards."""
+        # costs 0.15 s, which nobody without a proxy should pay
+        import httpx2 as library  # noqa: PLC0415
+
+        # reading the certificates takes 0.1 s; without encryption a context that trusts nobody will do
+        is_encrypted = asked.url.startswith("https") or proxy.startswith("https")
+        context = library.create_ssl_context() if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            # a kept connection could hold what a server sent behind its answer, and nobody would see it
+            limits = library.Limits(max_keepalive_connections=0)
+            transport = library.AsyncHTTPTransport(verify=context, limits=limits, proxy=proxy)
+            message = library.Request(asked.method, asked.url, headers=asked.headers, content=asked.body or None)
+            async with transport:
+                response = await transport.handle_async_request(message)
+                try:
+                    return _judged(await self._read(response), asked.url)
+                finally:
+                    await response.aclose()
+        except (library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError) as problem:
+            return _as_written(asked.url, problem)
+        except ImportError as problem:
+            return _failed(FailureKind.UNREACHABLE, f"the proxy for {origin(asked.url)} cannot be used: {problem}")
+        except library.TransportError as problem:
+            return _failed(FailureKind.UNREACHABLE, _explain(problem, asked.url))
+
+    async def _read(self, response: "httpx2.Response") -> "Answer":
+        body = bytearray()
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) > ANSWER_LIMIT:
+                break
+        return self._http.Answer(
+            status=response.status_code,
+            reason=response.reason_phrase,
+            headers=dict(response.headers),
+            body=bytes(body),
+            is_whole=len(body) <= ANSWER_LIMIT,
+        )
 
     def _headers(self, hook: Hook, *, has_body: bool) -> dict[str, str]:
         # no compression: a small answer could unpack to gigabytes
@@ -168,46 +182,40 @@ class _Lines:
             headers[name.lower()] = value if hook.header_env is None else _filled(value, hook.header_env)
         return headers
 
-    def _route(self, address: SplitResult) -> "httpx2.AsyncHTTPTransport":
+    def _proxy(self, address: SplitResult) -> str:
+        if surroundings.current() is not None:
+            return _proxy(address)  # whoever asks next may have another one
         place = (address.scheme, address.netloc)
-        transport = self._routes.get(place)
-        if transport is None:
-            key = (address.scheme, _proxy(address))
-            transport = self._transports.get(key)
-            if transport is None:
-                transport = self._transports[key] = self._transport(*key)
-            self._routes[place] = transport
-        return transport
-
-    def _transport(self, scheme: str, proxy: str) -> "httpx2.AsyncHTTPTransport":
-        # reading the certificates takes 0.1 s; without encryption a context that trusts nobody will do
-        is_encrypted = scheme == "https" or proxy.startswith("https")
-        context = self._library.create_ssl_context() if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        limits = self._library.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=60.0)
-        return self._library.AsyncHTTPTransport(verify=context, limits=limits, proxy=proxy or None)
+        proxy = self._proxies.get(place)
+        if proxy is None:
+            proxy = self._proxies[place] = _proxy(address)
+        return proxy
 
 
-async def _read(response: "httpx2.Response", url: str) -> Reply:
-    body = bytearray()
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > ANSWER_LIMIT:
-            text = f"{origin(url)} answered with more than {ANSWER_LIMIT} bytes; not read to the end"
-            return _failed(FailureKind.TOO_MUCH_OUTPUT, text)
-    status = response.status_code
-    if response.is_redirect:
-        target = origin(response.headers.get("location", ""), base=url)
+def _judged(answer: "Answer", url: str) -> Reply:
+    """Tell an answer from everything else a server may say."""
+    if not answer.is_whole:
+        text = f"{origin(url)} answered with more than {ANSWER_LIMIT} bytes; not read to the end"
+        return _failed(FailureKind.TOO_MUCH_OUTPUT, text)
+    status = answer.status
+    if status in _REDIRECTS and "location" in answer.headers:
+        target = origin(answer.headers["location"], base=url)
         text = f"{origin(url)} answered {status}: redirect to {target} not followed; put the final address into url"
         return _failed(FailureKind.HTTP_STATUS, text)
-    if not response.is_success:
-        excerpt = " ".join(body.decode("utf-8", "replace").split())[:EXCERPT]
-        text = f"{origin(url)} answered {status} {response.reason_phrase}".rstrip()
+    if status not in _SUCCESS:
+        excerpt = " ".join(answer.body.decode("utf-8", "replace").split())[:EXCERPT]
+        text = f"{origin(url)} answered {status} {answer.reason}".rstrip()
         return _failed(FailureKind.HTTP_STATUS, f"{text}: {excerpt}" if excerpt else text)
-    encoding = response.headers.get("content-encoding", "identity")
-    if body and encoding.lower() != "identity":
+    encoding = answer.headers.get("content-encoding", "identity")
+    if answer.body and encoding.lower() != "identity":
         text = f"{origin(url)} answered with content-encoding {encoding[:EXCERPT]}, though asked for none"
         return _failed(FailureKind.INVALID_REPLY, text)
-    return Reply(stdout=bytes(body))
+    return Reply(stdout=answer.body)
+
+
+def _as_written(url: str, problem: Exception) -> Reply:
+    # the text of the problem may quote a header, and so a secret
+    return _failed(FailureKind.REFUSED, f"{origin(url)} cannot be called as written: {type(problem).__name__}")
 
 
 def origin(url: str, *, base: str = "") -> str:
@@ -236,14 +244,29 @@ def is_loopback(host: str) -> bool:
 
 def _proxy(address: SplitResult) -> str:
     """Name the proxy the environment wants for an address; none for this machine."""
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - loaded with the library anyway
-
     host = address.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
+    if is_loopback(host):
         return ""
-    proxies = getproxies()
+    # costs 50 ms, which nobody who stays on this machine should pay
+    from urllib.request import getproxies, proxy_bypass, proxy_bypass_environment  # type: ignore[attr-defined] # noqa: PLC0415
+
+    if surroundings.current() is None:
+        proxies = {} if proxy_bypass(host) else getproxies()
+    else:
+        proxies = _proxies_of(surroundings.environ())
+        if proxy_bypass_environment(host, proxies):
+            return ""
     proxy = proxies.get(address.scheme) or proxies.get("all") or ""
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+def _proxies_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """Read the proxies of whoever asks, as programs do: lower case counts first."""
+    found = {
+        name: variables.get(f"{name}_proxy", "") or variables.get(f"{name.upper()}_PROXY", "")
+        for name in ("http", "https", "all", "no")
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _address_problem(url: str) -> str:

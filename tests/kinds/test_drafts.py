@@ -1,0 +1,134 @@
+"""What is remembered of a command from call to call, and what makes it be put together anew."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hookline.kinds.command import Command
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Reply, Request
+from hookline.model.hook import Hook
+from hookline.surroundings import Surroundings, entered
+
+TELL = Hook(id="h", on="before_tool", command='echo "${GIVEN-none} $0 $(pwd)"', shell=True)
+
+
+def request(*, env: dict[str, str] | None = None, cwd: str = "") -> Request:
+    return Request(event=Event(name=EventName.BEFORE_TOOL, cwd=cwd), document={}, env=env)
+
+
+async def said(kind: Command, hook: Hook = TELL, wanted: Request | None = None) -> str:
+    reply = await kind.call(hook, wanted or request(), timeout=60)
+    assert reply.failure is None, reply.failure
+    return reply.stdout.decode().strip()
+
+
+def test_a_change_of_our_own_environment_is_seen_by_the_next_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def within() -> list[str]:
+        kind = Command()
+        heard = [await said(kind)]
+        for value in ("one", "two"):
+            monkeypatch.setenv("GIVEN", value)
+            heard += [await said(kind), await said(kind)]
+        monkeypatch.delenv("GIVEN")
+        return [*heard, await said(kind)]
+
+    words = [line.split()[0] for line in asyncio.run(within())]
+    assert words == ["none", "one", "one", "two", "two", "none"]
+
+
+def test_each_event_brings_its_own_variables() -> None:
+    async def within() -> list[str]:
+        kind = Command()
+        given = [{"GIVEN": "one"}, {"GIVEN": "one"}, {"GIVEN": "two"}, {}]
+        return [await said(kind, wanted=request(env=env)) for env in given]
+
+    assert [line.split()[0] for line in asyncio.run(within())] == ["one", "one", "two", "none"]
+
+
+def test_what_an_event_brought_is_not_changed_by_whoever_made_it_later() -> None:
+    """A dialect may hand the same variables in each time, and change them in between."""
+
+    async def within() -> list[str]:
+        kind = Command()
+        env = {"GIVEN": "one"}
+        first = await said(kind, wanted=request(env=env))
+        env["GIVEN"] = "two"
+        return [first, await said(kind, wanted=request(env=env))]
+
+    assert [line.split()[0] for line in asyncio.run(within())] == ["one", "two"]
+
+
+def test_each_event_brings_its_own_folder(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+
+    async def within() -> list[str]:
+        kind = Command()
+        return [(await said(kind, wanted=request(cwd=str(cwd)))).split()[2] for cwd in (one, other, one, one)]
+
+    assert asyncio.run(within()) == [str(one), str(other), str(one), str(one)]
+
+
+def test_a_change_of_our_own_folder_is_seen_by_the_next_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = str(Path.cwd())
+
+    async def within() -> list[str]:
+        kind = Command()
+        heard = [(await said(kind)).split()[2]]
+        monkeypatch.chdir(tmp_path)
+        return [*heard, (await said(kind)).split()[2]]
+
+    assert asyncio.run(within()) == [before, str(tmp_path)]
+
+
+def test_another_hook_of_the_same_id_is_another_command() -> None:
+    async def within() -> list[str]:
+        kind = Command()
+        other = replace(TELL, env={"GIVEN": "its own"})
+        return [await said(kind), await said(kind, other), await said(kind)]
+
+    assert [line.split()[0] for line in asyncio.run(within())] == ["none", "its", "none"]
+
+
+def test_callers_with_different_environments_do_not_see_each_others() -> None:
+    async def as_caller(kind: Command, value: str) -> str:
+        with entered(Surroundings({**os.environ, "GIVEN": value}, str(Path.cwd()))):
+            return (await said(kind)).split()[0]
+
+    async def within() -> list[str]:
+        kind = Command()
+        by_turns = [await as_caller(kind, value) for value in ("one", "two", "one")]
+        at_once = await asyncio.gather(*(as_caller(kind, str(number)) for number in range(8)))
+        return [*by_turns, *at_once]
+
+    assert asyncio.run(within()) == ["one", "two", "one", *map(str, range(8))]
+
+
+def test_vetted_bytes_are_run_whatever_was_run_before(tmp_path: Path) -> None:
+    """Once without anybody's approval, once from approved bytes, and again: each as it is asked for."""
+    script = tmp_path / "say.sh"
+    script.write_text("echo from the file\n")
+    hook = Hook(id="h", on="before_tool", command="/bin/sh", args=(str(script),))
+
+    async def within() -> list[bytes]:
+        kind = Command()
+        heard: list[Reply] = []
+        # the file itself has to be what was vetted, or nothing runs: so the bytes are told from it by a change of it
+        for sealed in (None, {str(script): b"echo from the file\n"}, None):
+            wanted = request()
+            wanted.sealed = sealed
+            heard += [await kind.call(hook, wanted, timeout=60) for _ in range(2)]
+        script.write_text("echo changed\n")
+        wanted = request()
+        wanted.sealed = {str(script): b"echo from the file\n"}
+        heard.append(await kind.call(hook, wanted, timeout=60))
+        heard.append(await kind.call(hook, request(), timeout=60))
+        await kind.close()
+        return [reply.stdout for reply in heard]
+
+    assert asyncio.run(within()) == [b"from the file\n"] * 7 + [b"changed\n"]
