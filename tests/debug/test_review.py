@@ -45,6 +45,8 @@ def found(tmp_path: Path, **fields: object) -> list[tuple[str, str]]:
         {"command": "gone", "enabled": False},
         {"needs": Needs(tools=("sh",))},
         {"persistent": True},
+        {"warm": True, "command": f"python3 -u {__file__} a"},
+        {"warm": True, "command": f"python3 -u '{__file__}'", "dialect": "claude-code"},
     ],
 )
 def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -> None:
@@ -83,6 +85,10 @@ def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -
             "warning",
             "is persistent, which only commands can be; its kind is ask_agent",
         ),
+        ({"command": "", "prompt": "?", "warm": True}, "warning", "only a command that runs a Python script can be"),
+        ({"command": "sh -c true", "warm": True}, "warning", "only a command that runs a Python script can be"),
+        ({"command": "python3 -m this", "warm": True}, "warning", "only a command that runs a Python script can be"),
+        ({"persistent": True, "warm": True}, "warning", "is warm and persistent"),
     ],
 )
 def test_hook_that_hardly_does_what_was_meant_gets_a_finding(

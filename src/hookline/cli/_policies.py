@@ -29,6 +29,7 @@ def described_policies(hook: Hook) -> dict[str, object]:
         "cache": _described_cache(hook.cache) if hook.cache is not None else None,
         "background": hook.background,
         "persistent": hook.persistent,
+        "warm": hook.warm,
         "observe": hook.observe,
         "steps": hook.steps,
         "raise": hook.raises or None,
@@ -51,6 +52,7 @@ def told_policies(hook: Hook) -> Iterator[tuple[str, str]]:
         "cache": _held(hook.cache) if hook.cache is not None else "",
         "background": "from the queue, and nobody waits for it" if hook.background else "",
         "persistent": "it stays, and answers many events" if hook.persistent else "",
+        "warm": "its process is made ahead" if hook.warm else "",
         "observe": "what it says is only written down" if hook.observe else "",
     }
     return ((key, text) for key, text in said.items() if text)

@@ -348,6 +348,7 @@ SHARED: Final[Mapping[str, Key]] = {
     "cache": Key(caching, "cache", about="How long its answer holds, and what the answer depends on."),
     "background": Key(flag, "background", about="Nobody waits for it: it runs from a queue, at least once."),
     "persistent": Key(flag, "persistent", vital=True, about="The command stays and answers one event per line."),
+    "warm": Key(flag, "warm", about="The command is a Python script, run in a process that was made ahead."),
     "observe": Key(flag, "observe", vital=True, about="Record what it would do, and enforce nothing."),
     "enabled": Key(flag, "enabled", vital=True, about="Whether it runs at all."),
     "version": Key(version, "version", about="The version of the hook itself."),

@@ -19,6 +19,7 @@ from hookline.debug.explain import Asked, ModuleFile, Specs, found_program
 from hookline.debug.samples import sample
 from hookline.display import typed
 from hookline.errors import ConfigError, StoreError
+from hookline.kinds.command import may_be_warm
 from hookline.model.context import context_of
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
@@ -303,6 +304,14 @@ def _can_stay(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
         yield "warning", f"is persistent, which only commands can be; its kind is {seen.hook.kind}"
 
 
+def _can_be_warm(seen: Reviewed) -> Iterator[tuple[Weight, str]]:
+    hook = seen.hook
+    if hook.warm and hook.persistent:
+        yield "warning", "is warm and persistent: a command that stays is started once anyway"
+    elif hook.warm and (hook.kind != "command" or not may_be_warm(hook)):
+        yield "warning", "is warm, which only a command that runs a Python script can be; it is started as others are"
+
+
 def _listed(names: Iterable[str]) -> str:
     return " or ".join(names)
 
@@ -327,4 +336,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     _is_approved,
     _has_what_it_needs,
     _can_stay,
+    _can_be_warm,
 )

@@ -11,7 +11,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """One child to start. `script` is what a shell would be given instead.
 
     `cwd` is empty where the child starts in this program's own folder, which is `here`; `foreign` are the folders no
-    program is taken from, and `files` the descriptors the child keeps.
+    program is taken from, and `files` the descriptors the child keeps. `warm` asks for a child that was made ahead.
+    `umask` is that of whoever asks, and -1 where it is this program's own.
     """
 
     program: str = ""
@@ -24,6 +25,8 @@ class Job(Struct, frozen=True, kw_only=True):
     extra: bytes = b""
     foreign: tuple[str, ...] = ()
     files: tuple[int, ...] = ()
+    warm: bool = False
+    umask: int = -1
 
     @property
     def folder(self) -> str:

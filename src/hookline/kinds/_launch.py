@@ -26,7 +26,7 @@ _VERSION: Final = re.compile(r"[\d.]+(?:\.exe)?$|\.exe$")
 # -P, Python puts "" before all other folders: away with it first, or the working folder would decide what "os" is.
 # Compiled files beside the script are passed over: a project could bring one that is not made of the text beside it.
 # What stays behind is taken apart from the script's own names, which would otherwise outlive their time.
-_PYTHON: Final = f"""\
+PYTHON_START: Final = f"""\
 def _():
  import sys
  own=sys.path[:1]==[""]
@@ -222,7 +222,7 @@ def start_words(program: str, script: Script, seals: Seals, *, apart: bool) -> W
 def _python(script: Script, seals: Seals, opener: Opener) -> Words:
     if script.content.startswith(_ARCHIVE) or b"\0" in script.content:
         return (seals.copied(script.content, script.name),)
-    return ("-c", _PYTHON, opener(script.content, script.name), None)
+    return ("-c", PYTHON_START, opener(script.content, script.name), None)
 
 
 def _bash(script: Script, seals: Seals, opener: Opener) -> Words:

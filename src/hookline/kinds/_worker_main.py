@@ -78,8 +78,8 @@ class _Surroundings:
         except OSError:
             self._folder = os.sep
 
-    def enter(self, folder: str, environment: Mapping[str, str]) -> None:
-        """Take on what one call wants.
+    def enter(self, folder: str, environment: Mapping[str, str], *, whole: bool) -> None:
+        """Take on what one call wants; `whole` says that it is to find no other variables.
 
         Raises:
             OSError: The folder cannot be entered.
@@ -87,6 +87,8 @@ class _Surroundings:
         """
         if folder:
             os.chdir(folder)
+        for name in os.environ.keys() - environment.keys() if whole else ():
+            del os.environ[name]
         os.environ.update(environment)
 
     def leave(self) -> None:
@@ -109,7 +111,7 @@ def _unpacked(files: Mapping[str, str] | None) -> Mapping[str, bytes] | None:
 def _serve(modules: Modules, surroundings: _Surroundings, *, head: bytes, document: bytes) -> bytes:
     request = json.loads(head)
     try:
-        surroundings.enter(request["cwd"], request["env"])
+        surroundings.enter(request["cwd"], request["env"], whole=request["whole"])
     except (OSError, ValueError) as problem:
         said = Said(failure="not_found", message=f"cannot work in {request['cwd']}: {describe(problem)}")
     else:

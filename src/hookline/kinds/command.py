@@ -3,20 +3,19 @@
 import asyncio
 import errno
 import os
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Collection, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import surroundings
 from hookline.errors import ConfigError
 from hookline.kinds._absent import with_absence
 from hookline.kinds._child import Feed, Finished
+from hookline.kinds._drafts import Done, Drafted, folder_of, own_folder, place_of, variable_in
 from hookline.kinds._job import Job, Launch, spoiled
 from hookline.kinds._line import METACHARACTERS, WHITELIST, Line, plain_line, shell_line
 from hookline.kinds._persistent import Order, Persistent
@@ -34,6 +33,8 @@ from hookline.kinds._sealing import (
 )
 from hookline.kinds._slots import Slots
 from hookline.kinds._vetted import Vetted, describe
+from hookline.kinds._warm import SUPPORTED as CAN_WARM
+from hookline.kinds._warm import Warm, may_be_warm, python_script
 from hookline.kinds.shell.template import ShellTemplate, compile_line, has_template
 from hookline.model import run_command
 from hookline.model.event import Event, EventName
@@ -41,7 +42,7 @@ from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
 from hookline.model.workspace import grounds
 
-__all__ = ["METACHARACTERS", "WHITELIST", "Command"]
+__all__ = ["METACHARACTERS", "WHITELIST", "Command", "may_be_warm"]
 
 _SHELL: Final = "/bin/sh"
 
@@ -50,26 +51,6 @@ _NO_SHELL: Final = "it is a shell line, and there is neither sh nor bash here (c
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES})
 
 _REMEMBERED: Final = 256
-
-
-class _Done(Struct, frozen=True, kw_only=True):
-    """How a draft was sealed, and everything that went into it."""
-
-    sealed: Sealed
-    variables: Mapping[str, str | None]
-    contents: tuple[bytes, ...]
-    descriptors: tuple[int, ...]
-    program: str
-    argv: tuple[str, ...]
-    script: str
-    vetted: Vetted
-
-    def holds(self, draft: Job, folder: str, seals: Seals) -> bool:
-        """Say whether sealing it again would give the same; then its files are opened again, too."""
-        for name, value in self.variables.items():
-            if _variable(draft, folder, name) != value:
-                return False
-        return seals.opened_again(self.contents, self.descriptors)
 
 
 class Command:
@@ -84,8 +65,10 @@ class Command:
         self._shell = _SHELL if Path(_SHELL).exists() else ""
         self._grounds: dict[tuple[str, Source, str], tuple[str, ...]] = {}
         self._vault = Vault()
-        self._done: dict[tuple[object, ...], _Done] = {}
+        self._drafts: dict[str, Drafted] = {}
+        self._done: dict[tuple[object, ...], Done] = {}
         self._persistent = Persistent()
+        self._warm = Warm()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, Slots] = WeakKeyDictionary()
 
     def refusal(self, hook: Hook) -> str:
@@ -102,8 +85,11 @@ class Command:
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Run the program and wait at most `timeout` seconds from its start."""
-        if objection := run_command.refusal(hook, at=request.event.name):
-            return refused(objection)
+        # asked here again only where there can be an answer: at each call, a function less
+        if hook.source_format == run_command.FORMAT:
+            objection = run_command.refusal(hook, at=request.event.name)
+            if objection:
+                return refused(objection)
         draft = self._draft(hook, request)
         if isinstance(draft, Failure):
             return Reply(failure=draft, exit_code=EXIT_NOT_STARTED)
@@ -117,7 +103,9 @@ class Command:
         slots = self._slots.get(loop)
         if slots is None:
             slots = self._slots[loop] = Slots()
-        await slots.take()
+        # a coroutine less where nobody has to wait
+        if not slots.take_now():
+            await slots.take()
         try:
             if request.sealed is not None:
                 answer = await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
@@ -152,6 +140,7 @@ class Command:
     async def close(self) -> None:
         """End who stays, and give back what is kept for the next call; no other child outlives its own."""
         await self._persistent.close()
+        await self._warm.close()
         self._vault.close()
 
     def _line(self, hook: Hook) -> Line:
@@ -218,11 +207,10 @@ class Command:
         folder = draft.cwd or draft.here
         key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
         done = self._done.get(key)
-        if done is not None and done.sealed is sealed and done.holds(draft, folder, seals):
-            job = replace(
-                draft, program=done.program, argv=done.argv, script=done.script, files=tuple(seals.descriptors)
-            )
-            return job, done.vetted
+        if done is not None and done.sealed is sealed:
+            job = done.again(draft, folder, seals)
+            if job is not None:
+                return job, done.vetted
         asked: dict[str, str | None] = {}
         first = len(seals.contents)
         job, vetted = self._sealed_anew(draft, folder, sealed=sealed, seals=seals, asked=asked)
@@ -230,14 +218,13 @@ class Command:
         if seals.lasting:
             if len(self._done) >= _REMEMBERED:
                 self._done.clear()
-            self._done[key] = _Done(
+            self._done[key] = Done(
+                draft=draft,
                 sealed=sealed,
                 variables=asked,
                 contents=tuple(seals.contents[first:]),
                 descriptors=tuple(seals.descriptors[first:]),
-                program=job.program,
-                argv=job.argv,
-                script=job.script,
+                job=job,
                 vetted=vetted,
             )
         return job, vetted
@@ -246,7 +233,7 @@ class Command:
         self, draft: Job, folder: str, *, sealed: Sealed, seals: Seals, asked: dict[str, str | None]
     ) -> tuple[Job, Vetted]:
         def variable(name: str) -> str | None:
-            value = asked[name] = _variable(draft, folder, name)
+            value = asked[name] = variable_in(draft, folder, name)
             return value
 
         def find(name: str) -> str:
@@ -263,23 +250,67 @@ class Command:
         return replace(draft, script=seal_line(draft.script, handover), argv=()), vetted
 
     def _draft(self, hook: Hook, request: Request) -> Job | Failure:
+        """Put together what is known before anything is looked for; most often that is what it was for the last event."""
+        here = own_folder()
+        base = self._environment.current()
+        cwd = place_of(request.event)
+        umask = surroundings.umask()
+        is_sealed = request.sealed is not None
+        known = self._drafts.get(hook.id)
+        if (
+            known is not None
+            and known.hook is hook
+            and known.base is base
+            and known.cwd == cwd
+            and known.here == here
+            and known.umask == umask
+            and known.env == request.env
+            and known.is_sealed is is_sealed
+        ):
+            return known.job
+        job = self._draft_anew(hook, request, cwd=cwd, here=here)
+        # whose home it is may change without a variable that does
+        if isinstance(job, Job) and not hook.working_directory:
+            if len(self._drafts) >= _REMEMBERED:
+                self._drafts.clear()
+            self._drafts[hook.id] = Drafted(
+                hook=hook,
+                base=base,
+                env=dict(request.env),
+                cwd=cwd,
+                here=here,
+                umask=umask,
+                is_sealed=is_sealed,
+                job=job,
+            )
+        return job
+
+    def _draft_anew(self, hook: Hook, request: Request, *, cwd: str, here: str) -> Job | Failure:
         line = self._line(hook)
         if line.refusal:
             return Failure(FailureKind.REFUSED, line.refusal)
-        here = _own_folder()
-        cwd = _folder(hook, request.event, here)
-        env = self._environment.with_layers(request.env, {"PWD": cwd} if cwd else {}, hook.env)
-        name = line.words[0] if line.words else ""
+        folder = folder_of(hook, cwd, here)
+        umask = surroundings.umask()
+        env = self._environment.with_layers(request.env, {"PWD": folder} if folder else {}, hook.env)
+        words, script = line.words, line.script
+        if hook.warm and script:
+            # a line that is nothing but such a command needs no shell
+            alone = simple_words(script, partial(variable_of, env))
+            if alone and python_script(alone[0], alone):
+                words, script = alone, ""
+        name = words[0] if words else ""
         return Job(
             # what is vetted decides for itself what runs under this name
             program=name if "/" in name and request.sealed is None else "",
-            argv=line.words,
+            argv=words,
             env=env,
-            cwd=cwd,
+            cwd=folder,
             here=here,
             path=search_path(env),
-            script=line.script,
+            script=script,
+            warm=hook.warm and CAN_WARM,
             foreign=self._foreign(hook, request.event.cwd),
+            umask=-1 if umask is None else umask,
         )
 
     def _foreign(self, hook: Hook, cwd: str) -> tuple[str, ...]:
@@ -325,6 +356,10 @@ class Command:
         return replace(job, program=shell, argv=argv, script="", extra=bound.long_values)
 
     async def _run(self, job: Job, *, stdin: Feed, timeout: float) -> Finished:
+        if job.warm:
+            finished = await self._warm.run(job, stdin=stdin, timeout=timeout)
+            if finished is not None:
+                return finished
         try:
             return await _start(job, stdin=stdin, timeout=timeout)
         except OSError as problem:
@@ -376,31 +411,8 @@ def _unable_to_stay(hook: Hook) -> str:
     return "persistent commands are not for Windows" if os.name == "nt" else ""
 
 
-def _own_folder() -> str:
-    """Say where this program is; empty when that folder was removed."""
-    try:
-        return os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow, and this is asked at each call
-    except OSError:
-        return ""
-
-
-def _folder(hook: Hook, event: Event, here: str) -> str:
-    """Say where the hook is to run; empty for where this program is."""
-    folder = hook.working_directory
-    if folder:
-        with suppress(RuntimeError):  # nobody has such a home: reported as a folder that does not exist
-            folder = surroundings.expanded(folder)
-        folder = str(Path(event.cwd, folder))
-    folder = folder or event.cwd
-    if not folder:
-        return ""
-    if not folder.startswith("/"):
-        folder = str(Path(here, folder))
-    return "" if folder == here else folder
-
-
-async def _start(job: Job, *, stdin: Feed, timeout: float) -> Finished:
-    return await run(
+def _start(job: Job, *, stdin: Feed, timeout: float) -> Awaitable[Finished]:
+    return run(
         job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra, files=job.files
     )
 
@@ -421,15 +433,11 @@ def _written(draft: Job) -> tuple[str, ...]:
 
 def _with_absence(answer: Reply, draft: Job, vetted: Sealed) -> Reply:
     try:
-        folder = draft.cwd or _own_folder()
+        folder = draft.cwd or own_folder()
     except OSError:  # our own folder was removed: nobody can say what a name means
         return answer
 
     def variable(name: str) -> str | None:
-        return _variable(draft, folder, name)
+        return variable_in(draft, folder, name)
 
     return with_absence(answer, draft.argv, draft.script, folder=folder, variable=variable, vetted=vetted)
-
-
-def _variable(draft: Job, folder: str, name: str) -> str | None:
-    return folder if name == "PWD" else variable_of(draft.env, name)

@@ -67,7 +67,8 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
     `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `steps` for a list of other hooks, `raises`
-    for another event, or `call` for a function of this program. A `persistent` command answers many events.
+    for another event, or `call` for a function of this program. A `persistent` command answers many events, a
+    `warm` one that is a Python script is run in a process that was made ahead.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
 
     With `header_env`, headers may name these variables of the environment, `$NAME` or `${NAME}`, and any other is empty
@@ -114,6 +115,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...] = ()
     raises: str = ""
     persistent: bool = False
+    warm: bool = False
     matcher: str = ""
     files: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
