@@ -1,47 +1,63 @@
-"""What one command hook costs through the whole engine, against a bare spawn of the same program."""
+"""What one command hook costs through the whole engine, against a bare spawn, and against Gemini CLI's own runner."""
 
 import asyncio
+import contextlib
 import os
-import sys
+import shutil
 import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import harness
 
 from hookline import Engine, Hook, Source, TrustedHooks
 from hookline.stores.sqlite import SqliteTraces
+from tests.bench import harness, peers, stage
+from tests.bench.processes import round_trip
+from tests.bench.rows import Row, Section
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "400"))
 ANSWER = b'{"allow": true, "metadata": {"checked": true}}\n'
 DATA = {"session": {"id": "bench"}}
 ARGS = {"command": "x" * 700}
+BODY = b'{"x":"' + b"x" * 1000 + b'"}\n'
+
+BARE = "bare os.posix_spawn round trip"
+EMIT = "Engine.emit, one command hook, everything"
+ASYNCIO = "asyncio.create_subprocess_exec alone"
+GEMINI = "Gemini CLI's HookRunner.executeHook alone"
 
 
-def bare_spawn(argv: list[str], body: bytes, env: dict[bytes, bytes]) -> bytes:
-    """Do the least that a round trip with a program takes."""
-    stdin, feed = os.pipe()
-    read, stdout = os.pipe()
-    os.write(feed, body)
-    os.close(feed)
-    actions = ((os.POSIX_SPAWN_DUP2, stdin, 0), (os.POSIX_SPAWN_DUP2, stdout, 1))
-    pid = os.posix_spawn(argv[0], argv, env, file_actions=actions)
-    os.close(stdin)
-    os.close(stdout)
-    chunks = []
-    while chunk := os.read(read, 65536):
-        chunks.append(chunk)
-    os.close(read)
-    os.waitpid(pid, 0)
-    return b"".join(chunks)
+@contextlib.asynccontextmanager
+async def gemini(folder: Path, command: str) -> AsyncIterator[Callable[[], Awaitable[float]] | None]:
+    """Have a process run hooks with Gemini CLI's own runner; it times itself, without the way to us and back."""
+    bundle, node = peers.gemini(), shutil.which("node")
+    if bundle is None or node is None:
+        yield None
+        return
+    pipe = asyncio.subprocess.PIPE
+    script = Path(__file__).with_name("gemini_runner.mjs")
+    # the same environment as ours; without SHLVL, bash would take the socket that it is given for a login from afar
+    # and read its start-up files, which is no fault of the runner's
+    env = {**os.environ, "HOME": str(folder), "SHLVL": "1"}
+    child = await asyncio.create_subprocess_exec(
+        *(node, str(script), str(bundle), command), stdin=pipe, stdout=pipe, env=env, cwd=folder
+    )
+    if child.stdin is None or child.stdout is None:
+        raise SystemExit("there are no pipes")
+    feed, read = child.stdin, child.stdout
+    try:
+        is_ready = (await read.readline()).strip() == b"ready"
+
+        async def run() -> float:
+            feed.write(b"go\n")
+            return float(await read.readline()) / 1e3
+
+        yield run if is_ready else None
+    finally:
+        feed.close()
+        await child.wait()
 
 
-async def measure_command_hook(folder: Path) -> None:
-    """Measure one approved workspace hook through the whole engine, traced into SQLite."""
-    answer = folder / "answer.json"
-    answer.write_bytes(ANSWER)
-    argv = ["/bin/cat", str(answer)]
+async def approved_engine(folder: Path, argv: list[str]) -> Engine:
+    """Make an engine with one approved workspace hook, traced into SQLite."""
     hook = Hook(
         id="guard", on="before_tool", command=argv[0], args=(argv[1],), dialect="ollm-protocol", source=Source.WORKSPACE
     )
@@ -49,10 +65,18 @@ async def measure_command_hook(folder: Path) -> None:
     await trust.store_approval(hook, trust.digest(hook))
     engine = Engine(trust=trust, store=SqliteTraces(folder / "traces.db"))
     engine.add(hook)
-    # scripts are older than their first run: a file that has just changed is read anew each time
-    await asyncio.sleep(2.1)
+    # a file that has just changed is read anew each time
+    await asyncio.sleep(stage.SETTLED)
+    return engine
+
+
+async def measure_command_hook(folder: Path) -> Section:
+    """Measure all of them side by side."""
+    answer = folder / "answer.json"
+    answer.write_bytes(ANSWER)
+    argv = ["/bin/cat", str(answer)]
+    engine = await approved_engine(folder, argv)
     env = dict(os.environb)
-    body = b'{"x":"' + b"x" * 1000 + b'"}\n'
 
     async def emit() -> None:
         outcome = await engine.emit("before_tool", DATA, tool="shell", args=ARGS)
@@ -62,26 +86,36 @@ async def measure_command_hook(folder: Path) -> None:
     async def asyncio_way() -> None:
         pipe = asyncio.subprocess.PIPE
         child = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe)
-        await child.communicate(body)
+        await child.communicate(BODY)
 
-    floor = "bare os.posix_spawn round trip"
-    timings = await harness.interleave(
-        {
-            floor: lambda: bare_spawn(argv, body, env),
-            "Engine.emit, one command hook, everything included": emit,
-            "asyncio.create_subprocess_exec alone": asyncio_way,
-        },
-        ROUNDS,
-    )
-    goals = {"Engine.emit, one command hook, everything included": 1.30}
-    harness.report("One command hook", timings, floor=floor, goals=goals)
+    async with gemini(folder, " ".join(argv)) as by_gemini:
+        candidates: dict[str, Callable[[], Awaitable[object] | object]] = {
+            BARE: lambda: round_trip(argv, BODY, env),
+            EMIT: emit,
+            ASYNCIO: asyncio_way,
+        }
+        timings = await harness.interleave(candidates | ({GEMINI: by_gemini} if by_gemini else {}), harness.rounds(400))
     await engine.close()
+    rows = harness.rows(timings, floor=BARE, goals={EMIT: "emit-command"}, peers=(ASYNCIO, GEMINI))
+    against = "Engine.emit, against Gemini CLI's own hook runner"
+    rows += (
+        (harness.row(timings, EMIT, floor=GEMINI, what=against, goal="emit-gemini"),)
+        if by_gemini
+        else (Row(what=against, against=GEMINI, goal="emit-gemini", missing=peers.ABSENT),)
+    )
+    about = (
+        "From inside a program that runs already; wall time. The hook is `/bin/cat` with an answer; a kilobyte of JSON "
+        "goes in. Ours is everything: planning, approval by content, start, reading the answer, merging, a trace in "
+        "SQLite. Gemini CLI's figure is its `HookRunner.executeHook` alone, imported from its published bundle, timed "
+        "inside its own process."
+    )
+    return Section(title="One native command hook", about=about, rows=rows, is_drawn=True)
 
 
-async def measure() -> None:
+async def measure() -> Sequence[Section]:
     """Measure in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        await measure_command_hook(Path(folder))
+        return [await measure_command_hook(Path(folder))]
 
 
 if __name__ == "__main__":

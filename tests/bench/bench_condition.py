@@ -1,21 +1,16 @@
 """What asking a condition costs, against the same question in plain Python and against the official CEL library."""
 
-import os
-import sys
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import harness
 from cel_expr_python import cel  # type: ignore[import-untyped]
 
 from hookline.core.conditions.condition import compile_condition
 from hookline.core.parts import Condition
 from hookline.model.context import context_of
 from hookline.model.event import Event, EventName
+from tests.bench import harness
+from tests.bench.rows import Section
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
 INNER = 1000
 FLOOR = "the same in plain Python"
 OURS = "a condition"
@@ -59,7 +54,7 @@ async def reading(times: int) -> None:
         compile_condition(TEXT)
 
 
-async def measure() -> None:
+async def measure() -> Sequence[Section]:
     """Measure all side by side."""
     expression = cel.NewEnv(variables={"tool": cel.Type.DYN, "args": cel.Type.DYN}).compile(TEXT)
     data = {name: EVENT[name] for name in ("tool", "args")}
@@ -76,8 +71,9 @@ async def measure() -> None:
         THEIRS: official,
         READ: reading,
     }
-    timings = await harness.interleave_loops(candidates, max(5, ROUNDS // 10), inner=INNER)
-    harness.report("Asking a condition", timings, floor=FLOOR, goals={OURS: 5.0})
+    timings = await harness.interleave_loops(candidates, harness.rounds(), inner=INNER)
+    rows = harness.rows(timings, floor=FLOOR, most={OURS: 5.0}, peers=(THEIRS,))
+    return [Section(title="Asking a condition", about="Processor time of one question.", rows=rows)]
 
 
 if __name__ == "__main__":

@@ -1,28 +1,65 @@
-"""What an emit costs that no hook wants, against a dict look-up and against event libraries."""
+"""What an emit costs: without a hook and with one function, against a dict look-up and against event libraries."""
 
-import os
+import asyncio
+import importlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import blinker
-import harness
 import pluggy
 
-from hookline import Engine
+from hookline import Engine, Event
+from hookline.stores.sqlite import SqliteTraces
+from tests.bench import harness, peers
+from tests.bench.rows import Row, Section
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
+Loop = Callable[[int], Awaitable[None]]
+
 DATA = {"session": {"id": "bench"}}
+INNER = 500
+LONGEST = 60.0  # seconds until all traces are in the file
+
 FLOOR = "a dict look-up with a branch"
 IDLE = "await engine.emit, no hook for the event"
+OTHERS = "await engine.emit, hooks for other tools only"
+PLUGGY_IDLE, BLINKER_IDLE = "pluggy, no hook", "blinker, no receiver"
+ONE = "await engine.emit, one function, traced"
+LATER = "await engine.emit, one function, and the loop's work"
+UNTRACED = "await engine.emit, one function, no trace"
+PLUGGY_ONE, BLINKER_ONE = "pluggy, one hook", "blinker, one receiver"
+AGENT_HOOKS = "agent-hooks-sdk, one interceptor"
+WRITTEN = "await engine.emit, one function, until the trace is in the file"
+
+_spec = pluggy.HookspecMarker("bench")
+_implementation = pluggy.HookimplMarker("bench")
 
 
 class _Spec:
-    @pluggy.HookspecMarker("bench")
+    @_spec
     def before_tool(self, data: object) -> None:
         """Be what pluggy asks for."""
+
+    @_spec
+    def after_tool(self, data: object) -> None:
+        """Be the one that has a hook."""
+
+
+class _Plugin:
+    @_implementation
+    def after_tool(self, data: object) -> None:
+        """Have no opinion."""
+
+
+class _Interceptor:
+    def __init__(self, verdict: object) -> None:
+        self._verdict = verdict
+
+    def intercept(self, _context: object) -> object:
+        """Always say the same."""
+        return self._verdict
 
 
 async def look_up(times: int) -> None:
@@ -34,7 +71,7 @@ async def look_up(times: int) -> None:
             raise SystemExit
 
 
-def emitting(engine: Engine, name: str, *, tool: str = "") -> Callable[[int], Awaitable[None]]:
+def emitting(engine: Engine, name: str, *, tool: str = "") -> Loop:
     """Make a candidate out of an engine."""
 
     async def emit(times: int) -> None:
@@ -48,37 +85,147 @@ def emitting(engine: Engine, name: str, *, tool: str = "") -> Callable[[int], Aw
     return emit if tool else emit_plainly
 
 
-def peers() -> Mapping[str, Callable[[int], Awaitable[None]]]:
+def emitting_and_after(engine: Engine, name: str) -> Loop:
+    """Make a candidate out of an engine that lets the loop do what was put off."""
+    emit = emitting(engine, name)
+
+    async def emit_and_wait(times: int) -> None:
+        await emit(times)
+        await asyncio.sleep(0)
+
+    return emit_and_wait
+
+
+def libraries() -> Mapping[str, Loop]:
     """Make candidates out of libraries that do less."""
     manager = pluggy.PluginManager("bench")
     manager.add_hookspecs(_Spec)
-    signal = blinker.Signal()
+    manager.register(_Plugin())
+    silent, heard = blinker.Signal(), blinker.Signal()
+    heard.connect(_receive)
 
-    async def by_pluggy(times: int) -> None:
+    async def pluggy_idle(times: int) -> None:
         for _ in range(times):
             manager.hook.before_tool(data=DATA)
 
-    async def by_blinker(times: int) -> None:
+    async def pluggy_one(times: int) -> None:
         for _ in range(times):
-            signal.send(None, data=DATA)
+            manager.hook.after_tool(data=DATA)
 
-    return {"pluggy, no hook": by_pluggy, "blinker, no receiver": by_blinker}
+    async def blinker_idle(times: int) -> None:
+        for _ in range(times):
+            silent.send(None, data=DATA)
+
+    async def blinker_one(times: int) -> None:
+        for _ in range(times):
+            heard.send(None, data=DATA)
+
+    return {
+        PLUGGY_IDLE: pluggy_idle,
+        BLINKER_IDLE: blinker_idle,
+        PLUGGY_ONE: pluggy_one,
+        BLINKER_ONE: blinker_one,
+        **agent_hooks(),
+    }
 
 
-async def measure() -> None:
-    """Measure all of them side by side."""
-    engine = Engine()
-    engine.on("after_tool")(lambda _event: None)
+def _receive(_sender: object, data: object) -> None:
+    """Have no opinion."""
+
+
+def agent_hooks() -> Mapping[str, Loop]:
+    """Make a candidate out of a library that is installed elsewhere; none where it is not."""
+    if not peers.has("agent-hooks-sdk"):
+        return {}
+    sys.path.append(str(peers.packages()))
+    module = importlib.import_module("agent_hooks")
+    builder = module.AgentContextBuilder(agent_id="bench", framework="bench", session_id="bench")
+    emitter = module.InterceptionEmitter().register(_Interceptor(module.Verdict.allow()))
+
+    async def emit(times: int) -> None:
+        for _ in range(times):
+            await emitter.emit(builder.pre_tool_call(call_id="1", name="shell", args={"command": "ls"}))
+
+    return {AGENT_HOOKS: emit}
+
+
+def engine_with_function(store: SqliteTraces | None) -> Engine:
+    """Make an engine with one function that has no opinion, and hooks for other tools."""
+    engine = Engine(store=store) if store else Engine()
+
+    @engine.on("after_tool")
+    def _watch(_event: Event) -> None:
+        """Have no opinion."""
+
     engine.on("before_model", matcher="another")(lambda _event: None)
+    return engine
+
+
+async def measure_all(store: SqliteTraces, *, rounds: int) -> Sequence[Section]:
+    """Measure all of them side by side."""
+    traced, plain = engine_with_function(store), engine_with_function(None)
     candidates = {
         FLOOR: look_up,
-        IDLE: emitting(engine, "before_tool"),
-        **peers(),
-        "await engine.emit, hooks for other tools only": emitting(engine, "before_model", tool="shell"),
-        "await engine.emit, one function": emitting(engine, "after_tool"),
+        IDLE: emitting(plain, "before_tool"),
+        OTHERS: emitting(plain, "before_model", tool="shell"),
+        UNTRACED: emitting(plain, "after_tool"),
+        ONE: emitting(traced, "after_tool"),
+        LATER: emitting_and_after(traced, "after_tool"),
+        **libraries(),
     }
-    timings = await harness.interleave_loops(candidates, max(100, ROUNDS), inner=500)
-    harness.report("An emit", timings, floor=FLOOR, goals={IDLE: 5.0})
+
+    # the caller's own time: what a thread writes later holds nobody up
+    timings = await harness.interleave_loops(candidates, rounds, inner=INNER, clock=time.thread_time)
+    await settled(store, 2 * (rounds + 2) * INNER)
+    written = await measure_written(traced, store)
+    rows = list(
+        harness.rows(timings, floor=FLOOR, peers=(PLUGGY_IDLE, PLUGGY_ONE, BLINKER_IDLE, BLINKER_ONE, AGENT_HOOKS))
+    )
+    if AGENT_HOOKS not in timings:
+        rows.append(Row(what=AGENT_HOOKS, against=FLOOR, who="peer", missing=peers.ABSENT))
+    cost = harness.p10(timings[ONE]) - harness.p10(timings[UNTRACED])
+    goals = (
+        harness.row(timings, IDLE, floor=PLUGGY_IDLE, what="no hook, against pluggy without one", goal="emit-idle"),
+        harness.row(timings, ONE, floor=PLUGGY_ONE, what="one function, against pluggy's one", goal="emit-function"),
+        Row(what="what the trace adds for the caller", value=max(cost, 0.0), rounds=rounds, goal="trace"),
+        written,
+    )
+    about = (
+        f"Processor time of the calling thread for one emit, {INNER} in a row. What is put off until the loop has time "
+        "has a row of its own; writing traces into the file is in the last row, with the time of all threads."
+    )
+    return [Section(title="One emit inside a program", about=about, rows=(*rows, *goals), is_drawn=True)]
+
+
+async def settled(store: SqliteTraces, emits: int) -> None:
+    """Wait until every emit has its trace; one that is lost ends the benchmark."""
+    end = time.monotonic() + LONGEST
+    while (stored := len(store.traces(limit=2 * emits))) != emits:
+        if time.monotonic() > end:
+            raise SystemExit(f"{emits} emits left {stored} traces")
+        await asyncio.sleep(0.1)
+
+
+async def measure_written(engine: Engine, store: SqliteTraces) -> Row:
+    """Measure an emit until its trace is in the file, with the time of all threads."""
+    emit_and_wait = emitting_and_after(engine, "after_tool")
+
+    async def until_written(times: int) -> None:
+        await emit_and_wait(times)
+        store.flush()
+
+    timings = await harness.interleave_loops({WRITTEN: until_written}, min(harness.rounds(), 40), inner=INNER)
+    return harness.row(timings, WRITTEN)
+
+
+async def measure() -> Sequence[Section]:
+    """Measure with a store in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteTraces(Path(folder) / "traces.db")
+        try:
+            return await measure_all(store, rounds=harness.rounds())
+        finally:
+            store.close()
 
 
 if __name__ == "__main__":

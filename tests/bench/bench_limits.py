@@ -1,14 +1,8 @@
 """What limits and kept answers cost: an emit with one function, plain, limited in memory, and limited in a file."""
 
-import os
-import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import harness
 
 from hookline import Engine
 from hookline.model.hook import Hook, Source
@@ -16,8 +10,9 @@ from hookline.model.policy import Caching
 from hookline.ports import StateStore
 from hookline.stores.memory_state import MemoryState
 from hookline.stores.state import SqliteState
+from tests.bench import harness
+from tests.bench.rows import Section
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
 PLAIN = "one function, no limit"
 DATA = {"session": {"id": "bench"}}
 
@@ -35,7 +30,7 @@ def emitting(state: StateStore, **fields: object) -> Callable[[int], Awaitable[N
     return emit
 
 
-async def measure() -> None:
+async def measure() -> Sequence[Section]:
     """Measure all of them side by side."""
     with tempfile.TemporaryDirectory() as folder:
         state = SqliteState(Path(folder) / "state.db")
@@ -48,9 +43,10 @@ async def measure() -> None:
             "an answer that was given before, in memory": emitting(MemoryState(), cache=Caching(seconds=3600)),
             "an answer that was given before, in a file": emitting(state, cache=Caching(seconds=3600)),
         }
-        timings = await harness.interleave_loops(candidates, max(20, ROUNDS // 5), inner=50)
-        harness.report("An emit with a limited hook (CPU time)", timings, floor=PLAIN)
+        timings = await harness.interleave_loops(candidates, harness.rounds(), inner=50)
         state.close()
+    rows = harness.rows(timings, floor=PLAIN)
+    return [Section(title="An emit with a limited hook", about="Processor time of one emit.", rows=rows)]
 
 
 if __name__ == "__main__":

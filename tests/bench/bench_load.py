@@ -1,19 +1,15 @@
 """What loading a thousand hook files costs, against reading and parsing the same files bare."""
 
 import json
-import os
-import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import harness
-
 from hookline.workspace import Folders, load_engine
+from tests.bench import harness
+from tests.bench.rows import Section
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "100"))
 FILES = 1000
 FLOOR = "read and parse the files bare"
 LOAD = "load them all into an engine"
@@ -69,7 +65,7 @@ def write(folder: Path) -> list[Path]:
     return list(texts)
 
 
-async def measure() -> None:
+async def measure() -> Sequence[Section]:
     """Measure both side by side."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -88,8 +84,10 @@ async def measure() -> None:
             if len(files) != FILES or engine.problems or hooks != FILES + 50:
                 raise SystemExit(f"{hooks} hooks of {len(files)} files were loaded; {engine.problems[:3]}")
 
-        timings = await harness.interleave({FLOOR: bare, LOAD: load}, max(20, ROUNDS // 4), warm_up=2)
-        harness.report(f"Loading {FILES} hook files", timings, floor=FLOOR, goals={LOAD: 5.0})
+        timings = await harness.interleave({FLOOR: bare, LOAD: load}, min(harness.rounds(), 40), warm_up=2)
+    rows = harness.rows(timings, floor=FLOOR, most={LOAD: 5.0})
+    about = "Wall time, of all files together; 40 rounds, because each takes long."
+    return [Section(title=f"Loading {FILES} hook files", about=about, rows=rows)]
 
 
 if __name__ == "__main__":

@@ -1,36 +1,41 @@
 """Ten thousand background hooks while workers and emitters are killed with -9: what ran, what ran twice, what is left."""
 
-import os
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-
 from tests.background.chaos import Chaos
+from tests.bench import harness
+from tests.bench.rows import Row, Section
 
-JOBS = int(os.environ.get("BENCH_JOBS", "10000"))
-SEED = int(os.environ.get("BENCH_SEED", "1"))
+SEED = harness.number_in("BENCH_SEED", 1)
 
 
-def main() -> None:
-    """Run it, print the account, and end with an error when a job was lost."""
+def jobs() -> int:
+    """Say how many hooks there are: fewer for a quick look."""
+    return harness.number_in("BENCH_JOBS", 10_000 if harness.rounds() >= harness.ENOUGH else 500)
+
+
+async def measure() -> Sequence[Section]:
+    """Run it, and end with an error when a job was lost."""
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder:
-        account = Chaos(Path(folder), seed=SEED).run(JOBS)
-    killed = f"{account.killed_workers} workers and {account.killed_emitters} emitters killed"
-    lines = (
-        f"\nbackground hooks, {killed} with -9 in {account.seconds:.0f} s",
-        f"  owed                 {account.owed}",
-        f"  ran at least once    {account.owed - account.missing}",
-        f"  ran in all           {account.runs}, {account.ran - account.owed} of them of emitters killed before they noted it",
-        f"  ran more than once   {account.duplicates}, {account.unmarked} of them without the mark",
-        f"  lost                 {account.missing}",
-        f"  left in the queue    {account.left}",
-    )
-    print("\n".join(lines))  # noqa: T201 - printing is what a benchmark is for
+        account = Chaos(Path(folder), seed=SEED).run(jobs())
     if account.missing or account.left or account.unmarked:
-        raise SystemExit(1)
+        raise SystemExit(f"a job was lost, left behind, or ran twice without a mark: {account}")
+    figures = {
+        "owed": account.owed,
+        "ran at least once": account.owed - account.missing,
+        "ran in all": account.runs,
+        "ran for emitters that were killed before they noted it": account.ran - account.owed,
+        "ran more than once, each marked so": account.duplicates,
+        "lost": account.missing,
+        "left in the queue": account.left,
+    }
+    rows = tuple(Row(what=what, value=float(figure), unit="") for what, figure in figures.items())
+    rows += (Row(what="time for all of it", value=account.seconds),)
+    killed = f"{account.killed_workers} workers and {account.killed_emitters} emitters were killed with -9 meanwhile."
+    return [Section(title="Background hooks under fire", about=killed, rows=rows)]
 
 
 if __name__ == "__main__":
-    main()
+    harness.main(measure)

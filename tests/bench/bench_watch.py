@@ -5,18 +5,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-FILES = int(os.environ.get("BENCH_FILES", "2000"))
-IDLE = float(os.environ.get("BENCH_IDLE", "5"))
+from tests.bench import harness
+from tests.bench.processes import own_processor_time
+from tests.bench.rows import Row, Section
+
+FILES = harness.number_in("BENCH_FILES", 2_000)
+IDLE = harness.number_in("BENCH_IDLE", 5)  # seconds
 LONGEST = 300.0
 HOOK = '[[hook]]\nid = "count"\non = "file_edited"\nrun = ["{script}"]\nfiles = ["*.txt"]\n'
-
-
-def cpu(pid: int) -> float:
-    """Give the processor time of a process in seconds, without that of its hooks."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def prepare(folder: Path) -> list[Path]:
@@ -34,7 +33,7 @@ def prepare(folder: Path) -> list[Path]:
     return files
 
 
-def measure(folder: Path) -> None:
+def watch(folder: Path) -> Section:
     """Change all files, wait for the last one, and then do nothing for a while."""
     files = prepare(folder)
     told = folder / "out"
@@ -48,27 +47,40 @@ def measure(folder: Path) -> None:
         )
     try:
         time.sleep(3)
-        before, started = cpu(watcher.pid), time.monotonic()
+        before, started = own_processor_time(watcher.pid), time.monotonic()
         for path in files:
             path.write_text("new\n")
         wrote = time.monotonic() - started
         while (events := told.read_bytes().count(b'"type":"event"')) < FILES and time.monotonic() < started + LONGEST:
             time.sleep(0.05)
-        took, busy = time.monotonic() - started, cpu(watcher.pid) - before
+        took, busy = time.monotonic() - started, own_processor_time(watcher.pid) - before
         time.sleep(2)
-        before = cpu(watcher.pid)
+        before = own_processor_time(watcher.pid)
         time.sleep(IDLE)
-        idle = cpu(watcher.pid) - before
+        idle = own_processor_time(watcher.pid) - before
         events = told.read_bytes().count(b'"type":"event"')
-        print(f"{FILES} files changed in {wrote:.2f} s: {events} events in {took:.2f} s, {busy:.2f} s of processor")  # noqa: T201 - see harness.py
-        print(f"idle: {idle * 1000:.0f} ms of processor in {IDLE:g} s ({100 * idle / IDLE:.2f} %)")  # noqa: T201
         if events != FILES:
             raise SystemExit(f"{FILES} files were changed, and {events} events told")
     finally:
         watcher.terminate()
         watcher.wait()
+    figures = {
+        f"changing {FILES} files": wrote,
+        "until hooks had heard of each": took,
+        "processor time meanwhile, without that of the hooks": busy,
+        f"processor time in {IDLE:g} s in which nothing happens": idle,
+    }
+    rows = tuple(Row(what=what, value=figure) for what, figure in figures.items())
+    return Section(
+        title="Watching files", about="One run of `hookline watch`, with one hook for each change.", rows=rows
+    )
+
+
+async def measure() -> Sequence[Section]:
+    """Measure in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [watch(Path(folder))]
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder))
+    harness.main(measure)

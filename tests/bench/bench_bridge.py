@@ -1,0 +1,112 @@
+"""What one call costs an agent: our launcher, with a daemon and without, against programs that do nothing."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from tests.bench import harness, stage
+from tests.bench.processes import Environment, round_trip
+from tests.bench.rows import Row, Section
+
+TRUE = "/bin/true"
+BARE = "python -I -S -c pass"
+PYTHON = "python hook.py, cold"
+IDLE = "launcher + daemon, no matching hook"
+NATIVE = "launcher + daemon, one native command hook"
+WARM = "launcher + daemon, one warm Python hook"
+COLD = "launcher, no daemon, one native command hook"
+COLD_IDLE = "launcher, no daemon, no matching hook"
+LINE = "the installed line with sh -c, no matching hook"
+
+# for each of ours: what it is held against, and the goal
+OURS = {
+    IDLE: (TRUE, "launcher-idle"),
+    NATIVE: (TRUE, "launcher-command"),
+    WARM: (PYTHON, "launcher-warm"),
+    COLD: (BARE, "launcher-cold"),
+    COLD_IDLE: (BARE, ""),
+    LINE: (TRUE, ""),
+}
+
+Candidate = Callable[[], None]
+# the words, the tool that it is about, the environment, and whether some hook has an opinion
+Call = tuple[list[str], str, Environment, bool]
+
+
+def floors(here: stage.Stage) -> dict[str, Candidate]:
+    """Make candidates of what cannot be any quicker."""
+    body = here.payload(stage.NATIVE)
+    return {
+        TRUE: stage.calling(["/bin/true"], body, here.env),
+        BARE: stage.calling([sys.executable, "-I", "-S", "-c", "pass"], body, here.env),
+        PYTHON: stage.calling([sys.executable, str(here.script)], body, here.env),
+    }
+
+
+def ours(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
+    """Make candidates of ours, each tried once; and say what cannot be measured, and why."""
+    here.write_usual_hooks()
+    words = stage.launcher_words()
+    if not words:
+        return {}, dict.fromkeys(OURS, stage.NO_LAUNCHER)
+    stage.settle()
+    line = ["/bin/sh", "-c", stage.installed_line()]
+    without = here.env_without_daemon
+    calls: dict[str, Call] = {
+        COLD: (words, stage.NATIVE, without, True),
+        COLD_IDLE: (words, stage.NONE, without, False),
+        IDLE: (words, stage.NONE, here.env, False),
+        NATIVE: (words, stage.NATIVE, here.env, True),
+        LINE: (line, stage.NONE, here.env, False),
+        WARM: (words, stage.WARM, here.env, True),
+    }
+    missing = {} if stage.can_be_warm() else {WARM: stage.NO_WARM}
+    if reason := here.start_daemon():
+        missing |= {name: reason for name, (_, _, env, _) in calls.items() if env is here.env}
+    made, wrong = tried(here, {name: call for name, call in calls.items() if name not in missing})
+    return made, missing | wrong
+
+
+def tried(here: stage.Stage, calls: Mapping[str, Call]) -> tuple[dict[str, Candidate], dict[str, str]]:
+    """Make candidates of those that answer as they have to; name the others."""
+    made, wrong = {}, {}
+    for name, (argv, tool, env, has_answer) in calls.items():
+        try:
+            made[name] = candidate(name, argv, here.payload(tool), env, has_answer=has_answer)
+        except stage.WrongAnswer as problem:
+            sys.stderr.write(f"{problem}\n")
+            wrong[name] = stage.WRONG
+    return made, wrong
+
+
+def candidate(what: str, words: list[str], body: bytes, env: Environment, *, has_answer: bool) -> Candidate:
+    """Make a candidate that is tried once: by the daemon, where that is not switched off, and by nobody else.
+
+    Raises:
+        WrongAnswer: It does not answer as it has to.
+    """
+    tried = words if b"HOOKLINE_DAEMON" in env else stage.without_fallback(words)
+    answer = stage.checked(what, round_trip(tried, body, env), has_answer=has_answer)
+    return stage.calling(words, body, env, answer=answer)
+
+
+async def measure() -> Sequence[Section]:
+    """Measure all of them side by side."""
+    with stage.stage() as here:
+        made, missing = ours(here)
+        timings = await harness.interleave({**floors(here), **made}, harness.rounds(120))
+    rows = [harness.row(timings, name, floor=TRUE, who="floor") for name in (TRUE, BARE, PYTHON)]
+    for name, (floor, goal) in OURS.items():
+        if name in missing:
+            rows.append(Row(what=name, against=floor, goal=goal, missing=missing[name]))
+        else:
+            rows.append(harness.row(timings, name, floor=floor, goal=goal, who="ours"))
+    about = (
+        "Whole programs, from their start to their end, with a tool call of Claude Code on stdin and a pipe at stdout; "
+        "wall time. The native hook is `/bin/cat` with an answer, the Python hook reads and writes JSON. The daemon "
+        "keeps a trace of every call."
+    )
+    return [Section(title="One call of an agent", about=about, rows=tuple(rows))]
+
+
+if __name__ == "__main__":
+    harness.main(measure)

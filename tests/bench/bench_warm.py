@@ -1,0 +1,101 @@
+"""What a warm Python hook costs through the whole engine, against the same script started cold."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from hookline import Engine, Hook, Source
+from hookline.stores.sqlite import SqliteTraces
+from tests.bench import harness, stage
+from tests.bench.processes import round_trip
+from tests.bench.rows import Row, Section
+
+LIGHT = 'import json\nimport sys\n\nevent = json.load(sys.stdin)\nprint(json.dumps({"allow": True}))\n'
+# what a check that is worth its name brings along
+HEAVY = f"import argparse\nimport asyncio\nimport email\nimport logging\nimport urllib.request\n{LIGHT}"
+SCRIPTS = {"that reads and writes JSON": LIGHT, "that imports half of the standard library": HEAVY}
+BODY = b'{"event": "before_tool", "tool": "shell", "args": {"command": "make test"}}\n'
+ENOUGH_CALLS = 20  # until a worker stands by, and knows what the script imports
+
+
+def cold(kind: str) -> str:
+    """Name the cold one."""
+    return f"python hook.py {kind}, cold"
+
+
+def warm(kind: str) -> str:
+    """Name the warm one."""
+    return f"Engine.emit, a warm Python hook {kind}"
+
+
+def engine_with(script: Path, store: SqliteTraces) -> Engine:
+    """Make an engine with one warm hook, traced."""
+    fields = {"command": sys.executable, "args": (str(script),), "warm": True}
+    engine = Engine(store=store)
+    engine.add(Hook(id="guard", on="before_tool", dialect="ollm-protocol", source=Source.USER, **fields))  # type: ignore[arg-type] # field by field
+    return engine
+
+
+def emitting(engine: Engine) -> Callable[[], Awaitable[None]]:
+    """Make a candidate out of an engine."""
+
+    async def emit() -> None:
+        outcome = await engine.emit("before_tool", {}, tool="shell", args={"command": "make test"})
+        if outcome.failures or len(outcome.verdicts) != 1:
+            raise SystemExit(f"the hook did not run: {outcome}")
+
+    return emit
+
+
+def starting(script: Path) -> Callable[[], None]:
+    """Make a candidate out of a cold start."""
+    argv, env = [sys.executable, str(script)], dict(os.environb)
+
+    def start() -> None:
+        if round_trip(argv, BODY, env).code:
+            raise SystemExit(f"{script.name} failed")
+
+    return start
+
+
+async def measure_scripts(folder: Path) -> Sequence[Row]:
+    """Measure each script cold and warm, all side by side."""
+    store = SqliteTraces(folder / "traces.db")
+    candidates: dict[str, Callable[[], Awaitable[None] | None]] = {}
+    engines = []
+    for number, (kind, text) in enumerate(SCRIPTS.items()):
+        script = folder / f"hook{number}.py"
+        script.write_text(text)
+        engines.append(engine_with(script, store))
+        candidates[cold(kind)] = starting(script)
+        candidates[warm(kind)] = emitting(engines[-1])
+    await asyncio.sleep(stage.SETTLED)
+    timings = await harness.interleave(candidates, harness.rounds(200), warm_up=ENOUGH_CALLS)
+    for engine in engines:
+        await engine.close()
+    rows = []
+    for number, kind in enumerate(SCRIPTS):
+        rows.append(harness.row(timings, cold(kind), floor=cold(kind), who="floor"))
+        goal = "" if number else "warm"
+        rows.append(harness.row(timings, warm(kind), floor=cold(kind), goal=goal, who="ours"))
+    return rows
+
+
+async def measure() -> Sequence[Section]:
+    """Measure where there are warm hooks."""
+    rows: Sequence[Row] = [Row(what=warm(next(iter(SCRIPTS))), goal="warm", missing=stage.NO_WARM)]
+    if stage.can_be_warm():
+        with tempfile.TemporaryDirectory() as folder:
+            rows = await measure_scripts(Path(folder))
+    about = (
+        "Wall time. Cold is a bare start of the script; warm is everything the engine does for one event, with a "
+        "process of its own for each call. The script has to be quick by itself for the difference to be this large."
+    )
+    return [Section(title="Warm Python hooks", about=about, rows=tuple(rows))]
+
+
+if __name__ == "__main__":
+    harness.main(measure)
