@@ -20,6 +20,7 @@ from hookline.bridge.call import Call, moment
 from hookline.bridge.caller import asks_by_itself, spoken
 from hookline.bridge.canary import MARK, is_canary, sing
 from hookline.bridge.complaints import Complaints, collected
+from hookline.bridge.daemon import waking
 from hookline.bridge.ledger import ABOUT_CALLS
 from hookline.bridge.notices import Notices, way
 from hookline.bridge.place import project_of
@@ -176,6 +177,8 @@ def _open(call: Call, served: _Served, environ: Mapping[str, str], projects: Pro
     try:
         root = project_of(served.event if not served.trouble else None, host=host, environ=environ)
         served.project = projects.open(root)
+        if not served.project.settings.daemon:
+            waking.refuse()
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = served.trouble or f"the hooks could not be loaded: {problem}"
     if not served.event.cwd and served.project is not None:

@@ -71,8 +71,8 @@ def caller(document: Document, environ: Mapping[str, str] = MappingProxyType({})
 def _sign(document: Document) -> _Sign | None:
     """Find the first sign that is there. An agent's documents look alike, and what decides is a small part of them."""
     shape: list[object] = [*document]
-    for key in _LOOKED_AT:
-        value = document.get(key)
+    for name in _LOOKED_AT:
+        value = document.get(name)
         shape.append(value if isinstance(value, str) else type(value))
     path = str(document.get("transcript_path")).replace("\\", "/")
     shape += [isinstance(document.get("timestamp"), str), _is_number(document)]

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-import hookline
+_PACKAGE: Final = Path(__file__).resolve().parents[2]
 
 EVERY: Final = 1.0  # seconds between two looks
 
@@ -18,7 +18,7 @@ class Code:
     """The files of the package and its interpreter, as they were when we started."""
 
     def __init__(self) -> None:
-        self._root = str(Path(hookline.__file__).parent)
+        self._root = str(_PACKAGE)
         self._shape = self._look()
         self._looked = time.monotonic()
         self._changed = False

@@ -29,8 +29,19 @@ def is_wanted(environ: Mapping[str, str]) -> bool:
     return not any(environ.get(name, "").lower() not in _NOT_HERE for name in _SERVICES)
 
 
+# whether the settings that a call was answered by want no daemon
+_refused: list[bool] = []
+
+
+def refuse() -> None:
+    """Have none started by this process: the person does not want it."""
+    _refused.append(True)
+
+
 def wake(python: str, environ: Mapping[str, str]) -> bool:
-    """Start a daemon, unless one is on its way; say whether this started one."""
+    """Start a daemon, unless one is on its way or nobody wants it; say whether this started one."""
+    if _refused or not is_wanted(environ):
+        return False
     place = place_of(environ, python)
     try:
         place.made()
