@@ -36,6 +36,7 @@ CROSS_CUTTING: Final = {
 WHOLE: Final = {
     "dialects/test_laws.py",
     "test_documents.py",
+    "test_imports.py",
     "test_layers.py",
     "test_project.py",
     "test_public_api.py",

@@ -1,28 +1,87 @@
-"""Run hooks for AI agents: any hook, any agent, one answer."""
+"""Run hooks for AI agents: any hook, any agent, one answer.
 
-from hookline.core.approvals import Approval
-from hookline.core.asking import Question
-from hookline.core.bus import MessageBus
-from hookline.core.debugger import HookDebugger
-from hookline.core.engine import Engine
-from hookline.core.handler import HookEventHandler
-from hookline.core.planner import HookPlanner
-from hookline.core.registry import HookRegistry
-from hookline.core.runner import Execution, HookRunner
-from hookline.core.translator import HookTranslator
-from hookline.core.trust import TrustedHooks, TrustedHooksConfig
-from hookline.display import sanitize
-from hookline.errors import Blocked, ConditionError, ConfigError, DialectError, EngineError, HostError, StoreError
-from hookline.model.event import EVENTS, Event, EventName, EventSpec
-from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook, Layer, OnError, Priority, Source
-from hookline.model.plan import Gate, Plan, Skip
-from hookline.model.policy import Caching, Needs
-from hookline.model.record import Record, Step
-from hookline.model.session import Session
-from hookline.model.settings import Settings
-from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
-from hookline.version import __version__
+Every name is imported when it is first used: a program that needs one of them, as the one that agents call at each
+step, does not wait for all of them.
+"""
+
+from importlib import import_module as _import_module
+
+# what type checkers take for true and everybody else for what it says; `typing` would cost more than all of this
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookline.core.approvals import Approval
+    from hookline.core.asking import Question
+    from hookline.core.bus import MessageBus
+    from hookline.core.debugger import HookDebugger
+    from hookline.core.engine import Engine
+    from hookline.core.handler import HookEventHandler
+    from hookline.core.planner import HookPlanner
+    from hookline.core.registry import HookRegistry
+    from hookline.core.runner import Execution, HookRunner
+    from hookline.core.translator import HookTranslator
+    from hookline.core.trust import TrustedHooks, TrustedHooksConfig
+    from hookline.display import sanitize
+    from hookline.errors import Blocked, ConditionError, ConfigError, DialectError, EngineError, HostError, StoreError
+    from hookline.model.event import EVENTS, Event, EventName, EventSpec
+    from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
+    from hookline.model.hook import Hook, Layer, OnError, Priority, Source
+    from hookline.model.plan import Gate, Plan, Skip
+    from hookline.model.policy import Caching, Needs
+    from hookline.model.record import Record, Step
+    from hookline.model.session import Session
+    from hookline.model.settings import Settings
+    from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+    from hookline.version import __version__
+else:
+    _HOMES = {
+        "core.approvals": ("Approval",),
+        "core.asking": ("Question",),
+        "core.bus": ("MessageBus",),
+        "core.debugger": ("HookDebugger",),
+        "core.engine": ("Engine",),
+        "core.handler": ("HookEventHandler",),
+        "core.planner": ("HookPlanner",),
+        "core.registry": ("HookRegistry",),
+        "core.runner": ("Execution", "HookRunner"),
+        "core.translator": ("HookTranslator",),
+        "core.trust": ("TrustedHooks", "TrustedHooksConfig"),
+        "display": ("sanitize",),
+        "errors": (
+            "Blocked",
+            "ConditionError",
+            "ConfigError",
+            "DialectError",
+            "EngineError",
+            "HostError",
+            "StoreError",
+        ),
+        "model.event": ("EVENTS", "Event", "EventName", "EventSpec"),
+        "model.exchange": ("Answer", "Failure", "FailureKind", "Reply", "Request"),
+        "model.hook": ("Hook", "Layer", "OnError", "Priority", "Source"),
+        "model.plan": ("Gate", "Plan", "Skip"),
+        "model.policy": ("Caching", "Needs"),
+        "model.record": ("Record", "Step"),
+        "model.session": ("Session",),
+        "model.settings": ("Settings",),
+        "model.verdict": ("Decision", "Effect", "EffectKind", "Outcome", "Verdict"),
+        "version": ("__version__",),
+    }
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        """Import what is asked for, and keep it."""
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(_import_module(f"{__name__}.{home}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        """List everything that is public, and what is here already."""
+        return sorted({*globals(), *__all__})
+
+
+del TYPE_CHECKING
 
 __all__ = [
     "EVENTS",

@@ -73,6 +73,11 @@ def current() -> Surroundings | None:
     return _CURRENT.get()
 
 
+def enter(surroundings: Surroundings) -> None:
+    """Answer a call in its own surroundings from here on, in a context that is for this call."""
+    _CURRENT.set(surroundings)
+
+
 @contextmanager
 def entered(surroundings: Surroundings) -> Iterator[Surroundings]:
     """Answer a call in its own surroundings."""

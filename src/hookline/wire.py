@@ -23,7 +23,6 @@ _LONGEST_NUMBER: Final = 1024
 # how many lines from the end an answer may have that is spread over lines
 _LINES: Final = 200
 
-_scan: Final = json.JSONDecoder().raw_decode
 _OBJECT_START: Final = re.compile(r"\{\s*[\"}]")
 
 
@@ -124,10 +123,14 @@ def _last_place(text: str) -> tuple[int, int] | None:
     found: tuple[int, int] | None = None
     budget = SEARCH_BUDGET
     match = _OBJECT_START.search(text)
-    while match and budget > 0:
+    if match is None:
+        # most hooks print nothing or one object, and never need the other reader
+        return None
+    scan = json.JSONDecoder().raw_decode
+    while match is not None and budget > 0:
         start = match.start()
         try:
-            _, end = _scan(text, start)
+            _, end = scan(text, start)
         except json.JSONDecodeError as problem:
             # the error counts lines from the very beginning, which is quick but not free
             budget -= problem.pos - start + problem.pos // 32 + 1

@@ -47,7 +47,7 @@ def test_json_has_program_version_and_every_file_with_hooks(home: Path) -> None:
             "path": f"{home}/.claude/settings.json",
             "scope": "user",
             "of": "claude-code",
-            "ours": [{"event": "PreToolUse", "if_broken": "allow"}],
+            "ours": [{"event": "PreToolUse", "if_broken": "allow", "http": False}],
             "foreign": 0,
             "problem": None,
         },

@@ -153,6 +153,7 @@ def test_json_says_everything(home: Path) -> None:
         "left_out",
         "notes",
         "scope",
+        "urls",
     ]
     assert said["hosts"][0]["changes"] == [
         {"path": f"{home}/.codex/hooks.json", "action": "make"},

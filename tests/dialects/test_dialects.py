@@ -1,8 +1,32 @@
 """The table of dialects."""
 
+from typing import Final
+
 import pytest
 
-from hookline.dialects import DIALECTS
+from hookline.dialects import (
+    DIALECTS,
+    SHELL_DIALECTS,
+    TEMPLATE_DIALECTS,
+    antigravity,
+    claude_code,
+    cli_agent,
+    cline,
+    codex_cli,
+    copilot_cli,
+    cursor,
+    factory_droid,
+    gemini_cli,
+    kiro,
+    ollama_cli,
+    ollm,
+    ollm_protocol,
+    ollm_rpc,
+    opencode,
+    qwen_code,
+    windsurf,
+)
+from hookline.dialects import hookline as ours
 from hookline.model.dialect import MatcherStyle
 from hookline.model.hook import OnError
 from hookline.ports import Dialect
@@ -49,3 +73,19 @@ def test_no_two_agents_share_a_word() -> None:
 def test_every_event_of_an_agent_has_a_row_of_abilities(dialect: Dialect) -> None:
     assert dialect.SPEC.abilities is not None
     assert set(dialect.SPEC.events.values()) <= set(dialect.SPEC.abilities)
+
+
+# what a type checker looks at: each module is a dialect
+CHECKED: Final[tuple[Dialect, ...]] = (
+    *(antigravity, claude_code, cli_agent, cline, codex_cli, copilot_cli, cursor, factory_droid, gemini_cli),
+    *(ours, kiro, ollama_cli, ollm, ollm_protocol, ollm_rpc, opencode, qwen_code, windsurf),
+)
+
+
+def test_the_table_names_every_module_by_the_name_it_gives_itself() -> None:
+    assert {module.SPEC.name: module for module in CHECKED} == dict(DIALECTS)
+
+
+def test_what_is_written_down_of_all_dialects_is_what_they_say() -> None:
+    assert {name for name, dialect in DIALECTS.items() if dialect.SPEC.shell} == SHELL_DIALECTS
+    assert {name for name, dialect in DIALECTS.items() if dialect.SPEC.templates} == TEMPLATE_DIALECTS

@@ -225,6 +225,29 @@ def test_urls_of_ours_are_known_as_ours_and_no_others(around: Around) -> None:
         assert entry_of(other) is None, other
 
 
+@pytest.mark.parametrize(
+    ("host", "pointer"), [(CLAUDE, ("allowedHttpHookUrls",)), (QWEN, ("security", "allowedHttpHookUrls"))]
+)
+def test_settings_that_list_the_urls_of_hooks_without_ours_are_an_obstacle(
+    around: Around, host: Host, pointer: tuple[str, ...]
+) -> None:
+    carry_out(planned(around, urls.chosen(around, PYTHON), host))
+    settings = host.place(Scope.USER, around)
+    plain = json.loads(settings.read_text())
+
+    def complaints(allowed: list[str]) -> bool:
+        said: object = allowed
+        for key in reversed(pointer):
+            said = {key: said}
+        assert isinstance(said, dict)
+        settings.write_text(json.dumps({**plain, **said}))
+        return any("list the URLs that hooks may call" in text for text in obstacles(host, around))
+
+    assert complaints([])
+    assert complaints(["https://example.com/*"])
+    assert not complaints(["https://example.com/*", "http://127.0.0.1:*"])
+
+
 def test_urls_that_nobody_answers_at_any_more_are_an_obstacle(around: Around) -> None:
     at = urls.chosen(around, PYTHON)
     carry_out(planned(around, at, CLAUDE))

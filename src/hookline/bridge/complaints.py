@@ -31,6 +31,15 @@ class _Desk(logging.Handler):
         taken.lines.append(f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}")
 
 
+def begun() -> Complaints:
+    """Collect what is complained about from here on in this context, which is for one call; somebody took all before."""
+    desk = next(handler for handler in logging.getLogger().handlers if isinstance(handler, _Desk))
+    mine = desk.strays
+    desk.strays = Complaints()
+    _OF_THE_CALL.set(mine)
+    return mine
+
+
 @contextmanager
 def collected() -> Iterator[Complaints]:
     """Collect what is complained about while a call is answered, and what nobody was told of before."""

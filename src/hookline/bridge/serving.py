@@ -88,23 +88,49 @@ class _Served(Struct):
     endless: bool = False
 
 
+class Begun(Struct, frozen=True):
+    """A call that was read, and whose project is open: what is left is to ask the hooks, and to answer."""
+
+    call: Call
+    said: str
+    served: _Served
+    environ: Mapping[str, str]
+    projects: Projects
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody is asked about it, so that nothing has to be waited for."""
+        served = self.served
+        return served.project is not None and not served.trouble and not _takes_a_while(served)
+
+
 async def serve(
     call: Call, say: Say, *, environ: Mapping[str, str] | None = None, projects: Projects | None = None
 ) -> int:
     """Answer one call with `say`, and give the exit code that belongs to the answer."""
-    given = surroundings.whole_environ() if environ is None else environ
-    opener = projects or OneCall()
     with collected() as log:
-        true = spoken(call, given)
-        served = _read(true)
-        _open(true, served, given, opener)
-        try:
-            if _is_for_nobody(served, given, said=call.dialect.SPEC.name):
-                return _said(Outcome(), true.dialect, served.event, say)
-            return await _answered(true, served, say, log=log, environ=given)
-        finally:
-            if served.project is not None:
-                await _left(opener, served.project, served, log)
+        given = surroundings.whole_environ() if environ is None else environ
+        return await finish(begin(call, given, projects or OneCall()), say, log)
+
+
+def begin(call: Call, environ: Mapping[str, str], projects: Projects) -> Begun:
+    """Read a call, and open the project it is about."""
+    true = spoken(call, environ)
+    served = _read(true)
+    _open(true, served, environ, projects)
+    return Begun(true, call.dialect.SPEC.name, served, environ, projects)
+
+
+async def finish(begun: Begun, say: Say, log: Complaints) -> int:
+    """Ask the hooks, and answer; gives the exit code that belongs to the answer."""
+    served = begun.served
+    try:
+        if _is_for_nobody(served, begun.environ, said=begun.said):
+            return _said(Outcome(), begun.call.dialect, served.event, say)
+        return await _answered(begun.call, served, say, log=log, environ=begun.environ)
+    finally:
+        if served.project is not None:
+            await _left(begun.projects, served.project, served, log)
 
 
 def _is_for_nobody(served: _Served, environ: Mapping[str, str], *, said: str) -> bool:

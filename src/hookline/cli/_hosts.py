@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from hookline.cli._output import complain, say, say_json
@@ -46,6 +47,17 @@ def named(words: Iterable[str]) -> list[Host]:
         HostError: There is none of that name.
     """
     return list({host.name: host for host in map(find, words)}.values())
+
+
+def have_daemon_look() -> None:
+    """Have a daemon that runs see at once whether agents call a URL now; it would find out by itself, in a while."""
+    if os.name == "nt":
+        return
+    from hookline.bridge.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only where something was changed
+    from hookline.bridge.daemon.place import place_of  # noqa: PLC0415
+
+    with suppress(NoDaemonError):
+        ask(place_of(os.environ), ("daemon", "look"))
 
 
 def described(plan: Plan, **more: object) -> dict[str, object]:

@@ -93,6 +93,8 @@ def _status(args: argparse.Namespace, place: Place) -> int:
     say(f"running since {ago(since)}: process {found['pid']}, hookline {found['version']}, {memory} MB")
     say(f"answered {found['answered']} calls, left {found['declined']} to others, {found['under_way']} under way")
     say(f"{found['projects']} projects are open; it listens at {found['socket']}")
+    if found.get("http"):
+        say(f"agents may call {found['http']}, so it does not end when nobody does")
     return 0
 
 

@@ -86,7 +86,9 @@ def _gathered(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile]:
 def _contents(file: SettingsFile) -> str:
     if file.problem:
         return f"cannot be read: {file.problem}"
-    ours = f"ours at {counted(len(file.ours), 'event')}" if file.ours else ""
+    called = sum(entry.is_url for entry in file.ours)
+    by_url = f", {called} by URL" if called else ""
+    ours = f"ours at {counted(len(file.ours), 'event')}{by_url}" if file.ours else ""
     others = counted(file.foreign, "hook") + " of others" if file.foreign else ""
     return ", ".join(filter(None, (ours, others)))
 
@@ -115,7 +117,10 @@ def _described(host: Host, one: Detected, files: Sequence[SettingsFile]) -> dict
                 "path": file.path,
                 "scope": file.scope,
                 "of": file.of,
-                "ours": [{"event": entry.event, "if_broken": entry.policy or None} for entry in file.ours],
+                "ours": [
+                    {"event": entry.event, "if_broken": entry.policy or None, "http": entry.is_url}
+                    for entry in file.ours
+                ],
                 "foreign": file.foreign,
                 "problem": file.problem or None,
             }

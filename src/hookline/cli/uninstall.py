@@ -3,11 +3,11 @@
 import argparse
 from typing import Final
 
-from hookline.cli._hosts import add_agents, around_of, described, named, say_changes, say_plans
+from hookline.cli._hosts import add_agents, around_of, described, have_daemon_look, named, say_changes, say_plans
 from hookline.cli._output import say
 from hookline.cli._project import add_json, add_project
 from hookline.errors import HostError
-from hookline.hosts import HOSTS
+from hookline.hosts import HOSTS, urls
 from hookline.hosts.host import Scope
 from hookline.hosts.plans import Plan, carry_out, uninstall
 
@@ -34,9 +34,11 @@ def run(args: argparse.Namespace) -> int:
 
     def plan() -> list[Plan]:
         wanted = [(host, scope) for host in hosts for scope in scopes if scope in host.files or not args.all]
-        return [uninstall(host, scope, around) for host, scope in wanted]
+        return urls.settled([uninstall(host, scope, around) for host, scope in wanted], around)
 
     plans, number = carry_out(around, plan, what="uninstall", dry_run=args.dry_run)
+    if number:
+        have_daemon_look()
     if args.json:
         say_plans([described(one) for one in plans], number=number, dry_run=args.dry_run)
         return 0

@@ -40,4 +40,22 @@ HOST: Final = Host(
     # all hooks of this event share what the longest of them is given, up to a minute
     seconds=MappingProxyType({"SessionEnd": 60}),
     switches=((("disableAllHooks",), True),),
+    # It calls no URL at the first two, and somebody has to wake the daemon: a session may begin, and nothing be said for
+    # hours. At the others it takes a no from nothing but an exit code.
+    commands_only=frozenset(
+        {
+            "SessionStart",
+            "Setup",
+            "UserPromptSubmit",
+            "TaskCreated",
+            "TaskCompleted",
+            "TeammateIdle",
+            "WorktreeCreate",
+            "Elicitation",
+            "ElicitationResult",
+        }
+    ),
+    # since its version 2.1.295
+    strict_urls=True,
+    url_lists=(("allowedHttpHookUrls",),),
 )

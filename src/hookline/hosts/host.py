@@ -30,12 +30,17 @@ class Scope(StrEnum):
 
 
 class Call(Struct, frozen=True):
-    """One event of an agent, the command it is to run there, and the same without a shell, word by word."""
+    """One event of an agent, the command it is to run there, and the same without a shell, word by word.
+
+    With `headers`, the command is a URL to be called with them; if it is `strict`, a call that fails is a no.
+    """
 
     event: str
     command: str
     words: tuple[str, ...] = ()
     seconds: int = SECONDS
+    headers: tuple[tuple[str, str], ...] = ()
+    strict: bool = False
 
 
 class Shape(Protocol):
@@ -95,6 +100,9 @@ class Host(Struct, frozen=True, kw_only=True):
     why; at those in `never`, a hook that has nothing to say does harm. `seconds` has the limits of events that the agent
     does not wait longer for. `switches` are places in its settings, and what stands there when it runs no hooks. `notes`
     is what the person has to know, by scope. `approval` is for agents that run only what is approved in another file.
+    `commands_only` is for agents that can call a URL instead of a command: the events at which they cannot, or at which
+    an answer has no other way to say no than an exit code. With `strict_urls`, settings can have it that a call of a URL
+    that fails is a no. `url_lists` are places in its settings with the patterns of all URLs that may be called.
     """
 
     name: str
@@ -110,6 +118,9 @@ class Host(Struct, frozen=True, kw_only=True):
     notes: Mapping[Scope, tuple[str, ...]] = {}
     switches: tuple[tuple[tuple[str, ...], object], ...] = ()
     approval: Approval | None = None
+    commands_only: frozenset[str] | None = None
+    strict_urls: bool = False
+    url_lists: tuple[tuple[str, ...], ...] = ()
 
     @property
     def spec(self) -> DialectSpec:
@@ -137,6 +148,10 @@ class Host(Struct, frozen=True, kw_only=True):
             return self.left_out[event]
         can_matter = (self.spec.abilities or {}).get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
         return "" if can_matter or event in native_names()[self.name] else _WATCHED
+
+    def calls_url(self, event: str) -> bool:
+        """Say whether it can call a URL about an event, and nothing of an answer gets lost."""
+        return self.commands_only is not None and event in self.events and event not in self.commands_only
 
     def root(self, scope: Scope, around: Around) -> Path:
         """Give the folder that the files of a scope are counted from."""

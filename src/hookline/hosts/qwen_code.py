@@ -22,6 +22,9 @@ HOST: Final = Host(
         }
     ),
     switches=((("disableAllHooks",), True),),
+    # it could call one there, but somebody has to wake the daemon
+    commands_only=frozenset({"SessionStart", "UserPromptSubmit"}),
+    url_lists=(("security", "allowedHttpHookUrls"),),
     notes=MappingProxyType(
         {
             Scope.USER: ("a session of Qwen Code that is open takes new hooks up when you open `/hooks`",),

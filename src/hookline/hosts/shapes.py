@@ -146,13 +146,21 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 def groups(*, unit: int = 1, matcher: str = "", more: Mapping[str, object] | None = None) -> Spelled:
-    """Give a speller of matcher groups with one command each; `unit` is what a second counts."""
+    """Give a speller of matcher groups with one command each, or one URL; `unit` is what a second counts."""
 
     def spell(call: Call) -> object:
-        handler = {"type": "command", "command": call.command, "timeout": call.seconds * unit, **(more or {})}
+        what = called(call) if call.headers else {"type": "command", "command": call.command}
+        handler = {**what, "timeout": call.seconds * unit, **(more or {})}
         return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
 
     return spell
+
+
+def called(call: Call) -> dict[str, object]:
+    """Spell the call of a URL; variables in a header are replaced only where they are named beside it."""
+    named = [value[1:] for _, value in call.headers if value.startswith("$")]
+    strict = {"onFailure": "block"} if call.strict else {}
+    return {"type": "http", "url": call.command, "headers": dict(call.headers), "allowedEnvVars": named, **strict}
 
 
 def census(value: object, at: Sequence[str]) -> tuple[tuple[Entry, ...], int]:

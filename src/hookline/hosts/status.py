@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,10 @@ def obstacles(host: Host, around: Around) -> list[str]:
         called = [entry.command for entry in file.ours if entry.is_url]
         if called and (why := urls.obstacle(around.data, file.path, called)):
             said.append(f"{why}; `hookline install {host.name} --http` renews them")
+        if called and not _is_allowed(host, around, called[0]):
+            said.append(
+                f"settings of {host.title} list the URLs that hooks may call, and ours in {file.path} are not there"
+            )
     for path in _settings(host, around):
         value = _value(path)
         for pointer, off in host.switches:
@@ -61,6 +66,16 @@ def obstacles(host: Host, around: Around) -> list[str]:
             if not _is_approved(shape, path):
                 said.append(f"{host.title} does not run ours in {file.path} before you approve them there: /hooks")
     return said
+
+
+def _is_allowed(host: Host, around: Around, url: str) -> bool:
+    """Say whether an agent may call a URL: whatever no settings list is allowed, and so is what one of them lists."""
+    system = [path for pattern in host.system for path in _paths(Path("/"), pattern.removeprefix("/"))]
+    values = [_value(path) for path in (*_settings(host, around), *system)]
+    lists = [edit.at(value, pointer) for value in values for pointer in host.url_lists]
+    patterns = [pattern for found in lists if isinstance(found, list) for pattern in found]
+    is_limited = any(isinstance(found, list) for found in lists)
+    return not is_limited or any(isinstance(one, str) and fnmatchcase(url, one) for one in patterns)
 
 
 def _is_approved(shape: Shape, path: Path) -> bool:

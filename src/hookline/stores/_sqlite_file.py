@@ -54,6 +54,7 @@ _MARKS: Final = """
     FROM pragma_application_id, pragma_user_version
 """
 COLUMNS: Final = "trace, step, at, event, session, hook, detail"
+INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
 
 _MOVE_AWAY: Final = "move the file away, together with its -wal and -shm neighbours, and a new one is made"
 _MAY_WRITE: Final = "make sure that the folder exists and that you may write there"

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.record import Record, Step
+from hookline.stores import spool
 from hookline.stores._retention import remove_up_to
 from hookline.stores._sqlite_file import COLUMNS, explained, open_to_read, open_to_write, record_of, text_of
 
@@ -162,6 +163,7 @@ class History:
 
     def prune(self, *, older_than: float = 0.0, keep: int = 0) -> int:
         """Remove records from before a time, or all but the newest `keep`; say how many were removed."""
+        spool.settle(self.path, self._busy_timeout)
         if not self.path.exists():
             return 0
         removed = 0
@@ -179,6 +181,8 @@ class History:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        # calls without a daemon leave theirs beside the file
+        spool.settle(self.path, self._busy_timeout)
         try:
             with closing(open_to_read(self.path, self._busy_timeout)) as connection:
                 yield connection

@@ -19,10 +19,12 @@ from msgspec.structs import asdict
 from hookline import wire
 from hookline.errors import StoreError
 from hookline.model.record import Record
+from hookline.stores import spool
 from hookline.stores._dropped import Dropped
 from hookline.stores._retention import make_room
 from hookline.stores._sqlite_file import (
     COLUMNS,
+    INSERT,
     Row,
     explained,
     identity,
@@ -45,7 +47,6 @@ LAST_RETRY: Final = 30.0
 BUSY_TIMEOUT: Final = 1.0  # what stays locked for longer is tried again later
 LARGEST: Final = 256 * 1024 * 1024  # bytes of records; beyond that, the oldest ones go
 _FOREVER: Final = -1.0
-_INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
 
 
 class SqliteTraces:
@@ -149,6 +150,7 @@ class SqliteTraces:
         if not self._writer.failing:
             with suppress(StoreError):
                 self._writer.store()
+            self._writer.take_in()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -281,6 +283,12 @@ class _Writer:
             raise unstored from problem
         self.failing = False
 
+    def take_in(self) -> None:
+        """Store what calls without this program left beside the file."""
+        if spool.is_waiting(self._path):
+            with self._storing, suppress(sqlite3.Error, OSError, StoreError):
+                spool.take_in(self._connected(), self._path)
+
     def _store_some(self, most: int) -> int:
         batch: list[Record] = []
         dropped = self._dropped.counts()
@@ -300,7 +308,7 @@ class _Writer:
     def _insert(self, rows: list[Row]) -> None:
         connection = self._connected()
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(_INSERT, rows)
+        connection.executemany(INSERT, rows)
         connection.execute("COMMIT")
 
     def _connected(self) -> sqlite3.Connection:
@@ -310,6 +318,7 @@ class _Writer:
         if self._connection is None:
             self._connection = open_to_write(self._path, self._busy_timeout)
             self._identity = identity(self._path)
+            spool.take_in(self._connection, self._path)
             make_room(self._connection, self._largest)
         return self._connection
 

@@ -16,6 +16,7 @@ import msgspec
 
 from hookline.bridge import complaints
 from hookline.bridge.daemon.code import Code
+from hookline.bridge.daemon.http import Front
 from hookline.bridge.daemon.place import Place
 from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.daemon.server import Desk
@@ -46,12 +47,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     projects: int
     memory: int
     socket: str
+    http: str = ""
 
 
 class Daemon:
     """One daemon, from its first call to its last."""
 
-    def __init__(self, place: Place, *, idle: float = IDLE) -> None:
+    def __init__(self, place: Place, *, idle: float = IDLE, umask: int = 0o022) -> None:
         self._place = place
         self._idle = idle
         self._started = time.time()
@@ -59,6 +61,8 @@ class Daemon:
         self._code = Code()
         self._projects = KeptProjects()
         self._desk = Desk(self._projects, control=self._controlled, declines=self._objection)
+        self._front = Front(self._desk, used=self._objection, umask=umask)
+        self._looking: asyncio.Task[None] | None = None
         self._leaving = ""
         self._over: asyncio.Event | None = None
 
@@ -69,9 +73,10 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave, f"ended by {signal.Signals(number).name}")
         listening = _listening(self._place)
-        server = await loop.create_unix_server(self._desk.connected, sock=listening, backlog=_BACKLOG)
+        loop.add_reader(listening, self._desk.accept, listening)
         identity = _identity(self._place)
         logger.info("listening at %s", self._place.socket)
+        await self._front.look()
         # what is there from the start is there until the end, and need not be looked at again and again
         gc.collect()
         gc.freeze()
@@ -80,7 +85,12 @@ class Daemon:
         finally:
             # first nobody new comes; whoever is in the middle of it gets an answer
             _forget(self._place, identity)
-            server.close()
+            loop.remove_reader(listening)
+            listening.close()
+            if self._desk.running:
+                await asyncio.wait(self._desk.running, timeout=_LAST_CALLS)
+            # who calls a URL has nobody else to turn to, and is let in until the last moment
+            self._front.close(hand_on=self._leaving == RESTART)
             if self._desk.running:
                 await asyncio.wait(self._desk.running, timeout=_LAST_CALLS)
             await self._projects.close()
@@ -89,6 +99,7 @@ class Daemon:
 
     def _leave(self, reason: str) -> None:
         self._leaving = self._leaving or reason
+        self._front.is_leaving = True
         if self._over is not None:
             self._over.set()
 
@@ -99,7 +110,10 @@ class Daemon:
                 async with asyncio.timeout(min(_TIDY, self._idle)):
                     await self._over.wait()
             self._projects.tidy()
-            if time.monotonic() - self._last >= self._idle and not self._desk.running:
+            await self._front.look()
+            is_idle = time.monotonic() - self._last >= self._idle and not self._desk.running
+            # where agents call a URL, nobody could start us again
+            if is_idle and not self._front.is_open:
                 self._leave("nobody has called for a while")
             elif not _identity(self._place):
                 self._leave("somebody removed the socket")
@@ -116,6 +130,9 @@ class Daemon:
         match words:
             case ("daemon", "status"):
                 return Answer(stdout=msgspec.json.encode(self.standing()))
+            case ("daemon", "look"):
+                self._looking = asyncio.get_running_loop().create_task(self._front.look())
+                return Answer(stdout=msgspec.json.encode(self.standing()))
             case ("daemon", "stop"):
                 asyncio.get_running_loop().call_soon(self._leave, "asked to stop")
                 return Answer(stdout=msgspec.json.encode(self.standing()))
@@ -131,11 +148,11 @@ class Daemon:
             started=self._started,
             answered=self._desk.answered,
             declined=self._desk.declined,
-            # whoever asks is one of them
-            under_way=len(self._desk.running) - 1,
+            under_way=len(self._desk.running),
             projects=self._projects.count,
             memory=_memory(),
             socket=str(self._place.socket),
+            http=self._front.url,
         )
 
 
@@ -154,10 +171,10 @@ def run(place: Place, *, idle: float = IDLE) -> int:
         place.starting.unlink()
     # nothing of ours is found by a relative name, nothing of ours is for others, and hooks get what their callers had
     os.chdir("/")
-    os.umask(0o077)
+    umask = os.umask(0o077)
     moving.own_the_process()
     _log()
-    reason = asyncio.run(Daemon(place, idle=idle).live())
+    reason = asyncio.run(Daemon(place, idle=idle, umask=umask).live())
     os.close(lock)
     if reason == RESTART:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the same program, as it is now

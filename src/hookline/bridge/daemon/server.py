@@ -1,18 +1,24 @@
 """Take calls on a socket and answer them, as many at once as there are."""
 
 import asyncio
+import contextvars
+import functools
 import logging
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import suppress
 from functools import lru_cache
+from types import coroutine
 from typing import Final
 
 from msgspec.structs import replace
 
 from hookline import surroundings
+from hookline.bridge import complaints
 from hookline.bridge.call import Call
 from hookline.bridge.daemon import peers, protocol
 from hookline.bridge.daemon.protocol import HEAD_SIZE, STILL, ProtocolError, Request
-from hookline.bridge.serving import Projects, serve
+from hookline.bridge.serving import Projects, begin, finish, serve
 from hookline.bridge.words import understood
 from hookline.model.exchange import Answer
 from hookline.surroundings import Surroundings
@@ -22,6 +28,8 @@ logger: Final = logging.getLogger(__name__)
 PATIENT: Final = 0.2  # seconds after which the launcher is told that it takes a while
 AGAIN: Final = 5.0  # and how often it is told so then
 _MEMORY: Final = 64
+_AT_ONCE: Final = 64
+_CHUNK: Final = 262_144
 
 
 class Refused(Exception):  # noqa: N818 - it is said to the launcher, and nothing is wrong
@@ -55,42 +63,74 @@ class Desk:
         self.declined = 0
         self.running: set[asyncio.Task[None]] = set()
 
-    async def answer(self, request: Request, say: Callable[[Answer], None]) -> None:
-        """Answer one call in its own surroundings; what is left to do then is done when the caller has its answer.
+    def begin(self, request: Request, say: Callable[[Answer], None]) -> Coroutine[object, object, int] | None:
+        """Answer a call in its own surroundings; what has to wait for somebody is given back, to be gone on with.
+
+        This runs in a context of its own. What is left to do then is done when the caller has its answer.
 
         Raises:
             Refused: We cannot.
         """
         if (answer := self._control(request.words)) is not None:
             say(answer)
-            return
+            return None
         if reason := self._declines():
             raise Refused(reason)
         call = replace(_call(request.words), raw=request.stdin)
-        here = Surroundings(_variables(request.block), request.folder, umask=request.umask)
-        with surroundings.entered(here):
+        environ = _variables(request.block)
+        surroundings.enter(Surroundings(environ, request.folder, umask=request.umask))
+        log = complaints.begun()
+        begun = begin(call, environ, self._projects)
+        rest = finish(begun, say, log)
+        self.answered += 1
+        return _gone_on(rest) if begun.is_quiet else rest
+
+    async def serve(
+        self, call: Call, say: Callable[[Answer], None], *, environ: Mapping[str, str], folder: str, umask: int
+    ) -> None:
+        """Ask the hooks about a call, in these surroundings."""
+        with surroundings.entered(Surroundings(environ, folder, umask=umask)):
             await serve(call, say, projects=self._projects)
         self.answered += 1
 
-    def connected(self) -> "Caller":
-        """Take a new caller."""
-        return Caller(self)
+    def accept(self, listening: socket.socket) -> None:
+        """Take everybody who calls now."""
+        for _ in range(_AT_ONCE):
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                # nobody is there any more, or nobody can be taken now
+                return
+            connection.settimeout(0)
+            Caller(self, connection).greet()
 
-    def begin(self, caller: "Caller", request: Request) -> asyncio.Task[None]:
-        """Answer a caller, whoever else is being answered."""
-        task = asyncio.get_running_loop().create_task(self._reply(caller, request))
+    def take(self, caller: "Caller", request: Request) -> "asyncio.Task[None] | None":
+        """Answer a caller, at once where nobody has to be waited for; otherwise the task that does is given."""
+        context = contextvars.copy_context()
+        rest: Coroutine[object, object, int] | None = None
+        try:
+            rest = context.run(self.begin, request, lambda answer: caller.say(protocol.answered(answer)))
+        except Exception as problem:  # noqa: BLE001 - it is said below
+            self._excuse(caller, problem)
+        if rest is None:
+            return None
+        task = asyncio.get_running_loop().create_task(self._finish(caller, rest), context=context)
         self.running.add(task)
         task.add_done_callback(self.running.discard)
         return task
 
-    async def _reply(self, caller: "Caller", request: Request) -> None:
+    async def _finish(self, caller: "Caller", rest: Coroutine[object, object, int]) -> None:
         try:
-            await self.answer(request, lambda answer: caller.say(protocol.answered(answer)))
-        except Refused as refusal:
-            caller.say(self.refusal(str(refusal)))
-        except Exception:
-            # a caller that has no answer yet gets one from the cold path, which knows what to say if it falls over, too
-            logger.exception("a call could not be answered")
+            await rest
+        except Exception as problem:  # noqa: BLE001 - it is said below
+            self._excuse(caller, problem)
+
+    def _excuse(self, caller: "Caller", problem: Exception) -> None:
+        """Leave a caller that has no answer yet to the cold path, which knows what to say if it falls over, too."""
+        if isinstance(problem, Refused):
+            caller.say(self.refusal(str(problem)))
+        else:
+            logger.error("a call could not be answered", exc_info=problem)
             caller.say(self.refusal("a bug in hookline"))
 
     def refusal(self, reason: str) -> bytes:
@@ -99,29 +139,83 @@ class Desk:
         return protocol.declined(reason)
 
 
-class Caller(asyncio.Protocol):
+@coroutine
+def _yielding(waited_for: object) -> Generator[object, object, object]:
+    """Wait for what a coroutine waits for that was begun by somebody else."""
+    return (yield waited_for)
+
+
+def _gone_on(rest: Coroutine[object, object, int]) -> Coroutine[object, object, int] | None:
+    """Do as much as can be done at once; a task, and another turn of the loop, would cost as much as all of it."""
+    try:
+        waited_for = rest.send(None)
+    except StopIteration:
+        return None
+    return _resumed(rest, waited_for)
+
+
+async def _resumed(rest: Coroutine[object, object, int], waited_for: object) -> int:
+    """Go on with what was begun outside of a task."""
+    while True:
+        try:
+            heard = await _yielding(waited_for)
+        except BaseException as problem:  # noqa: BLE001 - it is not ours
+            step = functools.partial(rest.throw, problem)
+        else:
+            step = functools.partial(rest.send, heard)
+        try:
+            waited_for = step()
+        except StopIteration as end:
+            return int(end.value)
+
+
+class Caller:
     """One launcher: it says one thing, and waits."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, connection: socket.socket) -> None:
         self._desk = desk
+        self._connection: socket.socket | None = connection
+        self._loop = asyncio.get_running_loop()
         self._parts: list[bytes] = []
         self._size = 0
         self._wanted = -1
-        self._transport: asyncio.Transport | None = None
+        self._is_heard = False
+        self._is_watched = False
+        self._unsaid = b""
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Look who it is."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
-        self._transport = transport
-        if reason := peers.objection(transport.get_extra_info("socket")):
-            self.say(self._desk.refusal(reason))
-
-    def data_received(self, data: bytes) -> None:
-        """Gather the request, and answer it when all of it is there."""
-        if self._task is not None or self._transport is None:
+    def greet(self) -> None:
+        """Look who it is, and hear what it says, which often is there already."""
+        connection = self._connection
+        if connection is None:
             return
+        if reason := peers.objection(connection):
+            self.say(self._desk.refusal(reason))
+        else:
+            self._hear()
+        if self._connection is not None and not self._is_watched:
+            self._is_watched = True
+            self._loop.add_reader(connection, self._hear)
+
+    def _hear(self) -> None:
+        """Gather the request, and answer it when all of it is there; nothing more means that it has gone."""
+        connection = self._connection
+        while connection is not None:
+            try:
+                data = connection.recv(_CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._lost()
+                return
+            if not self._is_heard:
+                self._gather(data)
+            connection = self._connection
+
+    def _gather(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
         try:
@@ -129,40 +223,61 @@ class Caller(asyncio.Protocol):
                 self._parts = [b"".join(self._parts)]
                 self._wanted = HEAD_SIZE + protocol.size_of(self._parts[0][:HEAD_SIZE])
             if 0 <= self._wanted <= self._size:
+                self._is_heard = True
                 body = b"".join(self._parts)
                 self._parts.clear()
-                self._begin(protocol.read(body[HEAD_SIZE : self._wanted]))
+                self._task = self._desk.take(self, protocol.read(body[HEAD_SIZE : self._wanted]))
+                if self._task is not None:
+                    self._timer = self._loop.call_later(PATIENT, self._still)
         except ProtocolError as problem:
+            self._is_heard = True
             self.say(self._desk.refusal(str(problem)))
 
-    def _begin(self, request: Request) -> None:
-        self._timer = asyncio.get_running_loop().call_later(PATIENT, self._still)
-        self._task = self._desk.begin(self, request)
-
     def _still(self) -> None:
-        if self._transport is not None:
-            self._transport.write(STILL)
-            self._timer = asyncio.get_running_loop().call_later(AGAIN, self._still)
+        if self._connection is not None:
+            self._timer = self._loop.call_later(AGAIN, self._still)
+            with suppress(OSError):
+                # a launcher reads a few bytes at once; if not, it has had enough of us
+                self._connection.send(STILL)
 
     def say(self, frame: bytes) -> None:
-        """Give the caller its answer."""
+        """Give the caller its answer, and hang up when it has all of it; the first answer counts."""
+        connection = self._connection
+        if connection is None or self._unsaid:
+            return
         if self._timer is not None:
             self._timer.cancel()
-        if self._transport is not None:
-            self._transport.write(frame)
-            self._transport.close()
-            self._transport = None
+        self._unsaid = frame
+        self._say_on()
 
-    def eof_received(self) -> bool:
-        """Take note that it has gone: it never says so while it waits."""
-        return False
+    def _say_on(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            self._unsaid = self._unsaid[connection.send(self._unsaid) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsaid = b""
+        if self._unsaid:
+            self._loop.add_writer(connection, self._say_on)
+        else:
+            self._hang_up()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _lost(self) -> None:
         """Stop what was done for a caller that gave up: its hooks end with it."""
-        del exc
+        task = self._task
+        self._hang_up()
+        if task is not None and not task.done():
+            task.cancel()
+
+    def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
         if self._timer is not None:
             self._timer.cancel()
-        waited = self._transport is not None
-        self._transport = None
-        if waited and self._task is not None and not self._task.done():
-            self._task.cancel()
+        if connection is not None:
+            if self._is_watched:
+                self._loop.remove_reader(connection)
+                self._loop.remove_writer(connection)
+            connection.close()

@@ -1,0 +1,231 @@
+"""Make the file that calls without a daemon import our modules from; see `bundle.py`.
+
+The code is that of the modules, compiled by the same compiler. What differs: imports at the top of a module are
+written down instead of followed, its functions, classes and constants are made when they are first looked up,
+annotations are not evaluated, and docstrings and line numbers are left out.
+"""
+
+import __future__
+
+import ast
+import marshal
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Final, TypeAlias
+
+from hookline.bridge.cold import bundle
+from hookline.bridge.cold.patterns import written_in
+
+# of a module by name: the module and the name it is imported from, or no module and the code that makes it
+Names: TypeAlias = dict[str, tuple[str, str | bytes | None]]
+
+# never on the way of a call
+_LEFT_OUT: Final = ("__main__", "adapters", "demo", "sources", "templates")
+# imported before there is a bundle, by themselves
+_BEFORE: Final = frozenset({("bridge", "cold", name) for name in ("calling", "start")})
+# of the programs for people, one is what agents call
+_QUIET: Final = frozenset({"cache", "contextmanager", "final", "lru_cache", "runtime_checkable"})
+_OF_CLI: Final = frozenset({"", "_ending", "_output", "hook"})
+
+
+def build() -> bool:
+    """Write the bundle; False where its folder cannot be written to, and then calls do without it."""
+    folder = Path(bundle.FILE).parent
+    beside = folder / f"{Path(bundle.FILE).name}.{os.getpid()}"
+    raw = b"".join(_written(Path(bundle.PACKAGE)))
+    try:
+        folder.mkdir(exist_ok=True)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+        beside.replace(bundle.FILE)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def is_fresh() -> bool:
+    """Say whether there is a bundle of the modules as they are now."""
+    try:
+        raw = Path(bundle.FILE).read_bytes()
+    except OSError:
+        return False
+    start = len(bundle.MAGIC)
+    length = int.from_bytes(raw[start : start + 4], "little")
+    try:
+        tag, index, _ = marshal.loads(raw[start + 4 : start + 4 + length])  # noqa: S302 - our own file
+    except (EOFError, ValueError, TypeError):
+        return False
+    now = {name: _stamp(path) for name, path, _ in _modules(Path(bundle.PACKAGE))}
+    return bool(tag == bundle.TAG and now == {name: entry[4] for name, entry in index.items()})
+
+
+def _written(package: Path) -> Iterator[bytes]:
+    index: dict[str, tuple[int, int, bool, str, tuple[int, int]]] = {}
+    codes: list[bytes] = []
+    trees: list[ast.Module] = []
+    offset = 0
+    for name, path, is_package in _modules(package):
+        # before it is read: what is written meanwhile shows
+        stamp = _stamp(path)
+        source = path.read_text("utf-8")
+        trees.append(ast.parse(source))
+        raw = marshal.dumps(compiled(source, str(path)))
+        index[name] = (offset, len(raw), is_package, str(path), stamp)
+        codes.append(raw)
+        offset += len(raw)
+    head = marshal.dumps((bundle.TAG, index, dict(written_in(trees))))
+    yield from (bundle.MAGIC, len(head).to_bytes(4, "little"), head, *codes)
+
+
+def _modules(package: Path) -> Iterator[tuple[str, Path, bool]]:
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        parts = parts[:-1] if is_package else parts
+        top, rest = parts[0] if parts else "", parts[1] if len(parts) > 1 else ""
+        if top not in _LEFT_OUT and parts not in _BEFORE and (top != "cli" or rest in _OF_CLI):
+            yield ".".join((package.name, *parts)), path, is_package
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def compiled(source: str, path: str) -> tuple[Names, CodeType]:
+    """Give how the names of a module come about when they are needed, and the code that runs at once."""
+    tree = ast.parse(source, path)
+    for node in ast.walk(tree):
+        _without_docstring(node)
+    names: Names = {}
+    rest = [statement for statement in tree.body if not _is_import(statement, names)]
+    imports = frozenset(names)
+    counted = Counter(name for statement in rest for name in _made(statement))
+    at_once: list[ast.stmt] = []
+    for statement in rest:
+        name = _maker_of(statement)
+        # what is made twice is made in its order
+        if name and counted[name] == 1 and name not in imports:
+            names[name] = ("", b"")
+        else:
+            at_once.append(statement)
+    lazy = names.keys()
+    for statement in rest:
+        name = _maker_of(statement)
+        if name and names.get(name) == ("", b""):
+            names[name] = ("", marshal.dumps(_code([*_needed_by_classes(statement, lazy), statement], path)))
+    return names, _code([one for given in at_once for one in (*_needed_by_classes(given, lazy), given)], path)
+
+
+def _code(body: list[ast.stmt], path: str) -> CodeType:
+    tree = ast.Module(body=body, type_ignores=[])
+    code = compile(tree, path, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    return _bare(code)
+
+
+def _bare(code: CodeType) -> CodeType:
+    """Leave out which line each instruction stands on: nobody reads a traceback of it, and it is a part of each code."""
+    constants = tuple(_bare(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=constants, co_linetable=b"")
+
+
+def _maker_of(statement: ast.stmt) -> str:
+    """Name what a statement makes, where nobody can tell when it does: a function, a class, what is final."""
+    match statement:
+        case (
+            ast.FunctionDef(name=name, decorator_list=decorators)
+            | ast.AsyncFunctionDef(name=name, decorator_list=decorators)
+        ):
+            return name if all(_is_quiet(one) for one in decorators) and not name.startswith("__") else ""
+        case ast.ClassDef(name=name, decorator_list=decorators):
+            return name if all(_is_quiet(one) for one in decorators) else ""
+        case ast.AnnAssign(
+            target=ast.Name(id=name),
+            annotation=ast.Name(id="Final") | ast.Subscript(value=ast.Name(id="Final")),
+            value=ast.expr() as value,
+        ) if not isinstance(value, ast.Constant):
+            return name
+        # other words for types
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() | ast.BinOp(op=ast.BitOr())):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="TypeVar"))):
+            return name
+    return ""
+
+
+def _is_quiet(decorator: ast.expr) -> bool:
+    """Say whether a decorator does nothing but wrap."""
+    found = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(found, ast.Name) and found.id in _QUIET
+
+
+def _made(statement: ast.stmt) -> Iterator[str]:
+    """Name everything that a statement at the top of a module binds, wherever in it."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name
+            case ast.Global(names=names):
+                yield from names
+
+
+def _is_import(statement: ast.stmt, imports: Names) -> bool:
+    match statement:
+        case ast.Import(names=names):
+            for alias in names:
+                top = alias.name.partition(".")[0]
+                imports[alias.asname or top] = (alias.name, None if alias.asname or top == alias.name else "")
+            return True
+        case ast.ImportFrom(module=str(module), names=names, level=0) if module != "__future__":
+            imports.update({alias.asname or alias.name: (module, alias.name) for alias in names})
+            return True
+    return False
+
+
+def _needed_by_classes(statement: ast.stmt, lazy: Collection[str]) -> Iterator[ast.stmt]:
+    """Give statements that look imported names up which the body of a class uses.
+
+    There, and only there, the interpreter does not ask the names of a module for what is missing.
+    """
+    for name in sorted(_used_in_classes(statement).intersection(lazy)):
+        yield ast.copy_location(ast.Expr(ast.copy_location(ast.Name(name, ast.Load()), statement)), statement)
+
+
+def _used_in_classes(statement: ast.stmt) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                found |= _evaluated(inner)
+    return found
+
+
+def _evaluated(node: ast.AST) -> set[str]:
+    """Name what is looked up while a statement in the body of a class runs."""
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case (
+            ast.FunctionDef(decorator_list=decorators, args=args)
+            | ast.AsyncFunctionDef(decorator_list=decorators, args=args)
+        ):
+            parts: list[ast.AST] = [*decorators, *args.defaults, *(one for one in args.kw_defaults if one)]
+        case ast.AnnAssign(value=value):
+            parts = [value] if value is not None else []
+        case _:
+            parts = list(ast.iter_child_nodes(node))
+    return set().union(*map(_evaluated, parts))
+
+
+def _without_docstring(node: ast.AST) -> None:
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        match node.body:
+            case [ast.Expr(value=ast.Constant(value=str())) as first, *rest]:
+                node.body = rest or [ast.copy_location(ast.Pass(), first)]

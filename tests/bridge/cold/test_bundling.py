@@ -1,0 +1,154 @@
+"""A module out of the bundle is the module: only when its names are made differs."""
+# ruff: noqa: SLF001 - what is looked into is how it is made
+
+import marshal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from hookline.bridge.cold import bundle, bundling
+
+ALL: Final = '''
+"""A docstring."""
+
+import re
+import os.path as paths
+import xml.dom
+from collections import OrderedDict as Ordered
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+made = []
+
+PATTERN: Final = re.compile("a+")
+NUMBER: Final = 7
+TABLE: Final = {"one": NUMBER}
+
+
+class Colour(StrEnum):
+    """With words from above in its body."""
+
+    RED = str(NUMBER)
+    ALSO = TABLE["one"].__class__.__name__
+
+    def painted(self, by: "Nobody" = paths.sep) -> "Nobody":
+        """Say so."""
+        return f"{self}{by}{PATTERN.pattern}"
+
+
+class Point(NamedTuple):
+    x: int = NUMBER
+
+
+@lru_cache
+def twice(x: Missing) -> Missing:
+    return x * 2
+
+
+def shadowed():
+    return len("abc"), xml.dom.__name__
+
+
+def again():
+    return 1
+
+
+def again():
+    return 2
+
+
+def count():
+    global counted
+    counted = NUMBER
+    return counted
+
+
+made.append(Ordered(a=1))
+'''
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    lazy, code = bundling.compiled(ALL, "whole.py")
+    names = bundle._Names(vars(__import__("builtins")))
+    names.lazy = lazy
+    names["__name__"] = "whole"
+    made = bundle._Module("whole")
+    object.__setattr__(made, "_names", names)
+    monkeypatch.setitem(sys.modules, "whole", made)
+    exec(marshal.loads(marshal.dumps(code)), names)  # noqa: S102, S302
+    return made
+
+
+def test_nothing_is_made_before_it_is_looked_up(module: ModuleType) -> None:
+    names = vars(module)
+    assert names["made"] == [{"a": 1}]
+    assert not {"Colour", "PATTERN", "TABLE", "twice", "re", "xml", "StrEnum"} & names.keys()
+    assert module.twice(4) == 8
+    assert "twice" in names
+
+
+def test_a_class_finds_the_imported_names_of_its_body(module: ModuleType) -> None:
+    assert module.Colour.RED == "7"
+    assert module.Colour.ALSO == "int"
+    assert module.Colour.RED.painted() == "7/a+"
+    assert module.Point() == (7,)
+    assert module.Colour.__module__ == "whole"
+
+
+def test_builtins_and_modules_inside_modules_are_found(module: ModuleType) -> None:
+    assert module.shadowed() == (3, "xml.dom")
+
+
+def test_what_is_made_twice_is_the_second(module: ModuleType) -> None:
+    assert module.again() == 2
+
+
+def test_a_function_may_bind_a_name_of_the_module(module: ModuleType) -> None:
+    assert module.count() == 7
+    assert module.counted == 7
+
+
+def test_a_name_that_nobody_made_is_missing_in_the_usual_way(module: ModuleType) -> None:
+    with pytest.raises(AttributeError, match="module 'whole' has no attribute 'nothing'"):
+        _ = module.nothing
+    assert not hasattr(module, "Missing")
+
+
+def test_every_module_of_a_call_can_be_imported_and_made(tmp_path: Path) -> None:
+    """Look every name of every module up, in a process of its own."""
+    script = tmp_path / "all.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import sys
+            sys.path.insert(0, {bundle.HERE!r})
+            import bundle
+            bundle.FILE = sys.argv[1]
+            del sys.path[0]
+            bundle.mount()
+            sys.modules["hookline.bridge.cold.bundle"] = bundle
+            bundle.INSTEAD.clear()
+            for name in bundle._bundle.index:
+                module = bundle._bundle.load(name)
+                if module is bundle:
+                    continue
+                for one in list(module._names.lazy):
+                    getattr(module, one)
+            print(len(bundle._bundle.index))
+            """
+        )
+    )
+    built = tmp_path / "bundle"
+    built.write_bytes(b"".join(bundling._written(Path(bundle.PACKAGE))))
+    done = subprocess.run(
+        [sys.executable, str(script), str(built)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 200

@@ -1,0 +1,154 @@
+"""A snapshot is used as long as opening the project anew would give the same, and not a moment longer."""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.bridge.cold.quickly import Place, settle
+
+OWN: Final = "~/.config/hookline/hookline.toml"
+ALLOWS: Final = '[[hook]]\nid = "one"\non = "before_tool"\nshell = true\nrun = "true"\n'
+DENIES: Final = ALLOWS.replace('"true"', '"echo no >&2; exit 2"')
+WORDS: Final = ("hook", "claude-code", "PreToolUse")
+
+
+def event(place: Place, **more: object) -> bytes:
+    said = {"session_id": "s", "cwd": str(place.project), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    return json.dumps({**said, "tool_input": {"command": "ls"}, **more}).encode()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("snapshots"))
+    place.write({OWN: ALLOWS})
+    settle([place])
+    place.prepare()
+    return place
+
+
+@pytest.fixture
+def place(prepared: Place) -> Place:
+    """Give a place whose snapshot holds."""
+    if prepared.quick(*WORDS, stdin=event(prepared)).returncode:
+        prepared.write({OWN: ALLOWS})
+        settle([prepared])
+        prepared.prepare()
+    assert prepared.quick(*WORDS, stdin=event(prepared)).returncode == 0
+    return prepared
+
+
+def snapshot(place: Place) -> Path:
+    (found,) = (path for path in (place.data / "snapshots").iterdir() if not path.name.startswith("."))
+    return found
+
+
+def why(place: Place, **env: str) -> str:
+    """Say why the quick way was not taken; empty where it was."""
+    done = place.quick(*WORDS, stdin=event(place), env=env)
+    return done.stderr.decode() if done.returncode else ""
+
+
+def test_a_changed_file_is_noticed_at_once_and_answered(place: Place) -> None:
+    place.write({OWN: DENIES})
+    assert "the configuration has changed" in why(place)
+    done = place.quick(*WORDS, stdin=event(place), env={"HOOKLINE_COLD": ""})
+    assert b'"deny"' in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_new_file_is_noticed(place: Place) -> None:
+    place.write({"hookline.toml": ALLOWS})
+    try:
+        assert "the configuration has changed" in why(place)
+    finally:
+        (place.project / "hookline.toml").unlink()
+
+
+def test_another_file_in_the_same_folder_is_not_minded(place: Place) -> None:
+    place.write({"notes.txt": "anything", "~/notes.txt": "anything"})
+    assert not why(place)
+
+
+def test_a_variable_that_was_looked_at_is_noticed_and_no_other(place: Place) -> None:
+    assert not why(place, EDITOR="vi")
+    assert "a variable has changed" in why(place, HOOKS_ENABLED="false")
+
+
+def test_another_session_and_another_tool_are_the_same_project(place: Place) -> None:
+    done = place.quick(*WORDS, stdin=event(place, session_id="other", tool_name="Write", tool_input={}))
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:100]),
+        lambda path: path.write_bytes(b"i\x07\x00\x00\x00"),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"hookline.model", b"hookline.nodel")),
+        lambda path: path.chmod(0o644),
+        lambda path: path.unlink(),
+    ],
+    ids=["empty", "cut off", "something else", "of another version", "readable by others", "gone"],
+)
+def test_a_snapshot_that_is_not_right_is_no_snapshot(place: Place, spoil: Callable[[Path], object]) -> None:
+    path = snapshot(place)
+    raw, mode = path.read_bytes(), stat.S_IMODE(path.stat().st_mode)
+    assert mode == 0o600
+    spoil(path)
+    try:
+        assert "snapshot" in why(place)
+        done = place.quick(*WORDS, stdin=event(place), env={"HOOKLINE_COLD": ""})
+        assert (done.returncode, done.stderr) == (0, b"")
+    finally:
+        path.write_bytes(raw)
+        path.chmod(mode)
+
+
+def test_a_link_in_its_place_is_not_followed(place: Place, tmp_path: Path) -> None:
+    path = snapshot(place)
+    raw = path.read_bytes()
+    elsewhere = tmp_path / "theirs"
+    elsewhere.write_bytes(raw)
+    elsewhere.chmod(0o600)
+    path.unlink()
+    path.symlink_to(elsewhere)
+    try:
+        assert "there is no snapshot" in why(place)
+    finally:
+        path.unlink()
+        path.write_bytes(raw)
+        path.chmod(0o600)
+
+
+def test_code_that_changed_is_not_taken_from_the_bundle(place: Place) -> None:
+    source = place.package / "bridge" / "ledger.py"
+    before = source.stat()
+    source.write_text(source.read_text() + "\n")
+    try:
+        assert "ledger.py changed" in why(place)
+    finally:
+        source.write_text(source.read_text()[:-1])
+        os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_bundle_that_others_could_have_written_is_not_run(place: Place) -> None:
+    (bundle,) = place.start.parent.glob("__pycache__/*.bundle")
+    bundle.chmod(0o666)
+    try:
+        assert "somebody else's" in why(place)
+    finally:
+        bundle.chmod(0o644)
+
+
+def test_a_project_is_not_prepared_again_and_again(place: Place) -> None:
+    path = snapshot(place)
+    (place.data / "snapshots" / ".prepared").touch()
+    before = path.stat().st_mtime_ns
+    assert place.quick("--prepare", str(place.project)).returncode == 0
+    assert path.stat().st_mtime_ns == before
