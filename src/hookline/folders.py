@@ -91,6 +91,28 @@ def person_folders(
     return Folders(home=Path(home), config=Path(config), data=Path(data), managed=system, problems=tuple(problems))
 
 
+def deciding(environ: Mapping[str, str]) -> list[str]:
+    """Name the places whose owners, or whose being there, decide which folders `person_folders` gives.
+
+    Those are what the variables name, which may be a link, and the system folder with everything above it.
+    """
+    named = [("HOME", ""), *((place.variable, place.below) for place in _PLACES.get(sys.platform, _PLACES[""]))]
+    places = [os.path.join(environ.get(name, ""), below) for name, below in named if name and environ.get(name)]  # noqa: PTH118
+    system = _MANAGED.get(sys.platform, _MANAGED[""])
+    if system:
+        places += [system, *(_upwards(os.path.realpath(system)) if os.path.lexists(system) else ())]
+    return places
+
+
+def is_at_home(folder: Path) -> bool:
+    """Say whether a folder lies in the home of the user database, where a repository around it is no objection."""
+    if sys.platform == "win32":
+        # no variable moves them there
+        return True
+    home = os.path.realpath(_entry() or "/")
+    return home != "/" and _inside(os.path.realpath(folder), home)
+
+
 def here() -> Path:
     """Say where this program works; a folder that was removed under it is no reason to ask no guard."""
     try:

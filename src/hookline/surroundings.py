@@ -39,13 +39,15 @@ class Recording(Mapping[str, str]):
 class Surroundings:
     """What one call brought along; `seen` collects the names of the variables that were looked at on its behalf."""
 
-    __slots__ = ("_encoded", "environ", "folder", "seen", "umask", "whole")
+    __slots__ = ("_encoded", "environ", "folder", "ran", "seen", "umask", "whole")
 
     def __init__(self, whole: Mapping[str, str], folder: str, *, umask: int | None = None) -> None:
         self.whole = whole
         self.folder = folder
         self.umask = umask
         self.seen: set[str] = set()
+        # what happens once in each program happens once for this call, which would have had a program of its own
+        self.ran: set[str] = set()
         self.environ: Mapping[str, str] = Recording(whole, self.seen)
         self._encoded: dict[bytes, bytes] | None = None
 
@@ -58,11 +60,20 @@ class Surroundings:
 
     def also(self, name: str, value: str) -> "Surroundings":
         """Give the same surroundings with one more variable; who looks at variables is remembered in the same place."""
-        more = Surroundings({**self.whole, name: value}, self.folder, umask=self.umask)
-        more.seen = self.seen
-        more.environ = Recording(more.whole, self.seen)
-        more._encoded = {**self.encoded, os.fsencode(name): os.fsencode(value)}
-        return more
+        encoded = {**self.encoded, os.fsencode(name): os.fsencode(value)}
+        return self._with({**self.whole, name: value}, encoded)
+
+    def without(self, name: str) -> "Surroundings":
+        """Give the same surroundings with one variable less."""
+        if name not in self.whole:
+            return self
+        return self._with({key: value for key, value in self.whole.items() if key != name})
+
+    def _with(self, whole: Mapping[str, str], encoded: dict[bytes, bytes] | None = None) -> "Surroundings":
+        other = Surroundings(whole, self.folder, umask=self.umask)
+        other.seen, other.ran, other._encoded = self.seen, self.ran, encoded
+        other.environ = Recording(whole, self.seen)
+        return other
 
 
 _CURRENT: Final[ContextVar[Surroundings | None]] = ContextVar("surroundings", default=None)
@@ -93,7 +104,7 @@ def variable(name: str, value: str) -> Iterator[None]:
     """Have everything that is started meanwhile get a variable; an empty one is taken away."""
     here = _CURRENT.get()
     if here is not None:
-        with entered(here.also(name, value) if value else _without(here, name)):
+        with entered(here.also(name, value) if value else here.without(name)):
             yield
         return
     before = os.environ.pop(name, None)
@@ -105,15 +116,6 @@ def variable(name: str, value: str) -> Iterator[None]:
         os.environ.pop(name, None)
         if before is not None:
             os.environ[name] = before
-
-
-def _without(here: Surroundings, name: str) -> Surroundings:
-    if name not in here.whole:
-        return here
-    less = Surroundings({key: value for key, value in here.whole.items() if key != name}, here.folder, umask=here.umask)
-    less.seen = here.seen
-    less.environ = Recording(less.whole, here.seen)
-    return less
 
 
 def environ() -> Mapping[str, str]:

@@ -23,9 +23,10 @@ from hookline.core.background import TellAgent
 from hookline.core.engine import Engine
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError
-from hookline.folders import Folders, between, here, person_folders
+from hookline.folders import Folders, between, deciding, here, is_at_home, person_folders
 from hookline.model.hook import Hook, Layer
 from hookline.model.settings import Settings
+from hookline.model.workspace import look_anew
 from hookline.ports import JobQueue, StateStore, TraceStore
 from hookline.wiring import make_parts, native_names, native_tools, shell_dialects
 
@@ -125,6 +126,7 @@ def open_project(
     of a hook runs in it.
     """
     root = (project or here()).absolute()
+    look_anew()
     where = folders or person_folders(root)
     chosen, problems = (settings, []) if settings is not None else _settings(where)
     engine = Engine(
@@ -173,15 +175,22 @@ def open_project(
 
 
 def _stamped(stamps: Stamps, folders: Folders, root: Path) -> Stamps:
-    """Add what decides whose folders are searched, how far above the project, and in whose name hooks are approved."""
-    places = [place for start in (root.resolve(), here().resolve()) for place in (start, *start.parents)]
+    """Add what decides which folders are searched, how far above the project, and in whose name hooks are approved."""
+    named = deciding(surroundings.environ())
+    moved = [folder for folder in (folders.config, folders.data) if not is_at_home(folder)]
+    starts = [folder.resolve() for folder in (root, here(), *moved)]
+    places = [place for start in starts for place in (start, *start.parents)]
     common = repository.common(root)
+    marker = Path(repository.top(root), ".git")
+    decided = [common / "config"] if common is not None else []
     around = take(
         (),
         (),
-        owners=[str(place) for place in (folders.home, folders.config, folders.data, folders.managed) if place],
+        # the project, too, may be a link that leads elsewhere the next time
+        owners=dict.fromkeys([str(root), *map(str, (folders.home, folders.config, folders.data)), *named]),
         names=[str(place / ".git") for place in dict.fromkeys(places)],
-        others=[str(common / "config")] if common is not None else [],
+        # that of a worktree is a file, which says whose it is
+        others=map(str, [*decided, marker] if marker.is_file() else decided),
     )
     return replace(stamps, owners=around.owners, names=around.names, others=around.others)
 

@@ -2,6 +2,11 @@
 
 import json
 import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +15,18 @@ from tests.agents.scenario import CONTEXT, KEPT, NOT_HERE, Session, play
 from tests.agents.world import World
 
 
-@pytest.fixture(scope="module", params=AGENTS)
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Session:
-    agent = AGENTS[request.param]
-    return play(World.make(tmp_path_factory.mktemp(agent.name) / "machine", agent), agent)
+@pytest.fixture(scope="module", params=[(name, way) for name in AGENTS for way in ("without", "with")], ids="-".join)
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Play a session of each agent, without a daemon and with the one that its first call has woken."""
+    name, way = request.param
+    # short, because the path of a socket is
+    runtime = Path(tempfile.mkdtemp(prefix="hka-", dir="/tmp"))
+    switch = {"XDG_RUNTIME_DIR": str(runtime), "HOOKLINE_DAEMON": "on" if way == "with" else "off"}
+    agent = replace(AGENTS[name], env={**AGENTS[name].env, **switch})
+    yield play(World.make(tmp_path_factory.mktemp(name) / "machine", agent), agent)
+    assert bool(list(runtime.rglob("*.log"))) is (way == "with")
+    # a daemon whose socket is gone goes, too
+    shutil.rmtree(runtime)
 
 
 def test_the_session_ends_as_it_would_without_hooks(session: Session) -> None:

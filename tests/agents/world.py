@@ -79,6 +79,8 @@ class World:
             "TMPDIR": str(self.temporary),
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_SYSTEM": "/dev/null",
+            # a test that wants one says so, and where
+            "HOOKLINE_DAEMON": "off",
             **{
                 f"GIT_{who}_{what}": "somebody@invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
             },

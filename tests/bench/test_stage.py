@@ -76,7 +76,9 @@ def test_payload_is_the_recorded_one_as_if_it_happened_here() -> None:
 
 def test_launcher_is_found_in_an_installed_line() -> None:
     words = ["/opt/b in/hookline-hook", '{"a": "; b"}', "", "0", "/usr/bin/python", "/lib/start.py", "hook", "h", "E"]
-    line = f"test -x {shlex.quote(words[0])} && exec {shlex.join(words)}; cat >/dev/null; printf '%s\\n' x; exit 0"
+    place = shlex.quote(words[0])
+    tested = f"test -s {place} && test -x {place}"
+    line = f"{tested} && exec {shlex.join(words)}; cat >/dev/null; printf '%s\\n' x; exit 0"
 
     assert stage.launcher_words(line) == words
     assert stage.without_fallback(words)[5] == "/lib/start.py.not-there"

@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,16 @@ def build_with(folder: Path, *flags: str) -> Path:
     words = [*next(compilers()), "-std=c11", "-Wall", "-Wextra", "-Werror", *flags, "-o", str(program), str(SOURCE)]
     subprocess.run(words, check=True, timeout=PATIENCE)
     return program
+
+
+def limited(kind: int, most: int, words: Sequence[str]) -> list[str]:
+    """Have a program run that may not use more of something than this."""
+    # Python does without the signal that says so, and those it starts would, too
+    script = (
+        "import os, resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); "
+        "resource.setrlimit(int(sys.argv[1]), (int(sys.argv[2]),) * 2); os.execv(sys.argv[3], sys.argv[3:])"
+    )
+    return [sys.executable, "-c", script, str(kind), str(most), *words]
 
 
 class Request(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookline.hosts.launcher import COLD
-from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk
+from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, limited
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
 
@@ -319,3 +320,35 @@ def test_the_real_hookline_answers_through_it(desk: Desk, tmp_path: Path) -> Non
     event = b'{"hook_event_name": "preToolUse", "conversation_id": "c", "tool_name": "Shell", "tool_input": {}}'
 
     assert desk.run(event, words=words, HOME=str(home), CI="1") == (0, b'{"permission":"allow"}\n', b"")
+
+
+def test_an_answer_that_there_is_no_memory_for_is_the_spare_answer(desk: Desk) -> None:
+    desk.python_that("cat >/dev/null; head -c 40000000 /dev/zero")
+
+    # of what is asked for, the launcher gets half: the next doubling is more than it may have
+    assert desk.run(words=limited(resource.RLIMIT_AS, 48_000_000, desk.words())) == SPARED
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_an_answer_counts_although_nobody_takes_what_stands_beside_it(desk: Desk, code: int) -> None:
+    desk.python_that(f"cat >/dev/null; echo no; echo a note >&2; exit {code}")
+
+    closed = desk.run(words=["sh", "-c", '"$@" 2>&-', "sh", *desk.words()])
+    full = desk.run(words=["sh", "-c", '"$@" 2>/dev/full', "sh", *desk.words()])
+
+    assert closed == full == (code, b"no\n", b"")
+
+
+def test_an_answer_that_nobody_takes_is_a_failure(desk: Desk) -> None:
+    desk.python_that("cat >/dev/null; echo no")
+
+    assert desk.run(words=["sh", "-c", '"$@" >/dev/full', "sh", *desk.words()]) == (1, b"", b"")
+
+
+def test_an_answer_that_is_longer_than_files_may_be_is_a_failure_and_no_signal(desk: Desk, tmp_path: Path) -> None:
+    desk.python_that("cat >/dev/null; echo no")
+    words = limited(resource.RLIMIT_FSIZE, 0, desk.words())
+
+    code, _, _ = desk.run(words=["sh", "-c", f'"$@" >{tmp_path}/said', "sh", *words])
+
+    assert code == 1

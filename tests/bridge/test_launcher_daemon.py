@@ -1,6 +1,7 @@
 """The native launcher and its daemon: every word of theirs, and everything that can go wrong between them."""
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, Request, Talk, answer, build_with, frame
+from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, Request, Talk, answer, build_with, frame, limited
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
 
@@ -361,6 +362,11 @@ def test_an_event_after_which_nobody_can_be_asked_is_the_spare_answer(desk: Desk
 
     with desk.daemon(says(frame(b"n"))):
         assert desk.run(b"x" * 300_000) == SPARED
+
+
+def test_an_event_that_is_longer_than_files_may_be_is_the_spare_answer_and_no_signal(desk: Desk) -> None:
+    with desk.daemon(says(frame(b"n"))):
+        assert desk.run(words=limited(resource.RLIMIT_FSIZE, 0, desk.words())) == SPARED
 
 
 def test_a_call_without_stdin_is_told_as_an_empty_event(desk: Desk) -> None:

@@ -3,12 +3,15 @@
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hookline import folders, surroundings
 from hookline.config.stamps import Stamps, take
 from hookline.folders import Folders
+from hookline.surroundings import Surroundings
 from hookline.workspace import Opened, open_project
 
 HOOK = '[[hook]]\nid = "h"\non = "before_tool"\nrun = "true"\n'
@@ -24,23 +27,24 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(place: Path) -> Opened:
+def opened(place: Path, project: str = "project") -> Opened:
     home = place / "home"
-    folders = Folders(home=home, config=home / ".config/hookline", data=home / ".local/share/hookline")
-    return open_project(place / "project", folders=folders, traced=False)
+    own = Folders(home=home, config=home / ".config/hookline", data=home / ".local/share/hookline")
+    return open_project(place / project, folders=own, traced=False)
 
 
 def _is_old(moment: int) -> bool:
     return moment < time.time_ns() - 2_000_000_000
 
 
-def settled(place: Path) -> Opened:
+def settled(place: Path, opened: Callable[[Path], Opened] = opened) -> Opened:
     """Open the project when what is in it is old enough to be believed."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         found = opened(place)
         stamps = found.stamps
-        if all(not stamp or _is_old(stamp[-1]) for _, stamp in (*stamps.files, *stamps.folders)):
+        looked_at = (*stamps.files, *stamps.folders, *stamps.others)
+        if all(not stamp or _is_old(stamp[-1]) for _, stamp in looked_at):
             return found
         time.sleep(0.2)
     raise AssertionError("it never settled")
@@ -95,6 +99,58 @@ def test_a_script_that_appears_where_a_command_looks_for_it_first_is_seen(place:
     assert dict(found.stamps.scripts)[str(place / "project/check.sh")] is False
     (place / "project/check.sh").write_text("false")
     assert not found.holds()
+
+
+def test_a_project_that_is_a_link_and_leads_elsewhere_is_another_one(place: Path) -> None:
+    (place / "next/.git").mkdir(parents=True)
+    (place / "current").symlink_to("project")
+    found = settled(place, partial(opened, project="current"))
+    assert found.holds()
+    (place / "beside").symlink_to("next")
+    (place / "beside").replace(place / "current")
+    assert not found.holds()
+
+
+def test_a_worktree_that_becomes_one_of_another_repository_is_another_one(place: Path) -> None:
+    (place / "tree").mkdir()
+    (place / "tree/.git").write_text("gitdir: ../one\n")
+    found = settled(place, partial(opened, project="tree"))
+    assert found.holds()
+    (place / "tree/.git").write_text("gitdir: ../two\n")
+    assert not found.holds()
+
+
+def test_the_folder_of_the_administrator_counts_as_soon_as_it_is_there(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = place / "etc"
+    monkeypatch.setattr(folders, "_MANAGED", {"": str(system)})
+    found = settled(place)
+    assert found.holds()
+    system.mkdir()
+    assert not found.holds()
+
+
+def test_a_variable_that_names_a_link_means_what_that_leads_to_now(place: Path) -> None:
+    for name in ("a", "b"):
+        (place / name / "hookline").mkdir(parents=True, mode=0o700)
+    (place / "chosen").symlink_to("a")
+
+    def moved(place: Path) -> Opened:
+        variables = {"HOME": str(place / "home"), "XDG_CONFIG_HOME": str(place / "chosen")}
+        with surroundings.entered(Surroundings(variables, str(place / "project"))):
+            return open_project(place / "project", traced=False)
+
+    found = settled(place, moved)
+    assert found.folders.config == place / "a/hookline"
+    assert found.holds()
+    (place / "beside").symlink_to("b")
+    (place / "beside").replace(place / "chosen")
+    assert not found.holds()
+    # and in a work tree it could be anybody's
+    again = settled(place, moved)
+    (place / "b/.git").mkdir()
+    assert not again.holds()
 
 
 def test_files_that_are_no_configuration_change_nothing(place: Path) -> None:

@@ -3,6 +3,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,18 @@ def test_two_programs_that_approve_fifty_hooks_each_at_once_lose_none(tmp_path: 
     found = Book(path).approvals().values()
     assert {one.hook for one in found} == {f"{name}{number}" for name in "ab" for number in range(50)}
     assert all(Book(path).kept(one.files["x"]) for one in found)
+
+
+def test_book_that_was_changed_in_place_and_dated_back_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "approvals.json"
+    book = Book(path)
+    book.add([approval(1, hook="a")])
+    before = path.stat()
+    assert [item.hook for item in book.approvals().values()] == ["a"]
+    # as programs do that restore or synchronise files
+    time.sleep(0.05)
+    with path.open("r+b") as opened:
+        opened.write(path.read_bytes().replace(b'"a"', b'"b"'))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_ino == before.st_ino
+    assert [item.hook for item in book.approvals().values()] == ["b"]

@@ -1,6 +1,7 @@
 import asyncio
 import gc
 import logging
+import os
 import threading
 
 import pytest
@@ -295,3 +296,80 @@ def test_records_that_are_written_later_keep_their_place_and_a_broken_one_takes_
 
     assert asyncio.run(scenario()) == ["first", "second", "third", "fourth"]
     assert "could not be written out" in caplog.text
+
+
+def record(number: int) -> Record:
+    return Record(f"t{number}", Step.WARNING, float(number), "custom")
+
+
+def test_a_loop_that_ended_too_early_does_not_keep_what_comes_after_it() -> None:
+    bus = MessageBus()
+    taken: list[Record] = []
+    bus.subscribe(taken.append)
+    ended = asyncio.new_event_loop()
+
+    async def leave_behind() -> None:
+        ended.stop()
+        bus.publish_soon(record(0))
+        await asyncio.Event().wait()
+
+    async def go_on() -> None:
+        whole = asyncio.Event()
+        bus.subscribe(lambda one: whole.set() if one == record(199) else None)
+        for number in range(1, 200):
+            bus.publish_soon(record(number))
+        # nobody drains
+        async with asyncio.timeout(30):
+            await whole.wait()
+
+    task = ended.create_task(leave_behind())
+    ended.run_forever()
+    asyncio.run(go_on())
+    assert taken == [record(number) for number in range(200)]
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        ended.run_until_complete(task)
+    ended.close()
+
+
+def test_an_interrupt_in_a_sink_costs_no_record_behind_it() -> None:
+    bus = MessageBus()
+    taken: list[Record] = []
+
+    def interrupted(one: Record) -> None:
+        taken.append(one)
+        if one.trace == "t1":
+            raise KeyboardInterrupt
+
+    bus.subscribe(interrupted)
+
+    async def main() -> None:
+        for number in range(4):
+            bus.publish_soon(record(number))
+        with pytest.raises(KeyboardInterrupt):
+            bus.publish(record(4))
+        bus.publish_soon(record(5))
+        await bus.drain()
+
+    asyncio.run(main())
+    assert [one.trace for one in taken] == ["t0", "t1", "t2", "t3", "t5"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_what_waits_when_a_program_forks_is_given_by_the_parent_alone() -> None:
+    bus = MessageBus()
+    taken: list[Record] = []
+    bus.subscribe(taken.append)
+
+    async def main() -> int:
+        bus.publish_soon(record(1))
+        child = os.fork()
+        if child == 0:
+            # the child has nothing to wait for, and gives only what is its own
+            bus.publish(record(2))
+            os._exit(0 if taken == [record(2)] else 1)
+        return child
+
+    _, status = os.waitpid(asyncio.run(main()), 0)
+    assert status == 0
+    assert taken == [record(1)]

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 
+from hookline import surroundings
 from hookline.core.engine import Engine
 from hookline.core.parts import Parts, default_parts
 from hookline.errors import StoreError
@@ -23,6 +24,7 @@ from hookline.model.verdict import Verdict
 from hookline.ports import Decide, StateStore
 from hookline.stores.memory_state import MemoryState
 from hookline.stores.state import SqliteState
+from hookline.surroundings import Surroundings
 
 T = TypeVar("T")
 
@@ -543,3 +545,14 @@ def test_bug_of_ours_keeps_no_guard_from_being_asked(caplog: pytest.LogCaptureFi
         outcome = asyncio.run(engine.emit("before_tool", tool="shell"))
 
     assert outcome.reason == "no"
+
+
+def test_where_there_is_no_session_a_program_that_answers_for_others_asks_once_for_each_of_them() -> None:
+    engine = Engine()
+    said = Calls(Verdict.deny("no"))
+    engine.add(hook(said, once=True))
+    for _ in range(2):
+        # each of these calls would have been a program of its own
+        with surroundings.entered(Surroundings({}, "/")):
+            assert emit(engine, 2) == ["ran", "once"]
+    assert said.count == 2

@@ -136,6 +136,8 @@ PIECES = st.sampled_from(
 )
 @example(PATTERN, "k", "\u212a")
 @example(REGEX, "k", "\u212a")
+# which Python warns of
+@example(REGEX, "[[]", "[")
 def test_no_matching_name_begins_in_another_way(style: MatcherStyle, text: str, name: str) -> None:
     try:
         matches = matcher_for(style, text)

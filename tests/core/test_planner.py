@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,4 +139,45 @@ def test_many_subjects_do_not_grow_the_memory_without_end() -> None:
     for number in range(5000):
         assert planner.plan_execution("file_edited", {"path": f"f{number}"}).hooks
 
-    assert len(planner._plans) <= 2048  # noqa: SLF001 - the bound is the point
+    assert len(planner._found.plans) <= 2048  # noqa: SLF001 - the bound is the point
+
+
+class Meanwhile(dict[str, DialectSpec]):
+    """Dialects that are looked up while hooks are being sorted; then something happens, as in another thread."""
+
+    def __init__(self) -> None:
+        super().__init__(SPECS)
+        self.happens: Callable[[], object] = str
+
+    def get(self, key: str, default: object = None) -> object:  # type: ignore[override] # one of its forms
+        happens, self.happens = self.happens, str
+        happens()
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("condition", ["", 'tool == "write_file"'])
+def test_a_hook_that_comes_while_another_thread_plans_is_in_the_next_plan(condition: str) -> None:
+    registry, dialects = HookRegistry(), Meanwhile()
+    planner = HookPlanner(registry, dialects)
+    event = Event(name=EventName.BEFORE_TOOL, tool="write_file", args={"path": "a.py"})
+    registry.add(Hook(id="first", on="before_tool", command="true", matcher="write_file", condition=condition))
+
+    def come() -> None:
+        registry.add(Hook(id="guard", on="before_tool", command="true"))
+        # somebody else plans for something before the first one goes on
+        planner.plan(Event(name=EventName.AFTER_TOOL, tool="write_file"))
+
+    dialects.happens = come
+    planner.plan(event)
+    assert [hook.id for hook in planner.plan(event).hooks] == ["first", "guard"]
+
+
+def test_a_hook_that_goes_while_another_thread_plans_is_left_out() -> None:
+    registry, dialects = HookRegistry(), Meanwhile()
+    planner = HookPlanner(registry, dialects)
+    for name in ("stays", "goes"):
+        registry.add(Hook(id=name, on="before_tool", command="true", matcher="write_file"))
+    dialects.happens = lambda: registry.unregister_hook("goes")
+    event = Event(name=EventName.BEFORE_TOOL, tool="write_file")
+    assert [hook.id for hook in planner.plan(event).hooks] == ["stays"]
+    assert [hook.id for hook in planner.plan(event).hooks] == ["stays"]

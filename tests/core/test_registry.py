@@ -1,3 +1,6 @@
+import sys
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,3 +157,36 @@ def test_what_is_to_be_cleared_with_changes_is_cleared_with_each_of_them() -> No
         memory["found"] = 1
         change()
         assert memory == {}
+
+
+def test_hooks_that_come_and_go_in_many_threads_are_all_known_in_the_end() -> None:
+    registry = HookRegistry()
+    problems: list[BaseException] = []
+    before = sys.getswitchinterval()
+
+    def change(event: str) -> None:
+        try:
+            for number in range(100):
+                registry.add(Hook(id=f"{event} {number}", on=(event, f"custom:{event}{number}"), command="true"))
+                registry.get_all_hooks()
+                # the event has hooks whenever this thread looks, whatever the others do
+                assert registry.ready[event]
+                if number % 2:
+                    registry.unregister_hook(f"{event} {number}")
+                    assert registry.ready[event]
+        except BaseException as problem:  # noqa: BLE001 - told below
+            problems.append(problem)
+
+    events = ["before_tool", "after_tool", "notification", "before_model"]
+    threads = [threading.Thread(target=change, args=(event,)) for event in events]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert problems == []
+    assert registry.get_hook_count() == 4 * 50
+    assert {name for name, is_ready in registry.ready.items() if is_ready} == {*events, "custom"}

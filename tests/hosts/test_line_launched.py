@@ -53,7 +53,7 @@ def test_paths_with_odd_characters_are_run(shell: str, program: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("lost", ["launcher", "python", "answer"])
+@pytest.mark.parametrize("lost", ["launcher", "content", "python", "answer"])
 @pytest.mark.parametrize(("host", "event"), [("claude-code", "PreToolUse"), ("windsurf", "pre_run_command")])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_whatever_is_gone_is_what_the_policy_says(
@@ -63,6 +63,9 @@ def test_whatever_is_gone_is_what_the_policy_says(
     launcher = str(program)
     if lost == "launcher":
         launcher = "/nowhere/hookline-hook"
+    elif lost == "content":
+        (tmp_path / LAUNCHER).touch(mode=0o755)
+        launcher = str(tmp_path / LAUNCHER)
     elif lost == "python":
         python = "/nowhere/python"
     spare = broken(host, event, policy=policy)

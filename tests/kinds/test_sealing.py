@@ -327,6 +327,38 @@ def test_script_that_appears_between_two_calls_with_the_same_files_does_not_run(
     assert "was not there when the hook was checked" in refused.failure.message
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("./new.sh || true", "new.sh"),
+        ("sub/new.sh || true", "sub/new.sh"),
+        ("env -C sub python3 new.py || true", "sub/new.py"),
+    ],
+)
+def test_what_a_line_could_not_start_is_not_forgotten_when_it_appears(project: Project, text: str, name: str) -> None:
+    kind = Command()
+    sealed: dict[str, bytes] = {}
+    event = Event(name=EventName.BEFORE_TOOL, cwd=str(project.folder))
+    (project.folder / "sub").mkdir(exist_ok=True)
+
+    async def calls() -> list[Reply]:
+        replies = []
+        for _ in range(2):
+            request = Request(event=event, document={})
+            request.sealed = sealed
+            replies.append(await kind.call(line(text), request, timeout=30))
+            project.write({name: "#!/usr/bin/env python3\nprint('evil')"})
+            (project.folder / name).chmod(0o755)
+        return replies
+
+    missing, refused = asyncio.run(calls())
+
+    assert missing.failure is None
+    assert refused.failure is not None
+    assert refused.failure.kind is FailureKind.REFUSED
+    assert refused.stdout == b""
+
+
 # What cannot be known
 
 

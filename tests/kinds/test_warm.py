@@ -152,6 +152,32 @@ def test_a_script_that_env_finds_the_interpreter_of_is_warm(project: Project) ->
     assert project.call(project.hook(command=str(project.script), args=())).split()[1] == cold
 
 
+def test_env_finds_the_interpreter_anew_for_each_call(project: Project, tmp_path: Path) -> None:
+    early = tmp_path / "early"
+    early.mkdir()
+    project.env["PATH"] = f"{early}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    project.script.write_text(f"#!/usr/bin/env python3\n{WHO}", "utf-8")
+    project.script.chmod(0o755)
+    hook = project.hook(command=str(project.script), args=())
+    project.until_warm(hook)
+
+    (early / "python3").write_text("#!/bin/sh\necho another\n", "utf-8")
+    (early / "python3").chmod(0o755)
+
+    assert project.call(hook) == "another\n"
+
+
+def test_an_interpreter_line_without_a_folder_fails_as_ever(project: Project) -> None:
+    project.script.write_text(f"#!python3\n{WHO}", "utf-8")
+    project.script.chmod(0o755)
+    hook = project.hook(command=str(project.script), args=())
+
+    kinds = {project.run(project.answer(hook, None)).exit_code for _ in range(6)}
+
+    assert len(kinds) == 1
+    assert kinds != {0}
+
+
 def test_a_shell_line_that_is_nothing_but_a_script_is_warm(project: Project) -> None:
     project.script.write_text(WHO + "import sys; print(sys.argv[1:])", "utf-8")
     project.env["FOLDER"] = str(project.folder)
@@ -263,6 +289,104 @@ def test_a_variable_that_a_library_looks_at_is_that_of_the_call(project: Project
     for mode in ("b", "c", "a", "b"):
         project.env["MODE"] = mode
         assert project.call().split()[1] == mode
+
+
+TELL = "import sys; print('heavy' in sys.modules)\nimport heavy; print(heavy.VALUE)"
+
+
+def test_what_one_script_imports_does_not_keep_another_from_its_own_module(project: Project, tmp_path: Path) -> None:
+    library(project, tmp_path, "heavy.py", "VALUE = 'installed'\n")
+    (project.folder / "vendor").mkdir()
+    (project.folder / "vendor" / "heavy.py").write_text("VALUE = 'vendor'\n", "utf-8")
+    other = project.folder / "other.py"
+    other.write_text(f"import sys; sys.path.insert(0, 'vendor')\n{TELL}", "utf-8")
+    project.script.write_text(TELL, "utf-8")
+    project.until("True\ninstalled")
+
+    assert {project.call(project.hook(id="other", args=(str(other),))) for _ in range(8)} == {"False\nvendor\n"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys\nif VENDOR: sys.path.insert(0, 'vendor')",
+        "import decides\nif VENDOR: decides.decide()",
+    ],
+)
+def test_a_script_that_may_say_where_modules_are_found_imports_them_itself(
+    project: Project, tmp_path: Path, text: str
+) -> None:
+    library(project, tmp_path, "heavy.py", "VALUE = 'installed'\n")
+    (project.folder / "vendor").mkdir()
+    (project.folder / "vendor" / "heavy.py").write_text("VALUE = 'vendor'\n", "utf-8")
+    decides = "import sys\ndef decide():\n    sys.path.insert(0, 'vendor')\n"
+    (project.folder / "decides.py").write_text(decides, "utf-8")
+    project.script.write_text(f"import os; VENDOR = os.environ.get('MINE')\n{WHO}{text}\n{TELL}", "utf-8")
+    project.until_warm()
+
+    assert {project.call().partition("\n")[2] for _ in range(8)} == {"False\ninstalled\n"}
+    project.env["MINE"] = "1"
+    assert {project.call().partition("\n")[2] for _ in range(4)} == {"False\nvendor\n"}
+
+
+def test_a_script_that_does_so_without_a_sign_of_it_imports_them_itself_from_then_on(
+    project: Project, tmp_path: Path
+) -> None:
+    library(project, tmp_path, "heavy.py", "VALUE = 'installed'\n")
+    (project.folder / "vendor").mkdir()
+    (project.folder / "vendor" / "heavy.py").write_text("VALUE = 'vendor'\n", "utf-8")
+    hidden = "import os, sys as s\nif os.environ.get('MINE'): s.path.insert(0, 'vendor')\n"
+    project.script.write_text(hidden + TELL, "utf-8")
+    project.until("True\ninstalled")
+
+    project.env["MINE"] = "1"
+    project.call()
+
+    assert {project.call() for _ in range(8)} == {"False\nvendor\n"}
+
+
+@pytest.mark.parametrize(
+    "text", ["os.environ['MODE'] = 'set'", "os.environ.setdefault('MODE', 'set')", "os.environ.update(MODE='set')"]
+)
+def test_a_variable_that_the_script_sets_first_is_there_when_a_library_looks(
+    project: Project, tmp_path: Path, text: str
+) -> None:
+    library(project, tmp_path, "modal.py", "import os\nMODE = os.environ.get('MODE')\n")
+    project.script.write_text(f"{WHO}{text}\nimport modal; print(modal.MODE)", "utf-8")
+    project.until_warm()
+
+    assert {project.call().split()[1] for _ in range(8)} == {"set"}
+
+
+def test_a_script_that_changes_says_anew_what_it_needs(project: Project, tmp_path: Path) -> None:
+    library(project, tmp_path, "heavy.py", "VALUE = 'installed'\n")
+    (project.folder / "vendor").mkdir()
+    (project.folder / "vendor" / "heavy.py").write_text("VALUE = 'vendor'\n", "utf-8")
+    project.script.write_text(TELL, "utf-8")
+    project.until("True\ninstalled")
+
+    project.script.write_text(f"import sys; sys.path.insert(0, 'vendor')\n{TELL}", "utf-8")
+    changed = {project.call() for _ in range(8)}
+    project.script.write_text(TELL + "\n", "utf-8")
+
+    assert changed == {"False\nvendor\n"}
+    assert project.until("True\ninstalled")
+
+
+def test_a_library_that_is_installed_before_the_first_warm_call_is_found(project: Project, tmp_path: Path) -> None:
+    library(project, tmp_path, "heavy.py", "VALUE = 'installed'\n")
+    project.script.write_text(f"{WHO}try:\n    import late\nexcept ImportError:\n    print('none')\n", "utf-8")
+    project.call()
+    project.call()  # starts the zygote
+    project.run(asyncio.sleep(0.3))
+
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "late.py").write_text("print('found')\n", "utf-8")
+    # as an editable install says it; read at the start of an interpreter only
+    site = tmp_path / "site-packages"
+    (site / "sitecustomize.py").write_text(f"import sys; sys.path.append({str(tmp_path / 'elsewhere')!r})", "utf-8")
+
+    assert {project.call().split()[1] for _ in range(8)} == {"found"}
 
 
 def test_variables_that_python_reads_at_its_start_are_those_of_the_call(project: Project) -> None:

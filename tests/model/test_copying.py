@@ -1,8 +1,10 @@
+import sys
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import pytest
 
-from hookline.model.copying import copied, own_copy
+from hookline.model.copying import copied, kept, own_copy
 
 Copy = Callable[[dict[str, object]], object]
 
@@ -15,7 +17,7 @@ def own(value: dict[str, object]) -> object:
     return own_copy(value, {})
 
 
-@pytest.mark.parametrize("copy", [whole, own])
+@pytest.mark.parametrize("copy", [whole, own, kept])
 @pytest.mark.parametrize(
     "value",
     [{}, {"text": "a", "number": 1, "no": None}, {"deep": {"deeper": [1, {"deepest": []}]}, "flat": [1, 2]}],
@@ -73,3 +75,20 @@ def test_what_contains_itself_is_copied_as_it_is() -> None:
     assert isinstance(listed, list)
     assert listed[0] is listed
     assert listed is not items
+
+
+def test_what_is_kept_for_later_does_not_change_with_what_it_was_made_from() -> None:
+    fields: Mapping[str, object] = MappingProxyType({"deep": {"list": [1]}, "flat": 1})
+    made = kept(fields)
+    deep = fields["deep"]
+    assert isinstance(deep, dict)
+    deep["list"].append(2)
+    assert made == {"deep": {"list": [1]}, "flat": 1}
+
+
+def test_what_is_too_deep_to_be_copied_is_kept_as_it_is() -> None:
+    nested: list[object] = []
+    for _ in range(sys.getrecursionlimit() * 2):
+        nested = [nested]
+    fields = {"deep": nested}
+    assert kept(fields) is fields

@@ -65,8 +65,8 @@ def test_what_does_not_end_in_a_call_of_ours_is_not_ours(command: str) -> None:
 
 def test_a_line_with_a_launcher_says_what_to_say_without_it() -> None:
     assert launcher_line(LAUNCHED) == (
-        """test -x /b/hookline-hook && exec /b/hookline-hook '{"no":1}' gone 2 /opt/p /c.py hook --if-broken block """
-        """kiro stop; cat >/dev/null; printf '%s\\n' '{"no":1}'; printf '%s\\n' gone >&2; exit 2"""
+        """test -s /b/hookline-hook && test -x /b/hookline-hook && exec /b/hookline-hook '{"no":1}' gone 2 /opt/p /c.py """
+        """hook --if-broken block kiro stop; cat >/dev/null; printf '%s\\n' '{"no":1}'; printf '%s\\n' gone >&2; exit 2"""
     )
 
 
@@ -101,6 +101,8 @@ def test_a_call_with_odd_words_is_read(odd: str) -> None:
         launcher_line(LAUNCHED).replace("cat >/dev/null", "./guard.sh"),
         launcher_line(LAUNCHED).replace("exit 2", "exit 0"),
         launcher_line(LAUNCHED).replace("test -x /b/hookline-hook", "test -x /c/hookline-hook"),
+        launcher_line(LAUNCHED).replace("test -s /b/hookline-hook", "test -s /c/hookline-hook"),
+        launcher_line(LAUNCHED).replace("&& test -x", "|| test -x"),
         launcher_line(LAUNCHED).replace("; cat", " & cat"),
         launcher_line(LAUNCHED).partition(";")[0],
         launcher_line(("/b/another", *LAUNCHED[1:])),
@@ -112,8 +114,8 @@ def test_a_call_with_odd_words_is_read(odd: str) -> None:
         "/b/hookline-hook && ./guard.sh 1 /opt/p /c.py hook --if-broken block kiro stop",
         "/b/hookline-hook '' $(./guard.sh) 1 /opt/p /c.py hook --if-broken block kiro stop",
         "hookline-hook kiro stop",
-        "test -x hookline-hook",
-        "test -x /b/hookline-hook && exec /b/hookline-hook",
+        "test -s hookline-hook",
+        "test -s /b/hookline-hook && test -x /b/hookline-hook && exec /b/hookline-hook",
         "echo 'unclosed hookline-hook",
     ],
 )

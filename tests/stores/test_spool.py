@@ -144,3 +144,29 @@ def test_it_is_waiting_only_when_it_is_whole(tmp_path: Path) -> None:
     assert not spool.is_waiting(database)
     leave(database, "a")
     assert spool.is_waiting(database)
+
+
+def test_a_large_record_is_kept_whole(tmp_path: Path) -> None:
+    database = tmp_path / "traces.db"
+    said = {"said": "x" * 9_000_000}
+    store = Spool(database)
+    store.write(Record("a", Step.EVENT, 1.5, "before_tool", "s1", "one", said))
+    store.write(line("a", Step.OUTCOME))
+    store.close()
+    reader = SqliteTraces(database)
+    first, last = reader.records("a")
+    reader.close()
+    assert first.detail == said
+    assert last.step is Step.OUTCOME
+
+
+def test_what_waited_for_long_does_not_take_newer_records_with_it(tmp_path: Path) -> None:
+    database = tmp_path / "traces.db"
+    store = SqliteTraces(database)
+    store.write(Record("new", Step.EVENT, 100.0, "before_tool"))
+    store.flush()
+    leave(database, "old")
+    history = History(database)
+    assert history.prune(older_than=50.0) == 2
+    assert store.traces() == ["new"]
+    store.close()

@@ -192,11 +192,12 @@ typedef struct {
 } Answer;
 
 static int say(const Answer *answer) {
-    /* nobody who reads is an error that we end with, not a signal that ends us */
+    /* nobody who reads, or no room for it, is an error that we end with, not a signal that ends us */
     signal(SIGPIPE, SIG_IGN);
-    /* what is to be read beside the answer first: some stop reading with the answer */
-    bool is_said = write_all(2, answer->err, answer->err_length);
-    is_said = write_all(1, answer->out, answer->out_length) && is_said;
+    signal(SIGXFSZ, SIG_IGN);
+    /* what is to be read beside the answer first: some stop reading with the answer, which counts without it, too */
+    write_all(2, answer->err, answer->err_length);
+    bool is_said = write_all(1, answer->out, answer->out_length);
     return is_said || answer->code ? answer->code : FAILED;
 }
 
@@ -444,7 +445,11 @@ static int make_file(const Bytes *event) {
         unlink(name);
         fcntl(file, F_SETFD, FD_CLOEXEC);
     }
-    if (write_all(file, event->at, event->used) && lseek(file, 0, SEEK_SET) == 0) return file;
+    /* an event that is longer than files may be here is an error, not a signal that ends us */
+    void (*usual)(int) = signal(SIGXFSZ, SIG_IGN);
+    bool is_kept = write_all(file, event->at, event->used) && lseek(file, 0, SEEK_SET) == 0;
+    signal(SIGXFSZ, usual);
+    if (is_kept) return file;
     close(file);
     return -1;
 }
@@ -480,10 +485,14 @@ static void become_python(const Call *call, int event, const int *out, const int
     _exit(CANNOT_RUN);
 }
 
-/* Read what is there; false when no more will come, or more than anybody says. */
+/* Read what is there; false when no more will come, or more than anybody says, or than there is room for. */
 static bool take(int pipe_, Bytes *said) {
     while (said->used <= LARGEST_ANSWER) {
-        if (!make_room(said, 1)) return false;
+        if (!make_room(said, 1)) {
+            /* half an answer is none: this is as much too much as what nobody says */
+            said->used = LARGEST_ANSWER + 1;
+            return false;
+        }
         ssize_t got = read(pipe_, said->at + said->used, said->room - said->used);
         if (got > 0) said->used += (size_t)got;
         else if (got == 0) return false;

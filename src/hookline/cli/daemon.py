@@ -70,10 +70,10 @@ def _count(text: str) -> int:
 
 
 def _asked(place: Place, word: str) -> dict[str, object]:
-    found = msgspec.json.decode(ask(place, ("daemon", word)).stdout)
-    if not isinstance(found, dict):
-        raise NoDaemonError("it said something else")
-    return found
+    try:
+        return msgspec.json.decode(ask(place, ("daemon", word)).stdout, type=dict[str, object])
+    except msgspec.DecodeError:
+        raise NoDaemonError("it said something else") from None
 
 
 def _status(args: argparse.Namespace, place: Place) -> int:
@@ -103,11 +103,17 @@ def _start(args: argparse.Namespace, place: Place) -> int:
         found = _asked(place, "status")
         say(f"already running: process {found['pid']}")
     except NoDaemonError:
-        place.made()
-        child = spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(args.idle)))
-        found = _arrived(place, child)
+        found = _arrived(place, _started(place, args.idle))
         say(f"started: process {found['pid']}")
     return 0
+
+
+def _started(place: Place, idle: float) -> int:
+    place.made()
+    try:
+        return spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(idle)))
+    except OSError as problem:
+        raise StoreError(f"no daemon can be started that writes to {place.log}: {problem.strerror}") from None
 
 
 def _arrived(place: Place, child: int) -> dict[str, object]:
@@ -117,11 +123,20 @@ def _arrived(place: Place, child: int) -> dict[str, object]:
         try:
             return _asked(place, "status")
         except NoDaemonError as problem:
-            if os.waitpid(child, os.WNOHANG)[0]:
+            if _fell_over(child):
                 why = str(problem)
                 break
         time.sleep(_PAUSE)
     raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more")
+
+
+def _fell_over(child: int) -> bool:
+    """Say whether a daemon that was to come has failed; one that finds another on its way ends in peace."""
+    try:
+        return os.waitpid(child, os.WNOHANG)[1] != 0
+    except ChildProcessError:
+        # it has ended, and that is known
+        return False
 
 
 def _stop(args: argparse.Namespace, place: Place) -> int:
@@ -174,6 +189,9 @@ def _log(args: argparse.Namespace, place: Place) -> int:
                 if line:
                     say(line.rstrip("\n"))
                 else:
+                    if os.fstat(opened.fileno()).st_size < opened.tell():
+                        # it was long, and has begun anew
+                        opened.seek(0)
                     time.sleep(0.2)
     except OSError as problem:
         complain(f"hookline: {place.log}: {problem.strerror}: no daemon has run yet")

@@ -135,7 +135,8 @@ class Book:
             found = self._path.stat()
         except OSError:
             return ()
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+        # a person can set back when a file was written, but not when it was changed
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
 
     def _read(self) -> dict[Key, Approval]:
         if self._path is None:

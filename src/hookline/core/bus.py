@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 import logging
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
@@ -15,6 +17,10 @@ from hookline.ports import Sink
 logger: Final = logging.getLogger(__name__)
 
 ANY_TOPIC: Final = "*"
+
+# A loop may end, or hang, before it has given what waits, and two threads may both think that the other one wakes
+# somebody. So that this does not keep all that comes after, somebody is woken again at every so many.
+_AGAIN: Final = 64
 
 Handler = Callable[[str, object], object]
 Unsubscribe = Callable[[], None]
@@ -41,6 +47,7 @@ class MessageBus:
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
+        _BUSES.add(self)
 
     def subscribe(self, sink: Sink) -> Unsubscribe:
         """Send every record to this sink until the function given back is called."""
@@ -63,7 +70,7 @@ class MessageBus:
         """Do the same with a sketch, which stands for several records; gives the list that it waits in."""
         late = self.late
         late.append(item)
-        if len(late) == 1:
+        if len(late) % _AGAIN == 1:
             self.wake()
         return late
 
@@ -73,11 +80,16 @@ class MessageBus:
 
     def _catch_up(self) -> None:
         late, self.late = self.late, []
-        for item in late:
-            if isinstance(item, Record):
-                self._give(item)
-            else:
-                self._give_all(item)
+        waiting = iter(late)
+        try:
+            for item in waiting:
+                if isinstance(item, Record):
+                    self._give(item)
+                else:
+                    self._give_all(item)
+        finally:
+            # what an interrupt has left goes first the next time
+            self.late[:0] = waiting
 
     def _give_all(self, noted: Sketch | Later) -> None:
         try:
@@ -174,6 +186,19 @@ class MessageBus:
     def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
         self.listening = bool(sinks)
+
+
+_BUSES: Final[weakref.WeakSet[MessageBus]] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """Begin anew in a forked child: what waited before is given by the parent."""
+    for bus in _BUSES:
+        bus.late = []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _without(items: tuple[_T, ...], item: _T) -> tuple[_T, ...]:

@@ -10,12 +10,13 @@ from time import perf_counter, time_ns
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.core.bus import MessageBus
 from hookline.core.ids import COUNT, LAST, new_id
 from hookline.core.runner import Execution, HookRunner
-from hookline.core.sketch import CUT, SEED, Silent, Sketch, rest, seed_of
-from hookline.model.copying import own_copy
+from hookline.core.sketch import ARGS, CUT, DATA, SEED, Silent, Sketch, rest, seed_of
+from hookline.model.copying import kept, own_copy
 from hookline.model.event import Event
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
@@ -101,7 +102,13 @@ def _one(
         milliseconds = now // 1_000_000
         known = LAST[0]
         # `new_id`, written out for events that come in crowds, and `put_aside` below: calls cost more than what is in them
-        trace = f"{known[1]}{next(COUNT)}" if known[0] == milliseconds else new_id(milliseconds)
+        if known[0] == milliseconds:
+            trace = f"{known[1]}{next(COUNT)}"
+        else:
+            trace = new_id(milliseconds)
+            if bus.late:
+                # as `put_aside` does at times, and for the same reason: who else was woken may never come
+                bus.wake()
         fields = {**data, **given} if data else {**given}
         arguments = dict(args) if args else _NOTHING
         sketch: Sketch = [name, tool, native, fields, arguments, session, cwd, now, trace, asked]
@@ -112,12 +119,17 @@ def _one(
         began = perf_counter()
         try:
             copies: dict[int, object] = {}
+            own = own_copy(fields, copies)
+            own_arguments = own_copy(arguments, copies) if arguments else {}
+            if copies:
+                # something in it can be changed, also by the caller before the trace is written out
+                sketch[DATA], sketch[ARGS] = own_copy(fields, {}), own_copy(arguments, {})
             value = call(
                 Event(
                     name=name,
-                    data=own_copy(fields, copies),
+                    data=own,
                     tool=tool,
-                    args=own_copy(arguments, copies) if arguments else {},
+                    args=own_arguments,
                     session=session,
                     cwd=cwd,
                     timestamp=milliseconds,
@@ -127,9 +139,9 @@ def _one(
             )
         # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
         except (Exception, SystemExit, CancelledError) as problem:  # noqa: BLE001 - a hook may raise anything
-            return _left(sketch, plan, (), kind.fell_over(problem), began, began)
+            return _left(_event(sketch, fields, arguments), plan, (), kind.fell_over(problem), began, began)
         if value is not None:
-            return _left(sketch, plan, (), Reply(value=value), began, began)
+            return _left(_event(sketch, fields, arguments), plan, (), Reply(value=value), began, began)
         seconds = perf_counter() - began
         if bus.late is not late or late[-1] is not sketch:
             # the hook published something itself, which belongs between its start and its end
@@ -168,11 +180,12 @@ def _several(
         trace = new_id(milliseconds)
         fields = {**data, **given} if data else {**given}
         arguments = dict(args) if args else _NOTHING
-        sketch: Sketch = [name, tool, native, fields, arguments, session, cwd, now, trace, asked]
+        sketch: Sketch = [name, tool, native, kept(fields), kept(arguments), session, cwd, now, trace, asked]
         late = bus.put_aside(sketch)
         size = SEED
         total = 0.0
         verdicts: tuple[Verdict, ...] = ()
+        reply: Reply | None = None
         began = started = perf_counter()
         for call, hook, observed in calls:
             try:
@@ -191,9 +204,11 @@ def _several(
                     )
                 )
             except (Exception, SystemExit, CancelledError) as problem:  # noqa: BLE001 - the same
-                return _left(sketch, plan, verdicts, kind.fell_over(problem), began, started)
+                reply = kind.fell_over(problem)
+                break
             if value is not None:
-                return _left(sketch, plan, verdicts, Reply(value=value), began, started)
+                reply = Reply(value=value)
+                break
             ended = perf_counter()
             seconds = ended - started
             if bus.late is not late or late[-1] is not sketch:
@@ -210,16 +225,22 @@ def _several(
         if len(sketch) != size:
             # the loop of another thread has read it before it was done
             bus.put_aside(rest(sketch))
+        if reply is not None:
+            return _left(_event(sketch, fields, arguments), plan, verdicts, reply, began, started)
         return Outcome(verdicts=verdicts, skipped=asked.skipped, trace=trace, duration=total)
 
     return way
 
 
-def _left(
-    sketch: Sketch, plan: Plan, verdicts: tuple[Verdict, ...], reply: Reply, began: float, started: float
-) -> Left:
+def _event(sketch: Sketch, fields: Fields, arguments: Fields) -> Event:
+    """Make the event that goes on from here, as the usual way would: what the trace shows is for nobody else to change."""
+    # an empty one of its own, where there are none: what all events share is nothing that a hook may write into
+    return replace(seed_of(sketch).event(), data=fields, args=arguments or {})
+
+
+def _left(event: Event, plan: Plan, verdicts: tuple[Verdict, ...], reply: Reply, began: float, started: float) -> Left:
     done = tuple(
         Execution(hook=hook, verdict=verdict, reply=Reply(value=None), duration=verdict.duration)
         for hook, verdict in zip(plan.hooks, verdicts, strict=False)
     )
-    return Left(seed_of(sketch).event(), plan, done, reply, began, started)
+    return Left(event, plan, done, reply, began, started)

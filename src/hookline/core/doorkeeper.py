@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import surroundings
 from hookline.core import caching, limits
 from hookline.core.bus import MessageBus
 from hookline.core.caching import Answers, Identify
@@ -171,7 +172,7 @@ class HookDoorkeeper:
             StoreError: The store cannot be written.
         """
         concern = self._concern(hook)
-        self._ran.discard(concern.key)
+        self._ran_here().discard(concern.key)
         return self.state.forget([concern.own, f"once:{concern.key}:", f"answer:{concern.key}:"])
 
     def forget_shared(self) -> int:
@@ -212,7 +213,7 @@ class HookDoorkeeper:
         """Say whether this would be the hook's first run of the session, or of this program where there is none."""
         key = concern.once_in(event.session.id)
         if not key:
-            ran = concern.key in self._ran
+            ran = concern.key in self._ran_here()
             reason = (
                 "it ran in this program already"
                 if ran
@@ -222,6 +223,11 @@ class HookDoorkeeper:
             ran = key in found
             reason = "it ran in this session already" if ran else "it has not run in this session yet"
         return Standing(Gate.ONCE, not ran, reason)
+
+    def _ran_here(self) -> set[str]:
+        """Give what ran in this program; who answers for others has one such set for each call, as if it were a program."""
+        caller = surroundings.current()
+        return self._ran if caller is None else caller.ran
 
     def _keys(self, concern: _Concern, event: Event) -> list[str]:
         once = concern.once_in(event.session.id) if concern.hook.once else ""
@@ -237,7 +243,7 @@ class HookDoorkeeper:
             if closed is None and concern.hook.once:
                 key = concern.once_in(event.session.id)
                 changes |= {key: Entry(b"", now + SESSION_REMEMBERED)} if key else {}
-                self._ran |= set() if key else {concern.key}
+                self._ran_here().update(() if key else (concern.key,))
             return changes, closed
 
         if not concern.counted and not event.session.id:

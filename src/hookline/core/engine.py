@@ -42,6 +42,7 @@ from hookline.core.specs import Specs
 from hookline.core.tools import Hear, Tool, run_tool
 from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.errors import ConfigError, StoreError
+from hookline.model.copying import kept
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
@@ -223,7 +224,7 @@ class Engine:
             event = replace(event, id=new_id(now), timestamp=event.timestamp or now)
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
-            self.bus.publish_soon(beginning(event))
+            self.bus.publish_soon(beginning(replace(event, data=kept(event.data), args=kept(event.args))))
         run = await self.runner.run(plan, event, budget)
         return await self._conclude(
             event, plan, run, started=started, host_asks=host_asks, budget=budget, is_alone=is_alone

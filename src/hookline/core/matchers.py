@@ -2,6 +2,7 @@
 
 import fnmatch
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
@@ -23,6 +24,13 @@ _FLAGS: Final = re.IGNORECASE | re.DOTALL
 _REPEATS: Final = ("*", "?", "{")
 
 Matcher = Callable[[str], bool]
+
+
+def _compiled(expression: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():
+        # What Python may read in another way some day is no news for the agent, which would get it with the answer.
+        warnings.simplefilter("ignore", FutureWarning)
+        return re.compile(expression, _FLAGS)
 
 
 def matcher_for(style: MatcherStyle, text: str, *, is_strangers: bool = False) -> Matcher:
@@ -48,7 +56,7 @@ def matcher_for(style: MatcherStyle, text: str, *, is_strangers: bool = False) -
     if all(is_whole for _, is_whole in begins):
         return partial(_is_one_of, frozenset(name for name, _ in begins), expression)
     try:
-        compiled = re.compile(expression, _FLAGS)
+        compiled = _compiled(expression)
     except re.error as problem:
         raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
     if is_strangers and not _is_pattern(style, text) and not is_quick(text):

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from hookline.core.index import Index, Shelf, is_narrow
 from hookline.core.matchers import Matcher, matcher_for, names_of
 from hookline.core.narrowing import AskGate, GateResult, Narrowing
@@ -28,6 +30,22 @@ MEMORY: Final = 2048
 _Subject = tuple[EventName, str, str, str]
 
 
+class _Found(Struct):
+    """What was found out about the hooks that a registry had at one version.
+
+    Whoever works something out takes the whole of it first. What is late, because another thread has changed the hooks
+    meanwhile, is then put where nobody looks any more.
+    """
+
+    version: int
+    plans: dict[_Subject, Plan] = {}
+    # where hooks look closer than at the subject, only the way to them can be remembered
+    shelves: dict[_Subject, tuple[Shelf, ...]] = {}
+    indexes: dict[str, Index] = {}
+    order: Order | None = None
+    names: Names | None = None
+
+
 class HookPlanner:
     """Pick the hooks that are about an event, put them in order, and keep the reason for each that does not run.
 
@@ -48,15 +66,9 @@ class HookPlanner:
         self._dialects = dialects or {}
         self._narrowing = Narrowing(file_patterns, follow_links)
         self._compile_condition = conditions
-        self._plans: dict[_Subject, Plan] = {}
-        # where hooks look closer than at the subject, only the way to them can be remembered
-        self._shelves: dict[_Subject, tuple[Shelf, ...]] = {}
-        self._indexes: dict[str, Index] = {}
-        self._order: Order | None = None
-        self._names: Names | None = None
+        self._found = _Found(registry.version)
         self._matchers: dict[tuple[MatcherStyle, str, bool], Matcher] = {}
         self._conditions: dict[str, Condition] = {}
-        self._version = registry.version
 
     def check(self, hook: Hook) -> None:
         """Compile a hook's matcher and patterns now, so that a broken one is found when the hook is added.
@@ -80,29 +92,25 @@ class HookPlanner:
 
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
-        self._look_again()
+        found = self._look_again()
         key = _key(event)
-        plan = self._plans.get(key)
-        return plan if plan is not None else self._plan_anew(event, key)
+        plan = found.plans.get(key)
+        return plan if plan is not None else self._plan_anew(event, key, found)
 
     def remembers(self, event: Event) -> bool:
         """Say whether the plan for an event holds for all with the same name, subject and tool: no hook looks closer."""
-        self._look_again()
-        return _key(event) in self._plans
+        return _key(event) in self._look_again().plans
 
     def order(self) -> Order:
         """Give the order of all hooks, with the contradictions in it."""
-        self._look_again()
-        if self._order is None:
-            self._order = arrange(self._all(), rank=self.rank)
-        return self._order
+        return self._ordered(self._look_again())
 
     def names(self) -> Names:
         """Give what people may call the hooks by."""
-        self._look_again()
-        if self._names is None:
-            self._names = Names(self._all())
-        return self._names
+        found = self._look_again()
+        if found.names is None:
+            found.names = Names(self._all())
+        return found.names
 
     def left_aside(self, event: Event) -> Iterator[Skip]:
         """Give the hooks of the event's name that are about something else, with the reason: all of them are asked."""
@@ -111,13 +119,16 @@ class HookPlanner:
             if closed is not None:
                 yield Skip(hook, closed.gate, closed.reason)
 
-    def _look_again(self) -> None:
-        if self._version != self._registry.version:
-            self._plans.clear()
-            self._shelves.clear()
-            self._indexes.clear()
-            self._order = self._names = None
-            self._version = self._registry.version
+    def _look_again(self) -> _Found:
+        found = self._found
+        if found.version != self._registry.version:
+            found = self._found = _Found(self._registry.version)
+        return found
+
+    def _ordered(self, found: _Found) -> Order:
+        if found.order is None:
+            found.order = arrange(self._all(), rank=self.rank)
+        return found.order
 
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Ask every gate about a hook, also those behind one that is closed already."""
@@ -135,22 +146,23 @@ class HookPlanner:
             return Plan(((hook,),))
         return Plan(skipped=(Skip(hook, closed.gate, closed.reason),))
 
-    def _plan_anew(self, event: Event, key: _Subject) -> Plan:
-        shelves = self._shelves.get(key)
+    def _plan_anew(self, event: Event, key: _Subject, found: _Found) -> Plan:
+        shelves = found.shelves.get(key)
         if shelves is None:
-            shelves = tuple(shelf for index in self._indexes_of(event) for shelf in index.shelves(event))
+            shelves = tuple(shelf for index in self._indexes_of(event, found) for shelf in index.shelves(event))
             if not any(shelf.looks_closer for shelf in shelves):
-                plan = self._sifted(shelves, event)
-                _remember(self._plans, key, plan)
+                plan = self._sifted(shelves, event, self._ordered(found))
+                _remember(found.plans, key, plan)
                 return plan
-            _remember(self._shelves, key, shelves)
-        return self._sifted(shelves, event)
+            _remember(found.shelves, key, shelves)
+        return self._sifted(shelves, event, self._ordered(found))
 
-    def _sifted(self, shelves: Iterable[Shelf], event: Event) -> Plan:
+    def _sifted(self, shelves: Iterable[Shelf], event: Event, order: Order) -> Plan:
         """Keep the hooks that every gate lets through; one that is about this event is left out with the reason."""
-        places = self.order().places
+        places = order.places
         files = self._narrowing.files(event)
-        found = {places[hook.id]: hook for shelf in shelves for hook in shelf.hooks(files)}
+        # one without a place comes or goes at this very moment, in another thread
+        found = {places[hook.id]: hook for shelf in shelves for hook in shelf.hooks(files) if hook.id in places}
         # told once for all conditions, and those of strangers have one time for all of them
         asked = [hook for hook in found.values() if hook.condition]
         context = self._context(event, asked) if asked else {}
@@ -166,34 +178,19 @@ class HookPlanner:
                 chosen.append(hook)
             else:
                 skipped.append(Skip(hook, closed.gate, closed.reason))
-        return Plan(tuple(self._stages(chosen)), tuple(skipped))
-
-    def _stages(self, hooks: Iterable[Hook]) -> Iterator[tuple[Hook, ...]]:
-        """Put neighbours that may run together into one stage; none of them waits for another."""
-        order = self.order()
-        together: list[Hook] = []
-        for hook in hooks:
-            if together and (not hook.parallel or order.follows(hook.id, (other.id for other in together))):
-                yield tuple(together)
-                together = []
-            if hook.parallel:
-                together.append(hook)
-            else:
-                yield (hook,)
-        if together:
-            yield tuple(together)
+        return Plan(tuple(_stages(chosen, order)), tuple(skipped))
 
     def _all(self) -> list[Hook]:
         listed = self._registry.get_all_hooks().values()
         return list({hook.id: hook for hooks in listed for hook in hooks}.values())
 
-    def _indexes_of(self, event: Event) -> Iterator[Index]:
+    def _indexes_of(self, event: Event, found: _Found) -> Iterator[Index]:
         for key in _keys(event):
-            found = self._indexes.get(key)
-            if found is None:
+            index = found.indexes.get(key)
+            if index is None:
                 hooks = self._registry.get_hooks_for_event(key)
-                found = self._indexes[key] = Index(hooks, self._dialects, matcher_of=self._matcher_of)
-            yield found
+                index = found.indexes[key] = Index(hooks, self._dialects, matcher_of=self._matcher_of)
+            yield index
 
     def _listening(self, event: Event) -> list[Hook]:
         places = self.order().places
@@ -276,6 +273,21 @@ def planner_of(registry: HookRegistry, dialects: Mapping[str, DialectSpec], part
         follow_links=parts.follow_links,
         conditions=parts.conditions,
     )
+
+
+def _stages(hooks: Iterable[Hook], order: Order) -> Iterator[tuple[Hook, ...]]:
+    """Put neighbours that may run together into one stage; none of them waits for another."""
+    together: list[Hook] = []
+    for hook in hooks:
+        if together and (not hook.parallel or order.follows(hook.id, (other.id for other in together))):
+            yield tuple(together)
+            together = []
+        if hook.parallel:
+            together.append(hook)
+        else:
+            yield (hook,)
+    if together:
+        yield tuple(together)
 
 
 def _enabled(hook: Hook, _event: Event) -> GateResult:

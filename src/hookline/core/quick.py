@@ -54,6 +54,7 @@ class Quick:
         ready: Mapping[str, bool],
         except_at: Collection[str],
     ) -> None:
+        self._host = host
         self._registry = host.registry
         self._planner = host.planner
         self._runner = host.runner
@@ -62,8 +63,6 @@ class Quick:
         self._kind = kinds.get("function")
         self._ready = ready
         self._except_at = except_at
-        # whoever looks at trust in another way, or counts the time of all hooks together, sees every hook
-        self._is_open = type(host.trust).vet is TrustedHooks.vet and host.runner.budget() is None
         self.ways: dict[tuple[str, str], Way] = {}
         host.registry.clear_with_changes(self.ways)
 
@@ -71,7 +70,12 @@ class Quick:
         """Find the way for an event of this name, about this tool."""
         if len(self.ways) >= MEMORY:
             self.ways.clear()
+        version = self._registry.version
         way = self.ways[name, tool] = self._found(name, tool)
+        if self._registry.version != version:
+            # Somebody changed the hooks meanwhile, and cleared the ways maybe before this one came. Looked at after it
+            # was put down, so that one of both sees the other: a guard must not be left out of all events to come.
+            self.ways.pop((name, tool), None)
         return way
 
     def _found(self, name: str, tool: str) -> Way:
@@ -79,7 +83,7 @@ class Quick:
             event = self._moments.event(name, None, tool=tool, args={}, session=Session(), cwd="", at=0.0, id="")
         except ConfigError:
             return usual
-        if not self._is_open or event.name in self._except_at:
+        if not self._is_open() or event.name in self._except_at:
             return usual
         if not self._ready[event.name]:
             return nobody(tool, Outcome())
@@ -95,6 +99,11 @@ class Quick:
         ):
             return self._by_subject(event, field)
         return self._course(event)
+
+    def _is_open(self) -> bool:
+        """Say whether nobody looks at trust in another way, or counts the time of all hooks together."""
+        vet = getattr(self._host.trust.vet, "__func__", None)
+        return vet is TrustedHooks.vet and self._runner.budget() is None
 
     def _by_subject(self, event: Event, field: str) -> Way:
         """Make the way of events whose data says what matchers look at."""

@@ -5,7 +5,10 @@ from operator import attrgetter
 from time import time
 from typing import Final
 
+from msgspec.structs import replace
+
 from hookline.core.debugger import SLOW
+from hookline.model.copying import kept
 from hookline.model.event import Event
 from hookline.model.exchange import Reply
 from hookline.model.plan import Gate
@@ -34,6 +37,14 @@ def beginning(event: Event, *, at: float | None = None) -> Record:
 
 _SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "raised", "notes", "metadata")
 _SAID: Final = attrgetter(*_SAID_IF_SET)
+
+
+def as_it_was(verdict: Verdict) -> Verdict:
+    """Give a verdict to be told of later: what it changes goes to the caller, who may go on to change it."""
+    if not verdict.effects and not verdict.metadata:
+        return verdict
+    effects = tuple(replace(effect, **kept({"value": effect.value})) for effect in verdict.effects)
+    return replace(verdict, effects=effects, metadata=kept(verdict.metadata))
 
 
 def said(verdict: Verdict, reply: Reply) -> dict[str, object]:

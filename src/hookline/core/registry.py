@@ -1,6 +1,7 @@
 """The hooks an engine knows, by event."""
 
 import difflib
+import threading
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
@@ -38,6 +39,8 @@ class HookRegistry:
     """Hold hooks by event, in the order they were registered."""
 
     def __init__(self) -> None:
+        # Threads may change the hooks at once: a guard must not get lost where two of them count which events have any.
+        self._changing = threading.RLock()
         # by event, then by id
         self._by_event: dict[str, dict[str, Hook]] = {}
         self._events_of: dict[str, list[str]] = {}
@@ -57,19 +60,20 @@ class HookRegistry:
         """
         key = event_key(event)
         made = hook if isinstance(hook, Hook) else _read(hook)
-        known = self.get_hook(made.id)
-        if known is not None and not _same_hook(known, made):
-            raise ConfigError(f'another hook has the id "{made.id}"', path=made.source_path, line=made.source_line)
-        listed = self._by_event.setdefault(key, {})
-        if made.id in listed:
-            return
-        self._registered += 1
-        self._order.setdefault(made.id, self._registered)
-        listed[made.id] = made
-        self._events_of.setdefault(made.id, []).append(key)
-        # one more hook makes nothing else ready, and a thousand are registered one by one
-        self.ready[_moment(key)] = True
-        self._count()
+        with self._changing:
+            known = self.get_hook(made.id)
+            if known is not None and not _same_hook(known, made):
+                raise ConfigError(f'another hook has the id "{made.id}"', path=made.source_path, line=made.source_line)
+            listed = self._by_event.setdefault(key, {})
+            if made.id in listed:
+                return
+            self._registered += 1
+            self._order.setdefault(made.id, self._registered)
+            listed[made.id] = made
+            self._events_of.setdefault(made.id, []).append(key)
+            # one more hook makes nothing else ready, and a thousand are registered one by one
+            self.ready[_moment(key)] = True
+            self._count()
 
     def add(self, hook: Hook) -> None:
         """Register a hook for every event it names in `on`."""
@@ -84,32 +88,36 @@ class HookRegistry:
 
     def unregister_hook(self, hook_id: str) -> bool:
         """Take a hook out of every event; say whether it was there."""
-        events = self._events_of.pop(hook_id, [])
-        for event in events:
-            del self._by_event[event][hook_id]
-        self._order.pop(hook_id, None)
-        self._changed()
-        return bool(events)
+        with self._changing:
+            events = self._events_of.pop(hook_id, [])
+            for event in events:
+                del self._by_event[event][hook_id]
+            self._order.pop(hook_id, None)
+            self._changed()
+            return bool(events)
 
     def get_all_hooks(self) -> dict[str, list[Hook]]:
         """List all hooks by event."""
-        return {event: list(hooks.values()) for event, hooks in self._by_event.items() if hooks}
+        with self._changing:
+            return {event: list(hooks.values()) for event, hooks in self._by_event.items() if hooks}
 
     def clear_event(self, event: str) -> None:
         """Forget the hooks of one event."""
-        for hook_id in self._by_event.pop(event, {}):
-            left = self._events_of[hook_id]
-            left.remove(event)
-            if not left:
-                del self._events_of[hook_id], self._order[hook_id]
-        self._changed()
+        with self._changing:
+            for hook_id in self._by_event.pop(event, {}):
+                left = self._events_of[hook_id]
+                left.remove(event)
+                if not left:
+                    del self._events_of[hook_id], self._order[hook_id]
+            self._changed()
 
     def clear(self) -> None:
         """Forget everything."""
-        self._by_event.clear()
-        self._events_of.clear()
-        self._order.clear()
-        self._changed()
+        with self._changing:
+            self._by_event.clear()
+            self._events_of.clear()
+            self._order.clear()
+            self._changed()
 
     def get_hook_count(self) -> int:
         """Count the hooks; one that listens to two events counts once."""
@@ -121,12 +129,14 @@ class HookRegistry:
 
     def get_hook(self, hook_id: str) -> Hook | None:
         """Find a hook by its id."""
-        events = self._events_of.get(hook_id)
-        return self._by_event[events[0]][hook_id] if events else None
+        with self._changing:
+            events = self._events_of.get(hook_id)
+            return self._by_event[events[0]][hook_id] if events else None
 
     def events(self) -> frozenset[str]:
         """Name the events that have hooks."""
-        return frozenset(event for event, hooks in self._by_event.items() if hooks)
+        with self._changing:
+            return frozenset(event for event, hooks in self._by_event.items() if hooks)
 
     def position(self, hook: Hook) -> int:
         """Say when a hook was registered, for ordering."""

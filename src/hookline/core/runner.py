@@ -16,7 +16,7 @@ from hookline.core.budget import Budget, limited
 from hookline.core.bus import MessageBus
 from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
-from hookline.core.recording import said
+from hookline.core.recording import as_it_was, said
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
 from hookline.core.unfolding import together, untold
@@ -265,7 +265,8 @@ class HookRunner:
 
     def _recalled(self, hook: Hook, event: Event, verdict: Verdict) -> Execution:
         verdict = replace(verdict, hook=hook.id, cached=True, duration=0.0, observed=self.observes(hook))
-        self.tell(Step.COMPLETED, hook, event, lambda: said(verdict, Reply()))
+        told = as_it_was(verdict)
+        self.tell(Step.COMPLETED, hook, event, lambda: said(told, Reply()))
         return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
     async def _execute(
@@ -308,7 +309,8 @@ class HookRunner:
             budget.note(hook, duration)
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=self.observes(hook))
         step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-        self.tell(step, hook, event, lambda: said(verdict, reply))
+        told = as_it_was(verdict)
+        self.tell(step, hook, event, lambda: said(told, reply))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
     async def _ask(

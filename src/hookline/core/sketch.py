@@ -80,6 +80,8 @@ class Told(Struct, frozen=True):
 # and a list do, and the garbage collector has little to look at.
 Sketch = list[object]
 SEED: Final = len(Seed.__struct_fields__)
+DATA: Final = Seed.__struct_fields__.index("data")
+ARGS: Final = Seed.__struct_fields__.index("args")
 
 
 def seed_of(sketch: Sketch) -> Seed:

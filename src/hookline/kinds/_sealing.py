@@ -114,6 +114,7 @@ def seal_words(words: Sequence[str | None], handover: Handover, *, written: Sequ
     folder = _entered_by(words[:start])
     if folder is not None:
         _check_elsewhere(words, start, folder, vetted=vetted)
+        seals.lasting = False  # as long as the file is not there, nobody can check it
         return {}
     replaced: dict[int, Words] = {}
     if "/" in program:
@@ -260,6 +261,8 @@ def _refuse_newcomer(word: str, handover: Handover, *, endings: Sequence[str] = 
     newcomer = handover.vetted.newcomer(word, endings=endings)
     if newcomer and lies_in(newcomer, handover.foreign) and os.path.getsize(newcomer) <= LARGEST:
         raise Refused(f'"{newcomer}" was not there when the hook was checked')
+    if any(lies_in(path, handover.foreign) for path in handover.vetted.possible(word, endings=endings)):
+        handover.seals.lasting = False  # it may be there the next time
 
 
 def _is_native(content: bytes) -> bool:

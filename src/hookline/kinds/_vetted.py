@@ -45,7 +45,11 @@ class Vetted:
 
     def newcomer(self, word: str, *, endings: Sequence[str] = AS_NAMED) -> str:
         """Name a file that this word means now, and that was not there when the hook was checked."""
-        return self._unchecked([path for ending in endings for path in self._paths(word + ending)])
+        return self._unchecked(self.possible(word, endings=endings))
+
+    def possible(self, word: str, *, endings: Sequence[str] = AS_NAMED) -> list[str]:
+        """Name the files that this word may mean, whether they are there or not."""
+        return [path for ending in endings for path in self._paths(word + ending)]
 
     def await_name(self, written: str) -> bool:
         """Note that a script's name is made when it runs, and say whether it can mean one of these files at all."""

@@ -25,11 +25,11 @@ from hookline.kinds._hub import Hub, hub_of
 from hookline.kinds._job import Job
 from hookline.kinds._launch import PYTHON_START, STARTED, interpreter_line, stem
 from hookline.kinds._process import run as run_cold
-from hookline.kinds._program import Programs
 from hookline.kinds._sealed import DESCRIPTOR
-from hookline.kinds._zygote import LARGEST, WarmChild, Zygote
-from hookline.kinds._zygote_child import STALE
+from hookline.kinds._zygote import LARGEST, Lesson, WarmChild, Zygote
+from hookline.kinds._zygote_child import CHANGED, STALE
 from hookline.model.hook import Hook
+from hookline.model.workspace import find_program
 
 logger: Final = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ _AT_START: Final = (b"PYTHON", b"LC_", b"LD_", b"MALLOC_", b"OPENSSL_", b"SSL_",
 _AT_START_TOO: Final = frozenset({b"PATH", b"HOME", b"LANG", b"LANGUAGE", b"TZ", b"TZDIR", b"VIRTUAL_ENV"})
 
 _PROGRAM: Final = b"\x7fELF"
-_MOST_ZYGOTES: Final = 8
+_MOST_ZYGOTES: Final = 16
+_MOST_NESTS: Final = 128
 _IDLE: Final = 600.0
 # A child is made in a few milliseconds; a start takes some thirty.
 _PATIENCE: Final = 0.25
@@ -114,14 +115,17 @@ def may_be_warm(hook: Hook) -> bool:
 
 
 class _Nest:
-    """The zygotes of one interpreter with its switches in one folder, and how they do."""
+    """The zygotes of one script, run by one interpreter with its switches in one folder, and how they do.
+
+    What one script imports, another must not find: it may look for a module of that name elsewhere.
+    """
 
     def __init__(self, interpreter: str) -> None:
         self.interpreter = interpreter
         self.state = _state_of(interpreter)
         self.zygotes: list[Zygote] = []
         self.failures = 0
-        self.lessons: dict[str, tuple[tuple[str, ...], bytes | None]] = {}
+        self.lessons: dict[str, Lesson] = {}
 
     def fitting(self, env: Mapping[bytes, bytes]) -> Zygote | None:
         """Give the zygote whose libraries are what they would be with these variables."""
@@ -144,7 +148,7 @@ class _Nest:
             zygote.retire()
 
 
-_Key = tuple[str, tuple[str, ...], str, tuple[bytes, ...], tuple[bytes, ...]]
+_Key = tuple[str, tuple[str, ...], str, str, tuple[bytes, ...], tuple[bytes, ...]]
 
 
 class _Place:
@@ -166,12 +170,16 @@ class _Place:
             if len(self._counting) >= _MOST_ZYGOTES:
                 self._counting.clear()
             counting = self._counting[names] = tuple(filter(_is_read_at_start, names))
-        key = (script.program, script.command, folder, counting, tuple([env[name] for name in counting]))
+        values = tuple([env[name] for name in counting])
+        key = (script.program, script.command, script.words[0], folder, counting, values)
         nest = self._nests.get(key)
         if nest is not None and not nest.is_replaced():
             return nest
         if nest is not None:
             nest.retire()
+        if len(self._nests) >= _MOST_NESTS:
+            # scripts that are written anew for each call
+            self._nests = {key: nest for key, nest in self._nests.items() if any(map(_is_living, nest.zygotes))}
         self._nests[key] = _Nest(os.path.join(folder, script.program))
         return None
 
@@ -184,14 +192,14 @@ class _Place:
         with open(nest.interpreter, "rb") as file:
             if file.read(len(_PROGRAM)) != _PROGRAM:
                 raise OSError("its interpreter is itself a script, which may start another each time")
-        living = [zygote for zygote in self.zygotes() if not zygote.is_retired]
+        living = list(filter(_is_living, self.zygotes()))
         if len(living) >= _MOST_ZYGOTES:
             min(living, key=lambda zygote: zygote.used).retire()
-        nest.zygotes = [zygote for zygote in nest.zygotes if not zygote.is_retired]
+        nest.zygotes = list(filter(_is_living, nest.zygotes))
         zygote = Zygote(script.command, program=script.program, env=env, cwd=folder, hub=self.hub)
         nest.zygotes.append(zygote)
-        for path, (names, text) in nest.lessons.items():
-            zygote.learn(path, names, text)
+        for path, lesson in nest.lessons.items():
+            zygote.learn(path, lesson)
         if self._timer is None:
             self._timer = self._loop.call_later(_IDLE, self._sweep)
 
@@ -207,7 +215,7 @@ class _Place:
             for zygote in nest.zygotes:
                 if zygote.used <= oldest:
                     zygote.retire()
-            nest.zygotes = [zygote for zygote in nest.zygotes if not zygote.is_retired]
+            nest.zygotes = list(filter(_is_living, nest.zygotes))
             if not nest.zygotes and not nest.failures:
                 del self._nests[key]
         if self.zygotes():
@@ -236,7 +244,6 @@ class Warm:
 
     def __init__(self) -> None:
         self._places: WeakKeyDictionary[AbstractEventLoop, _Place] = WeakKeyDictionary()
-        self._programs = Programs()
 
     async def run(self, job: Job, *, stdin: Feed, timeout: float) -> Finished | None:
         """Run a job warm, with the contract of `_process.run`; None when it has to be started, and nothing has run."""
@@ -259,6 +266,8 @@ class Warm:
         if zygote is None:
             if any(other.is_retired and not other.is_ready for other in nest.zygotes):
                 nest.fail(script.words, "its interpreter prints something, or starts a thread, before it runs a script")
+            elif any(other.is_lost for other in nest.zygotes):
+                nest.fail(script.words, "the process that waits for its calls ends by itself")
             self._hatch(nest, script, job.folder, env)
             return None
         spare = await zygote.take(_PATIENCE) if zygote.is_ready else None
@@ -286,18 +295,24 @@ class Warm:
             return python_script(job.program, job.argv)
         try:
             with open(os.path.join(job.folder, job.program), "rb", buffering=0) as file:
-                line = interpreter_line(file.read(_FIRST_LINE))
+                text = file.read(_FIRST_LINE)
         except OSError:
             return None
+        line = interpreter_line(text)
         if not line or stem(line[0]) != "python" or not os.access(os.path.join(job.folder, job.program), os.X_OK):
             return None
-        program = line[0] if "/" in line[0] else self._programs.find(line[0], job.path)
+        if not text[2:].lstrip(b" \t").startswith(b"/"):
+            return None  # the system takes that for a file in the folder it is in
+        # looked for at each call, as `env` does
+        program = line[0] if "/" in line[0] else find_program(line[0], job.path)
         return python_script(program, (*line, job.program, *job.argv[1:])) if program else None
 
     def _place(self) -> _Place:
         loop = asyncio.get_running_loop()
         place = self._places.get(loop)
         if place is None:
+            for other in [other for other in list(self._places) if other.is_closed()]:
+                self._places.pop(other).drop()
             place = self._places[loop] = _Place(loop, hub_of(loop))
         return place
 
@@ -331,17 +346,24 @@ async def _run(
         child.drop()
         raise
     if child.refusal:
-        if child.refusal == STALE:
+        if child.refusal in {STALE, CHANGED}:
             zygote.retire()
+            nest.lessons.clear()
+        if child.refusal == STALE:
             nest.fail(script.words, "its libraries change from call to call, or a file beside it has the name of one")
         return None
-    nest.failures = 0
     zygote.sample = message
     if child.lesson:
-        path, *names = child.lesson
-        nest.lessons[path] = (tuple(names), script.text)
-        zygote.learn(path, tuple(names), script.text)
+        path, mark, *names = child.lesson
+        lesson = nest.lessons[path] = Lesson(tuple(names), mark, script.text)
+        zygote.learn(path, lesson)
+    else:
+        nest.failures = 0
     return finished
+
+
+def _is_living(zygote: Zygote) -> bool:
+    return not zygote.is_retired
 
 
 def _state_of(path: str) -> tuple[int, ...]:

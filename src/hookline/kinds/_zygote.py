@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from msgspec import Struct
+
 from hookline.kinds import _zygote_main
 from hookline.kinds._child import GRACE
 from hookline.kinds._hub import Hub
 from hookline.kinds._process import Child
-from hookline.kinds._zygote_child import COLD, DONE, STALE
+from hookline.kinds._zygote_child import CHANGED, COLD, DONE, STALE
 
 SPARES: Final = 2
 """Children that wait at a time."""
@@ -30,6 +32,17 @@ LARGEST: Final = _zygote_main.LARGEST
 _MOST_LESSONS: Final = 32
 # Seconds after a call until the next child is made, so that whoever got the answer does not wait for that.
 _REST: Final = 0.001
+
+
+class Lesson(Struct, frozen=True):
+    """What a run of a script has shown: the libraries it needs, and by what its text is known.
+
+    `text` are its bytes where they were vetted.
+    """
+
+    names: tuple[str, ...]
+    mark: str
+    text: bytes | None
 
 
 class Spare:
@@ -66,7 +79,7 @@ class Zygote:
         self._asked: deque[Spare] = deque()
         self._waiting: deque[asyncio.Future[Spare | None]] = deque()
         self._statuses: dict[int, Callable[[int | None], None]] = {}
-        self._lessons: dict[str, tuple[str, ...]] = {}
+        self._lessons: dict[str, Lesson] = {}
         self._done: list[int] = []
         self._forks = 0
         self._running = 0
@@ -74,6 +87,7 @@ class Zygote:
         self.sample = b""
         self.is_ready = False
         self.is_retired = False
+        self.is_lost = False
         self.used = self._loop.time()
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self._pid, self._socket = _start(command, program=program, env=env, cwd=cwd)
@@ -81,10 +95,15 @@ class Zygote:
             self._pidfd = os.pidfd_open(self._pid)
         except OSError:
             self._socket.close()
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
             raise
         hub.watch(self._pidfd, self._on_end, drop=self.drop)
         hub.watch(self._socket.fileno(), self._on_message, drop=self.drop)
         self.restock()
+        if not self._asked:
+            self.drop()
+            raise OSError("there is nothing left to open for its children")
 
     def fits(self, env: Mapping[bytes, bytes]) -> bool:
         """Say whether its libraries would be what they are with these variables, too."""
@@ -97,14 +116,16 @@ class Zygote:
         if self._spares:
             # the newest knows most
             spare = self._spares.pop()
-        elif not self.is_retired:
+        elif not self.is_retired and (len(self._waiting) < len(self._asked) or self._fork()):
             waiting: asyncio.Future[Spare | None] = self._loop.create_future()
             self._waiting.append(waiting)
-            if len(self._waiting) > len(self._asked):
-                self._fork()
             timer = self._loop.call_later(patience, _give, waiting, None)
             try:
                 spare = await waiting
+            except asyncio.CancelledError:
+                if not waiting.cancelled() and (unused := waiting.result()) is not None:
+                    self._keep(unused)  # it came in the same moment
+                raise
             finally:
                 timer.cancel()
         if spare is not None:
@@ -113,26 +134,23 @@ class Zygote:
 
     def restock(self) -> None:
         """Have as many children wait as there should."""
-        while not self.is_retired and len(self._spares) + len(self._asked) < SPARES:
-            self._fork()
+        while not self.is_retired and len(self._spares) + len(self._asked) < SPARES and self._fork():
+            continue
 
     def release(self, pid: int) -> None:
-        """Say that a call is over, and its child has ended or is about to; 0 for one that is reaped."""
+        """Say that a call is over, and its child has ended or is about to."""
         self._running -= 1
+        self._done.append(pid)
         if self.is_retired:
             self._leave()
-            return
-        if not self._done:
+        elif len(self._done) == 1 and not self._loop.is_closed():
             self._loop.call_later(_REST, self._tidy)
-        self._done.append(pid)
 
     def _tidy(self) -> None:
         """Reap what has ended, and have others wait in its place."""
-        done, self._done = self._done, []
         if self.is_retired:
             return
-        for pid in filter(None, done):
-            self._send(("reap", pid, False))
+        self._reap_done()
         if self._forks >= MOST_FORKS:
             self.retire()
         self.restock()
@@ -140,17 +158,21 @@ class Zygote:
     def ask_status(self, pid: int, call: Callable[[int | None], None]) -> None:
         """Call the function with the exit code of a child that has ended; None when nobody knows it."""
         self._statuses[pid] = call
-        if not self._send(("reap", pid, True)):
-            self._statuses.pop(pid)
+        if not self._send(("status", pid)) and self._statuses.pop(pid, None):
             call(None)
 
-    def learn(self, path: str, names: tuple[str, ...], text: bytes | None) -> None:
+    def learn(self, path: str, lesson: Lesson) -> None:
         """Have ready what a run of a script needed."""
-        if self.is_retired or self._lessons.get(path) == names or len(self._lessons) >= _MOST_LESSONS:
+        known = self._lessons.get(path)
+        if known is not None and known.names and not lesson.names:
+            self.retire()  # it would be better off without what was imported for it
+        if self.is_retired or known == lesson or len(self._lessons) >= _MOST_LESSONS:
             return
-        self._lessons[path] = names
-        message = ("learn", names, [(path, text)])
-        self._send(message if len(marshal.dumps(message, 2)) <= LARGEST else ("learn", (), [(path, None)]))
+        self._lessons[path] = lesson
+        message = ("learn", lesson.names, path, lesson.mark, lesson.text)
+        if len(marshal.dumps(message, 2)) > LARGEST:
+            message = ("learn", (), path, lesson.mark, None)
+        self._send(message)
 
     def retire(self) -> None:
         """Make no more children; it ends when the calls that run have ended."""
@@ -178,7 +200,14 @@ class Zygote:
 
     def _leave(self) -> None:
         if not self._running:
+            # those it knows to be gone are not ended with it, nor what they left running
+            self._reap_done()
             self._hang_up()
+
+    def _reap_done(self) -> None:
+        done, self._done = self._done, []
+        for pid in done:
+            self._send(("reap", pid))
 
     def _hang_up(self) -> None:
         """Close the socket, which ends it."""
@@ -186,17 +215,25 @@ class Zygote:
             self._hub.forget(self._socket.fileno())
             self._socket.close()
 
-    def _fork(self) -> None:
-        ours, theirs = _ends()
+    def _fork(self) -> bool:
+        """Ask for a child; False when there is nothing left to give it, or nobody to ask."""
+        try:
+            ours, theirs = _ends()
+        except OSError:
+            return False
         self._forks += 1
-        if self._send(("fork", self.sample), theirs):
+        is_asked = self._send(("fork", self.sample), theirs)
+        if is_asked:
             self._asked.append(ours)
         else:
             ours.close()
         for descriptor in theirs:
             os.close(descriptor)
+        return is_asked
 
     def _send(self, message: tuple[Any, ...], descriptors: Sequence[int] = ()) -> bool:
+        if self._socket.fileno() < 0:
+            return False
         try:
             socket.send_fds(self._socket, [marshal.dumps(message, 2)], descriptors)
         except OSError:
@@ -206,6 +243,7 @@ class Zygote:
         return True
 
     def _fail(self) -> None:
+        self.is_lost = self.is_lost or not self.is_retired
         self.is_retired = True
         with suppress(OSError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -220,7 +258,7 @@ class Zygote:
         word, _, rest = message.partition(b" ")
         if word == b"forked":
             self._on_forked(int(rest))
-        elif word == b"reaped":
+        elif word == b"status":
             pid, code = map(int, rest.split())
             if call := self._statuses.pop(pid, None):
                 call(code)
@@ -247,17 +285,22 @@ class Zygote:
             if not waiting.done():
                 waiting.set_result(spare)
                 return
+        self._keep(spare)
+
+    def _keep(self, spare: Spare) -> None:
+        """Have a child wait for the next call; the oldest goes where there are enough."""
         self._spares.append(spare)
         while len(self._spares) > SPARES or (self.is_retired and self._spares):
             old = self._spares.pop(0)
             old.close()
-            self._send(("reap", old.pid, False))
+            self._send(("reap", old.pid))
 
     def _on_end(self) -> None:
         self._shut()
 
     def _shut(self) -> None:
         """Give back everything; whoever waits for it goes on without."""
+        self.is_lost = self.is_lost or not self.is_retired
         self.is_retired = True
         self._hang_up()
         for spare in (*self._spares, *self._asked):
@@ -324,7 +367,7 @@ class WarmChild(Child):
             message = os.read(self._channel, LARGEST)
         except OSError:
             return False
-        if message in {COLD, STALE}:
+        if message in {COLD, STALE, CHANGED}:
             self.refusal = message
             self._code = 0
         elif message[:1] == DONE and len(message) > 1:
@@ -358,7 +401,7 @@ class WarmChild(Child):
     def _reap(self) -> int | None:
         self._hub.forget(self._channel)
         os.close(self._channel)
-        self._zygote.release(0 if self._is_asked else self._pid)
+        self._zygote.release(self._pid)
         return -signal.SIGKILL if self._code is None else self._code
 
 
@@ -370,9 +413,17 @@ def _give(waiting: asyncio.Future[Spare | None], spare: Spare | None) -> None:
 def _ends() -> tuple[Spare, tuple[int, int, int, int]]:
     """Open what a child has: a channel, stdin, stdout and stderr; our ends and the child's."""
     channel, their_channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    stdin, our_stdin = os.pipe()
-    our_stdout, stdout = os.pipe()
-    our_stderr, stderr = os.pipe()
+    opened: list[int] = []
+    try:
+        for _ in range(3):
+            opened += os.pipe()
+    except OSError:
+        for descriptor in opened:
+            os.close(descriptor)
+        channel.close()
+        their_channel.close()
+        raise
+    stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = opened
     for descriptor in (our_stdout, our_stderr):
         os.set_blocking(descriptor, False)
     os.set_blocking(channel.fileno(), False)
@@ -385,9 +436,11 @@ def _ends() -> tuple[Spare, tuple[int, int, int, int]]:
 def _start(command: Sequence[str], *, program: str, env: Mapping[bytes, bytes], cwd: str) -> tuple[int, socket.socket]:
     """Start the interpreter with pipes as it would have in a hook, so that its streams are made as for one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    opened = [*os.pipe(), *os.pipe()]
-    stdin, no_input, noise, output = opened
+    opened: list[int] = []
     try:
+        opened += os.pipe()
+        opened += os.pipe()
+        stdin, _no_input, noise, output = opened
         process = subprocess.Popen(
             [*command, _zygote_main.__file__, str(theirs.fileno()), str(noise)],
             executable=program,
@@ -404,7 +457,7 @@ def _start(command: Sequence[str], *, program: str, env: Mapping[bytes, bytes], 
         raise
     finally:
         theirs.close()
-        for descriptor in (stdin, no_input, noise, output):
+        for descriptor in opened:
             os.close(descriptor)
     process.returncode = 0  # reaped by us: keeps it from doing so, and from warning about it
     ours.setblocking(False)  # noqa: FBT003 - its only argument

@@ -26,14 +26,19 @@ CHANNEL = 250
 """The descriptor a child is told on what to run: high, so that the first file a script opens is 3, as ever."""
 
 STALE = b"s"
+CHANGED = b"n"
 COLD = b"c"
 DONE = b"d"
 
 _ARCHIVE = b"PK\3\4"
 _LONGEST = 1 << 18
 _NOT_FLUSHED = 120
+_MARK = 1
 _SETTLED = 2_000_000_000
 _NOTHING = b"import sys\ndef made(): return 0\nmade()\n"
+# A script that says where libraries are found, or what they find when they are imported, imports them itself.
+_DECIDING = (b"sys.path", b"sys import path", b"meta_path", b"path_hooks", b"addsitedir", b"load_dotenv", b"putenv")
+_SETTING = (b"environ.setdefault", b"environ.update", b"environ.pop", b"environ |=")
 _IMPORTS = sys.modules["_frozen_importlib_external"]
 _CACHE_FROM_SOURCE = _IMPORTS.cache_from_source
 
@@ -48,6 +53,7 @@ class Ready:
         self.imported: frozenset[str] = frozenset()
         self.folders: dict[str, tuple[int, ...]] = {}
         self.lesson: tuple[str, ...] = ()
+        self.has_libraries = False
 
     def is_stale(self, folder: str) -> bool:
         """Say whether a start from nothing would find other libraries than the ones that are imported.
@@ -101,19 +107,24 @@ def wait_and_run(ready: Ready, sample: bytes) -> NoReturn:
     if not message:
         os._exit(0)
     code = _prepared(marshal.loads(message), ready)
-    is_new = isinstance(code, tuple)
+    content = None
     if isinstance(code, tuple):
+        content = code[0]
         code = _compiled(*code)
     if isinstance(code, bytes):
         os.write(CHANNEL, code)
         os._exit(0)
     me = os.getpid()
     os.register_at_fork(after_in_child=_lose_channel)
-    learned = b""
+    grounds = _grounds()
     status = _executed(code)
-    if is_new:
-        path = code.co_filename  # type: ignore[attr-defined]
-        learned = "\n".join((path, *_libraries(before))).encode("utf-8", "surrogateescape")
+    is_changed = _grounds() != grounds
+    learned = b""
+    if content is not None or (is_changed and ready.has_libraries):
+        path: str = code.co_filename  # type: ignore[attr-defined]
+        text = ready.scripts[path][0] if content is None else content
+        names = [] if is_changed or _decides(text, before) else _libraries(before)
+        learned = "\n".join((path, mark_of(text), *names)).encode("utf-8", "surrogateescape")
     if not _ended(before):
         status = _NOT_FLUSHED
     if status < 0:
@@ -122,6 +133,44 @@ def wait_and_run(ready: Ready, sample: bytes) -> NoReturn:
     if os.getpid() == me:
         _tell(DONE + bytes((status,)) + learned)
     os._exit(status)
+
+
+def mark_of(content: bytes) -> str:
+    """Give what tells one text from another; of all that could, this alone is in every interpreter from the start."""
+    return bytes(sys.modules["_imp"].source_hash(_MARK, content)).hex()
+
+
+def _grounds() -> object:
+    """Give what decides where libraries are found, and what they find."""
+    try:
+        return [*sys.path, None, *sys.meta_path, *sys.path_hooks], dict(os.environ._data)  # type: ignore[attr-defined]
+    except (TypeError, AttributeError):  # a script may put anything there
+        return None
+
+
+def _decides(content: bytes, before: frozenset[str]) -> bool:
+    """Say whether a script, or a file of its project, looks as if it might change that in another run."""
+    return _may_decide(content) or any(map(_may_decide, _own_texts(before)))
+
+
+def _may_decide(content: bytes) -> bool:
+    if any(word in content for word in (*_DECIDING, *_SETTING)):
+        return True
+    values = [rest.partition(b"]")[2].lstrip() for rest in content.split(b"environ[")[1:]]
+    return any(value.startswith(b"=") and not value.startswith(b"==") for value in values)
+
+
+def _own_texts(before: frozenset[str]) -> list[bytes]:
+    """Read the files of its project that a script has imported."""
+    texts = []
+    for name, module in tuple(sys.modules.items()):
+        origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
+        if name not in before and isinstance(origin, str) and origin.endswith(".py") and not is_library(origin):
+            try:
+                texts.append(_read(origin)[0])
+            except OSError:
+                texts.append(_DECIDING[0])  # nobody can say
+    return texts
 
 
 def _tell(message: bytes) -> None:
@@ -211,6 +260,11 @@ def _prepared(request: tuple, ready: Ready) -> object:  # type: ignore[type-arg]
     beside = os.path.dirname(real)
     if content.startswith(_ARCHIVE) or b"\0" in content or path.endswith(".pyc"):
         return COLD
+    kept = ready.scripts.get(path)
+    if kept is not None and kept[0] != content:
+        kept = None
+    if kept is None and ready.has_libraries:
+        return CHANGED  # nobody knows yet whether it is to find them
     if ready.is_stale(beside):
         return STALE
     sys.argv[:] = argv
@@ -220,10 +274,7 @@ def _prepared(request: tuple, ready: Ready) -> object:  # type: ignore[type-arg]
     if text is not None:
         _pass_over_compiled(beside + os.sep)
     _make_main(path)
-    kept = ready.scripts.get(path)
-    if kept is not None and kept[0] == content:
-        return kept[1]
-    return content, path
+    return kept[1] if kept is not None else (content, path)
 
 
 def _compiled(content: bytes, path: str) -> object:

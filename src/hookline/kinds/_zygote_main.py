@@ -18,6 +18,7 @@ import _signal as signal  # type: ignore[import-not-found]
 import gc
 import marshal
 import os
+import time
 from os import environ
 
 if __name__ == "__main__":
@@ -30,7 +31,7 @@ if __name__ == "__main__":
     exec(_loader(_name, _path).get_code(_name), sys.modules[_name].__dict__)  # noqa: S102 - a file of ours
     sys.modules["hookline"] = sys.modules["hookline.kinds"] = type(sys)("hookline")
 
-from hookline.kinds._zygote_child import CHANNEL, Ready, is_library, state_of, wait_and_run
+from hookline.kinds._zygote_child import CHANNEL, Ready, is_library, mark_of, state_of, wait_and_run
 
 LARGEST = 1 << 17
 """What a message may hold at most."""
@@ -38,8 +39,9 @@ LARGEST = 1 << 17
 # They do something as soon as they are imported.
 _NEVER = frozenset({"this", "antigravity", "__mp_main__", "__phello__"})
 _ALARM = 20
-_KEPT = 64
 _TOUCHED = 60
+# of the clock that files are stamped with
+_TICK = 20_000_000
 
 
 class _Watched(dict):  # type: ignore[type-arg]
@@ -75,7 +77,10 @@ class Zygote:
 
     def is_suitable(self) -> bool:
         """Say whether children of this interpreter would be what a start of it is."""
-        return sys.version_info >= (3, 9) and not self._printed() and _is_alone()
+        if sys.version_info < (3, 9) or self._printed() or not _is_alone():
+            return False
+        self._note_states()
+        return True
 
     def serve(self) -> bytes | None:
         """Do what the engine says until it is gone; in a child that is to wait for its request, a sample of one."""
@@ -89,6 +94,8 @@ class Zygote:
                     return bytes(rest[0])
             elif word == "reap":
                 self._reap(*rest)
+            elif word == "status":
+                self._tell_status(*rest)
             else:
                 self._learn(*rest)
         for pid in self._children:
@@ -136,15 +143,25 @@ class Zygote:
         self._send(b"forked %d" % pid)
         return False
 
-    def _reap(self, pid: int, is_asked: bool) -> None:  # noqa: FBT001 - a message
-        """Let a child go that has ended, or is about to."""
-        status = os.waitpid(pid, 0)[1]
+    def _reap(self, pid: int) -> None:
+        """Let a child go that has ended, or has nothing more to do; one that goes on all the same is not waited for."""
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
         self._children.discard(pid)
-        if is_asked:
-            self._send(b"reaped %d %d" % (pid, os.waitstatus_to_exitcode(status)))
 
-    def _learn(self, names: tuple[str, ...], scripts: list[tuple[str, bytes | None]]) -> None:
-        """Import what is sure to change nothing else, and compile scripts."""
+    def _tell_status(self, pid: int) -> None:
+        """Say how a child ended; it is not reaped, because its number is still that of a group to be signalled."""
+        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        if found is not None:
+            code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+            self._send(b"status %d %d" % (pid, code))
+
+    def _learn(self, names: tuple[str, ...], path: str, mark: str, text: bytes | None) -> None:
+        """Import what is sure to change nothing else for a script, and compile it, if it is still what it was."""
+        if not self._compile(path, mark, text):
+            self._send(b"learned ")
+            return
+        began = time.time_ns() - _TICK
         wanted = [name for name in names if name not in sys.modules]
         for _ in range(len(wanted) + 1):
             wanted = [name for name in wanted if not self._is_banned(name)]
@@ -155,9 +172,9 @@ class Zygote:
         watched = self._import(wanted, lambda _name: None)
         if watched is None or not _is_alone() or self._printed():
             os._exit(1)
-        for path, text in scripts[-_KEPT:]:
-            self._compile(path, text)
-        self._note_states()
+        self._ready.has_libraries = self._ready.has_libraries or bool(wanted)
+        if self._note_states() > began:
+            os._exit(1)  # it may have been imported before it was changed, or after
         # more than these few thousand functions would take longer to touch than they save
         self._ready.lesson = tuple(name for name in sys.modules if name not in self._ready.own)[:_TOUCHED]
         # whatever there is now stays: the collector of a child need not look at it, which would copy it
@@ -230,7 +247,7 @@ class Zygote:
             environ._data = os.environb._data = kept  # type: ignore[attr-defined]
         return watched
 
-    def _compile(self, path: str, text: bytes | None) -> None:
+    def _compile(self, path: str, mark: str, text: bytes | None) -> bool:
         """Keep a script's code, unless its compiler has something to say, which each run has to say itself."""
         import warnings  # noqa: PLC0415 - not before there is a script
 
@@ -238,27 +255,38 @@ class Zygote:
             if text is None:
                 with open(path, "rb") as file:
                     text = file.read()
+            if mark_of(text) != mark:
+                return False
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 code = compile(text, path, "exec", dont_inherit=True)
         except (OSError, SyntaxError, ValueError, Warning, RecursionError, MemoryError):
-            return
+            return False
         self._ready.scripts[path] = (text, code)
+        return True
 
-    def _note_states(self) -> None:
-        """Note everything that would lead a start from nothing to other libraries."""
+    def _note_states(self) -> int:
+        """Note everything that would lead a start from nothing to other libraries; gives when the last file changed.
+
+        What was noted before stays: it is what this process has started with.
+        """
         ready = self._ready
         # the standard library changes as a whole, with its folder; what was installed, file by file
         standard = os.path.dirname(os.__file__) + os.sep
         states = {path: state_of(path) for path in (standard, *sys.path) if not path.startswith(standard[:-1])}
         states |= {path: state_of(path) for path in sys.path if "/site-packages" in path}
-        states[standard] = state_of(standard)
+        user = getattr(sys.modules.get("site"), "USER_SITE", None)
+        for path in (standard, os.path.join(sys.prefix, "pyvenv.cfg"), *([user] if user else ())):
+            states[path] = state_of(path)
+        latest = 0
         for name, module in tuple(sys.modules.items()):
             origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
             if name not in ready.own and is_library(origin) and not _is_standard(origin, standard):
-                states[origin] = state_of(origin)
-        ready.states = states
+                state = states[origin] = state_of(origin)
+                latest = max(latest, state[2] if state is not None and state[2] <= time.time_ns() else 0)
+        ready.states = states | ready.states
         ready.imported = frozenset(name.partition(".")[0] for name in sys.modules if name not in ready.own)
+        return latest
 
 
 def _is_standard(path: str, standard: str) -> bool:

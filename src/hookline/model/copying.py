@@ -1,4 +1,6 @@
-"""Copies of what an event carries, for whoever could change it by accident."""
+"""Copies of what an event carries, for whoever could change it by accident, or has to see it as it was."""
+
+from collections.abc import Mapping
 
 
 def own_copy(fields: dict[str, object], copies: dict[int, object]) -> dict[str, object]:
@@ -13,6 +15,17 @@ def own_copy(fields: dict[str, object], copies: dict[int, object]) -> dict[str, 
         if kind is dict or kind is list:
             own[name] = _copied_once(value, copies)
     return own
+
+
+def kept(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Copy the fields of an event for who reads them later, when the caller may have changed its own.
+
+    What is nested deeper than can be copied is given as it is.
+    """
+    try:
+        return own_copy(dict(fields), {})
+    except RecursionError:
+        return fields
 
 
 def copied(value: object, copies: dict[int, object]) -> object:

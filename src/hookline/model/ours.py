@@ -22,7 +22,8 @@ _BEFORE: Final = 7
 
 # the program that agents run where it could be built, and how its words stand in a line for a shell
 LAUNCHER: Final = "hookline-hook"
-_TEST: Final = ("test", "-x")
+_TEST: Final = ("test", "-s")
+_TESTED: Final = 9  # as many words stand before it: it is there, has something in it, and may be run
 _SPARE: Final = 4  # itself, and what to say without it
 _LAUNCHED: Final = 11  # and the Python, its script, and the call
 
@@ -58,7 +59,9 @@ def launcher_line(words: Sequence[str]) -> str:
     """
     launcher, out, err, code = words[:_SPARE]
     said = [f"printf '%s\\n' {_quoted(text)}{where}" for text, where in ((out, ""), (err, " >&2")) if text]
-    start = f"test -x {_quoted(launcher)} && exec {' '.join(map(_quoted, words))}"
+    # an empty file, as a full disk or a power cut leaves it, is a script to a shell, which does nothing and means yes
+    tested = f"test -s {_quoted(launcher)} && test -x {_quoted(launcher)}"
+    start = f"{tested} && exec {' '.join(map(_quoted, words))}"
     # what is left of the event is read, because some agents do not expect that nobody does
     return "; ".join([start, "cat >/dev/null", *said, f"exit {_quoted(code)}"])
 
@@ -90,7 +93,7 @@ def _launched(words: tuple[str, ...], command: str) -> Entry | None:
     """Read a call through the launcher: its words alone, or the whole line, which is ours only to the last byte."""
     said = command.strip()
     if words[: len(_TEST)] == _TEST:
-        first = words[len(_TEST) + 3 :][:_LAUNCHED]
+        first = words[_TESTED:][:_LAUNCHED]
         ours = (*first[:-1], *(word.removesuffix(";") for word in first[-1:]))
         is_exact = len(ours) == _LAUNCHED and said == launcher_line(ours)
     else:

@@ -42,7 +42,8 @@ def _around(folder: str) -> tuple[str, ...]:
 def _top(folder: str) -> str:
     """Give the outermost folder around this one that is a repository and not a home; itself when there is none.
 
-    Remembered: where a repository begins does not change under an agent that works in it.
+    Remembered: where a repository begins does not change under an agent that works in it. Whoever opens a project anew,
+    because it has changed all the same, has it forgotten.
     """
     home, found, place = _home(), folder, folder
     while not inside(home, (place,)):
@@ -52,15 +53,26 @@ def _top(folder: str) -> str:
     return found
 
 
-@lru_cache(maxsize=1)
+def look_anew() -> None:
+    """Forget where repositories begin, and where links lead."""
+    _top.cache_clear()
+    _REAL.clear()
+
+
 def _home() -> str:
     """Give the home folder of the user database: a project that moves HOME into itself is no home."""
+    # a container may run as a number that nobody gave a folder to: then each caller has one of its own, or none
+    return _entry() or os.path.realpath(surroundings.expanded("~"))
+
+
+@lru_cache(maxsize=1)
+def _entry() -> str:
     try:
         import pwd  # noqa: PLC0415 - not on Windows
 
         return os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
     except (ImportError, KeyError):
-        return os.path.realpath(os.path.expanduser("~"))
+        return ""
 
 
 def inside(path: str, folders: Collection[str]) -> bool:

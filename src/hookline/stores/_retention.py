@@ -35,10 +35,22 @@ def make_room(connection: sqlite3.Connection, largest: int) -> int:
 
 def remove_up_to(connection: sqlite3.Connection, last: int) -> int:
     """Remove some of the oldest records, none with a number above `last`; say how many."""
+    return _remove(connection, "number <= ? ORDER BY number", last)
+
+
+def remove_before(connection: sqlite3.Connection, time: float) -> int:
+    """Remove some of the records from before a time; say how many.
+
+    Those of a call without a daemon may have waited beside the file for long, and so stand behind newer ones.
+    """
+    return _remove(connection, "at < ?", time)
+
+
+def _remove(connection: sqlite3.Connection, which: str, bound: float) -> int:
     connection.execute("BEGIN IMMEDIATE")
     removed = connection.execute(
-        "DELETE FROM records WHERE number IN (SELECT number FROM records WHERE number <= ? ORDER BY number LIMIT ?)",
-        (last, REMOVED_AT_ONCE),
+        f"DELETE FROM records WHERE number IN (SELECT number FROM records WHERE {which} LIMIT ?)",  # noqa: S608 - as above
+        (bound, REMOVED_AT_ONCE),
     ).rowcount
     connection.execute("COMMIT")
     return removed

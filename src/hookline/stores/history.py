@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from hookline.model.record import Record, Step
 from hookline.stores import spool
-from hookline.stores._retention import remove_up_to
+from hookline.stores._retention import remove_before, remove_up_to
 from hookline.stores._sqlite_file import COLUMNS, explained, open_to_read, open_to_write, record_of, text_of
 
 BUSY_TIMEOUT: Final = 2.0
@@ -169,8 +170,12 @@ class History:
         removed = 0
         try:
             with closing(open_to_write(self.path, self._busy_timeout)) as connection:
-                last = _last_to_go(connection, older_than=older_than, keep=keep)
-                while count := remove_up_to(connection, last):
+                remove = (
+                    partial(remove_before, time=older_than)
+                    if older_than
+                    else partial(remove_up_to, last=_last_to_go(connection, keep))
+                )
+                while count := remove(connection):
                     removed += count
                 if removed:
                     # what was removed is not to be found in the file's free pages either
@@ -190,12 +195,9 @@ class History:
             raise explained(problem, self.path) from problem
 
 
-def _last_to_go(connection: sqlite3.Connection, *, older_than: float, keep: int) -> int:
-    if older_than:
-        found = connection.execute("SELECT max(number) FROM records WHERE at < ?", (older_than,)).fetchone()
-    else:
-        query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
-        found = connection.execute(query, (keep,)).fetchone()
+def _last_to_go(connection: sqlite3.Connection, keep: int) -> int:
+    query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
+    found = connection.execute(query, (keep,)).fetchone()
     return int(found[0]) if found and found[0] is not None else 0
 
 

@@ -19,7 +19,6 @@ from hookline.stores._sqlite_file import INSERT, open_to_write
 
 SUFFIX: Final = ".spool"  # of the folder beside a database
 _WHOLE: Final = ".jsonl"
-_LARGEST: Final = 8 * 1024 * 1024  # bytes of one file
 _MOST: Final = 5_000  # files; beyond that the oldest go
 _LOOK_EVERY: Final = 64  # calls
 _WIDTH: Final = 7  # columns
@@ -132,7 +131,9 @@ def take_in(connection: sqlite3.Connection, database: Path) -> None:
                 connection.executemany(INSERT, rows)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # a full disk ends it by itself
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
     for path in files:
         with suppress(OSError):
@@ -142,8 +143,7 @@ def take_in(connection: sqlite3.Connection, database: Path) -> None:
 def _rows(path: Path) -> list[tuple[object, ...]]:
     """Read the rows of one file; what nobody of ours wrote is left out."""
     try:
-        with path.open("rb") as file:
-            lines = file.read(_LARGEST).splitlines()
+        lines = path.read_bytes().splitlines()
     except OSError:
         return []
     rows: list[tuple[object, ...]] = []

@@ -45,7 +45,7 @@ class Place:
         for made in (self.home, self.project):
             made.mkdir(parents=True)
         if not self.package.exists():
-            shutil.copytree(SOURCE, self.package, ignore=shutil.ignore_patterns("*.bundle"))
+            shutil.copytree(SOURCE, self.package, ignore=shutil.ignore_patterns("*.bundle*"))
 
     @property
     def start(self) -> Path:

@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -124,6 +126,37 @@ def test_a_link_in_its_place_is_not_followed(place: Place, tmp_path: Path) -> No
         path.unlink()
         path.write_bytes(raw)
         path.chmod(0o600)
+
+
+def test_a_snapshot_of_another_project_is_not_taken_for_ours(place: Place) -> None:
+    path = snapshot(place)
+    raw = path.read_bytes()
+    other = place.home.parent / "other"
+    other.mkdir()
+    (place.data / "snapshots" / ".prepared").unlink(missing_ok=True)
+    assert place.quick("--prepare", str(other)).returncode == 0
+    (theirs,) = (one for one in path.parent.iterdir() if one != path and not one.name.startswith("."))
+    theirs.replace(path)
+    try:
+        assert "the snapshot is of another project" in why(place)
+    finally:
+        path.write_bytes(raw)
+
+
+def test_a_call_from_a_folder_that_was_removed_is_answered(place: Place) -> None:
+    gone = place.home.parent / "gone"
+    gone.mkdir()
+    line = f"cd {gone} && rmdir {gone} && exec {sys.executable} -E -P -S {place.start} {' '.join(WORDS)}"
+    done = subprocess.run(
+        ["sh", "-c", line],
+        input=event(place),
+        capture_output=True,
+        env=place.environment({"HOOKLINE_COLD": ""}),
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"could not" not in done.stdout
 
 
 def test_code_that_changed_is_not_taken_from_the_bundle(place: Place) -> None:

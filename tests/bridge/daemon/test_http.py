@@ -563,12 +563,16 @@ def test_callers_wait_while_a_daemon_becomes_the_new_version_of_itself(living: L
     package = Path(sys.modules["hookline"].__file__ or "").parent
     shutil.copytree(package, tmp_path / "copy" / "hookline", ignore=shutil.ignore_patterns("__pycache__"))
     at = furnish(living)
+    make = f'[[hook]]\nname = "make"\non = "after_tool"\nrun = ["sh", "-c", "touch {living.project}/made"]\n'
+    with (living.config / "hookline.toml").open("a") as opened:
+        opened.write(make)
     env = {**environment(living.home, XDG_RUNTIME_DIR=str(living.runtime)), "PYTHONPATH": str(tmp_path / "copy")}
     process = subprocess.Popen(
         [sys.executable, "-m", "hookline", "daemon", "run"],
         env=env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        umask=0o027,
     )
     living.started.append(process)
     wait_until(living.is_there, "the daemon answers")
@@ -586,6 +590,9 @@ def test_callers_wait_while_a_daemon_becomes_the_new_version_of_itself(living: L
     # none of the calls meanwhile is lost
     wait_until(is_another, "the new version answers")
     assert process.poll() is None
+    # and it is started as the old one was
+    assert post(at, payload(living.project, "ls", hook_event_name="PostToolUse"), event="PostToolUse")[0] == 200
+    assert (living.project / "made").stat().st_mode & 0o777 == 0o640
 
 
 def test_what_is_installed_is_what_is_answered(living: Living) -> None:

@@ -258,7 +258,18 @@ def test_another_user_is_not_answered(living: Living) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="only root can make a sandbox here")
-@pytest.mark.parametrize("sandbox", [["unshare", "--net"], ["unshare", "--mount"], ["setpriv", "--no-new-privs"]])
+@pytest.mark.parametrize(
+    "sandbox",
+    [
+        ["unshare", "--net"],
+        ["unshare", "--mount"],
+        ["setpriv", "--no-new-privs"],
+        ["setpriv", "--groups", "65534"],
+        ["setpriv", "--regid", "65534", "--keep-groups"],
+        ["setpriv", "--bounding-set", "-net_raw"],
+    ],
+    ids=" ".join,
+)
 def test_whoever_lives_in_a_sandbox_does_not_get_out_of_it(living: Living, sandbox: list[str]) -> None:
     if not shutil.which(sandbox[0]):
         pytest.skip(f"there is no {sandbox[0]} here")

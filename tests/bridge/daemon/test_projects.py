@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hookline import surroundings
+from hookline import folders, surroundings
 from hookline.bridge.daemon import projects
 from hookline.bridge.daemon.projects import KeptProjects
+from hookline.model.hook import Hook, Source
+from hookline.model.workspace import grounds
 from hookline.surroundings import Surroundings
 from hookline.workspace import Opened
 
@@ -93,6 +95,79 @@ def test_a_variable_that_a_call_looked_at_later_counts_from_then_on(tmp_path: Pa
         assert opened is first
         assert await desk.use("one", LATER="1") is first
         assert await desk.use("one", LATER="2") is not first
+
+    run(tmp_path, what)
+
+
+def test_a_variable_that_a_call_looks_at_counts_while_it_is_under_way(tmp_path: Path) -> None:
+    async def what(desk: Desk) -> None:
+        root = desk.project("one")
+        with surroundings.entered(Surroundings({"HOME": str(desk.home), "LATER": "1"}, str(root))):
+            opened = desk.kept.open(root)
+            assert surroundings.environ()["LATER"] == "1"
+            # somebody else comes, while this one waits for its hooks
+            assert await desk.use("one", LATER="2") is not opened
+            assert await desk.use("one", LATER="1") is opened
+            await desk.kept.leave(opened)
+
+    run(tmp_path, what)
+
+
+def test_folders_that_variables_moved_are_judged_where_each_caller_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the user database has another home than ours
+    monkeypatch.setattr(folders, "_entry", lambda: str(tmp_path))
+
+    async def what(desk: Desk) -> None:
+        root, stranger = desk.project("one"), desk.project("stranger")
+        given = stranger / "given"
+        (given / "hookline").mkdir(parents=True)
+        (stranger / ".git").mkdir()
+        variables = {"HOME": str(desk.home), "XDG_CONFIG_HOME": str(given)}
+
+        def config(folder: Path) -> Path:
+            with surroundings.entered(Surroundings(variables, str(folder))):
+                return desk.kept.open(root).folders.config
+
+        assert config(root) == given / "hookline"
+        # who works in a repository does not take its word for the person's
+        assert config(stranger) == desk.home / ".config/hookline"
+        assert config(root) == given / "hookline"
+
+    run(tmp_path, what)
+
+
+def test_a_repository_that_begins_above_a_project_counts_from_then_on(tmp_path: Path) -> None:
+    guard = Hook(id="g", command="node", source=Source.USER)
+
+    async def what(desk: Desk) -> None:
+        inner = desk.project("one/inner")
+        first = await desk.use("one/inner")
+        assert grounds(guard, str(inner)) == (str(inner),)
+        # programs of all of it are a stranger's from now on
+        (inner.parent / ".git").mkdir()
+        assert await desk.use("one/inner") is not first
+        assert grounds(guard, str(inner)) == (str(inner.parent), str(inner))
+
+    run(tmp_path, what)
+
+
+def test_a_project_that_was_moved_behind_its_link_is_known_by_its_new_place(tmp_path: Path) -> None:
+    guard = Hook(id="g", command="node", source=Source.USER)
+
+    async def what(desk: Desk) -> None:
+        desk.project("releases")
+        desk.project("releases/1")
+        link = tmp_path / "current"
+        link.symlink_to("releases/1")
+        first = await desk.use("current")
+        assert grounds(guard, str(link)) == (str(tmp_path / "releases/1"),)
+        (tmp_path / "releases/1").rename(tmp_path / "releases/2")
+        link.unlink()
+        link.symlink_to("releases/2")
+        assert await desk.use("current") is not first
+        assert grounds(guard, str(link)) == (str(tmp_path / "releases/2"),)
 
     run(tmp_path, what)
 

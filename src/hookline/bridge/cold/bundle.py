@@ -26,6 +26,9 @@ MARK = f"{FILE}.begun"
 # another interpreter, or the package at another place, makes another bundle
 TAG = (sys.hexversion, sys.flags.optimize, PACKAGE)
 
+# What names are made by is not a part of what Python promises: elsewhere nobody has seen it give the same answers.
+TRIED = {("cpython", 3, 11), ("cpython", 3, 12), ("cpython", 3, 13)}
+
 _BUILTINS = vars(builtins)
 _LENGTH = 4  # bytes of the length of the index
 
@@ -37,7 +40,14 @@ INSTEAD: dict[tuple[str, str | None], tuple[str, str]] = {
 
 
 class HandOver(BaseException):
-    """Said where this way of answering does not know how to go on, before anything was done."""
+    """Said where this way of answering does not know how to go on, before anything was done.
+
+    Beside the reason stands the project that was asked about, where it is known: it may lack a snapshot.
+    """
+
+
+class NotForUs(HandOver):
+    """Said where it would not know how either, whatever somebody made ready for it."""
 
 
 class _Names(dict):  # type: ignore[type-arg]
@@ -89,7 +99,6 @@ class Bundle:
         self._start = start
         # by text and flags, what the engine of `re` is called with
         self.patterns: dict[tuple[str, int], bytes] = {}
-        self._compile: object = None
 
     def help_re(self) -> None:
         """Have patterns that stand in our modules taken from here: to read and compile them takes many times longer."""
@@ -97,7 +106,7 @@ class Bundle:
         import re  # noqa: PLC0415 - not before it is imported anyway
 
         compiler = re._compiler  # type: ignore[attr-defined]
-        usual = self._compile = compiler.compile
+        usual = compiler.compile
         patterns = self.patterns
 
         def compiled(text: str, flags: int = 0) -> object:
@@ -108,13 +117,6 @@ class Bundle:
             return usual(text, flags) if known is None else _sre.compile(*loads(known))
 
         compiler.compile = compiled
-
-    def leave_re(self) -> None:
-        """Have everything as it was."""
-        if self._compile is not None:
-            import re  # noqa: PLC0415
-
-            re._compiler.compile = self._compile  # type: ignore[attr-defined]
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Say where a module is, as `import` asks."""
@@ -131,12 +133,9 @@ class Bundle:
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a module's code, unless its source is another by now."""
+        """Run a module's code."""
         name = module.__name__
-        offset, length, _, path, stamp = self.index[name]
-        found = os.stat(path)
-        if (found.st_mtime_ns, found.st_size) != stamp:
-            raise HandOver(f"{path} changed")
+        offset, length, _, path, _ = self.index[name]
         lazy, code = loads(os.pread(self._handle, length, self._start + offset))
         # builtins are looked up here first, and would be asked for as if they were imports
         names = _Names(_BUILTINS)
@@ -191,9 +190,11 @@ def mount() -> None:
     """Have our modules come from the bundle.
 
     Raises:
-        HandOver: There is none, or it is not for this interpreter.
+        HandOver: There is none, or it is not of this interpreter and of the modules as they are.
     """
     global _bundle  # noqa: PLW0603 - one process, one bundle
+    if (sys.implementation.name, *sys.version_info[:2]) not in TRIED:
+        raise NotForUs("nobody tried it with this Python")
     try:
         handle = os.open(FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -213,23 +214,33 @@ def mount() -> None:
         raise HandOver("the bundle is broken") from None
     if tag != TAG:
         raise HandOver("the bundle is of another interpreter")
-    _bundle = Bundle(handle, index, start + length)
+    start += length
+    _check(index, found.st_size - start)
+    _bundle = Bundle(handle, index, start)
     _bundle.patterns = patterns
     sys.meta_path.insert(0, _bundle)
+
+
+def _check(index: dict[str, Entry], size: int) -> None:
+    """Compare the bundle with the modules, all of them: once a hook runs, it is too late to begin anew.
+
+    What a source looks like is what Python asks of it before it takes its own compiled file, only finer.
+    """
+    whole = 0
+    stat = os.stat
+    for _, length, _, path, stamp in index.values():
+        whole += length
+        try:
+            found = stat(path)
+        except OSError:
+            raise HandOver(f"{path} is gone") from None
+        if (found.st_mtime_ns, found.st_size) != stamp:
+            raise HandOver(f"{path} changed")
+    if whole != size:
+        raise HandOver("the bundle is broken")
 
 
 def help_re() -> None:
     """Have our patterns come from the bundle, too."""
     if _bundle is not None:
         _bundle.help_re()
-
-
-def unmount() -> None:
-    """Take everything away that came out of the bundle, so that the modules themselves can be imported."""
-    global _bundle  # noqa: PLW0603
-    if _bundle is not None:
-        sys.meta_path.remove(_bundle)
-        _bundle.leave_re()
-        for name in [name for name in sys.modules if name in _bundle.index]:
-            del sys.modules[name]
-        _bundle = None

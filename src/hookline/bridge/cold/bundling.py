@@ -41,6 +41,9 @@ def build() -> bool:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
+            # otherwise the name may outlive a power cut, and what it stands for not
+            file.flush()
+            os.fsync(handle)
         beside.replace(bundle.FILE)
     except OSError:
         beside.unlink(missing_ok=True)
@@ -49,15 +52,19 @@ def build() -> bool:
 
 
 def is_fresh() -> bool:
-    """Say whether there is a bundle of the modules as they are now."""
+    """Say whether there is a whole bundle of the modules as they are now."""
     try:
         raw = Path(bundle.FILE).read_bytes()
     except OSError:
         return False
-    start = len(bundle.MAGIC)
-    length = int.from_bytes(raw[start : start + 4], "little")
+    start = len(bundle.MAGIC) + 4
+    codes = start + int.from_bytes(raw[start - 4 : start], "little")
+    if not raw.startswith(bundle.MAGIC):
+        return False
     try:
-        tag, index, _ = marshal.loads(raw[start + 4 : start + 4 + length])  # noqa: S302 - our own file
+        tag, index, _ = marshal.loads(raw[start:codes])  # noqa: S302 - our own file
+        for offset, length, *_ in index.values():
+            marshal.loads(raw[codes + offset : codes + offset + length])  # noqa: S302
     except (EOFError, ValueError, TypeError):
         return False
     now = {name: _stamp(path) for name, path, _ in _modules(Path(bundle.PACKAGE))}

@@ -2,7 +2,8 @@
 
 Both run the same program, `hookline hook`. The quick way gets its modules from a bundle, the configuration from a
 snapshot, and has stand-ins for the parts of the standard library that take longest to import. It gives up before it
-has done anything. This file is imported before anything else of ours is, and by itself.
+has done anything, and the process begins anew as the other one, with nothing left in it that only stands in. This file
+is imported before anything else of ours is, and by itself.
 """
 # ruff: noqa: PTH113, PTH118, PTH120 - pathlib is one of those parts
 
@@ -16,11 +17,18 @@ from types import ModuleType
 
 import bundle  # type: ignore[import-not-found] # found in this folder, where it is by itself
 
+# what type checkers take for true; `typing` would take longer than this file
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
 # what runs in either way; it stands above us, and is only named here
 _PROGRAM = "hookline.cli.hook"
 _WHOLE_PROGRAM = "hookline.cli.main"
 _PREPARE = "--prepare"
 _LAUNCHED = "--launched"
+_AGAIN = "--again"
 
 # what stands in for a module of the standard library
 _STAND_INS = {
@@ -56,29 +64,73 @@ def main(words: list[str]) -> None:
         sys.exit(_prepare(words[1:]))
     launched = words[:1] == [_LAUNCHED]
     words = words[1:] if launched else words
+    if words[:1] == [_AGAIN]:
+        _leave(_ordinary(words[2:]), words[1], launched=launched)
     chosen = os.environ.get(_VARIABLE, "").lower()
-    if words[:1] != ["hook"] or chosen in _OFF:
+    if words[:1] != ["hook"] or chosen in _OFF or _is_closed():
         sys.exit(_ordinary(words))
     try:
-        kept = _kept_streams()
-    except OSError:
-        # a stream is closed, which is seldom and takes some care
-        sys.exit(_ordinary(words))
+        _insist_on_pidfd()
+        libraries = _libraries()
+        bundle.mount()
+    except bundle.HandOver as reason:
+        # nothing was touched yet
+        _complain_if_only(chosen, reason)
+        _leave(_ordinary(words), _lacking(reason), launched=launched)
+    kept = _kept_streams()
     try:
-        code, lacking = _quick(words[1:]), None
+        code = _quick(words[1:], libraries)
     except bundle.HandOver as reason:
         _give_back(kept)
-        if chosen == _ONLY:
-            sys.exit(f"hookline: the quick way does not know how: {reason.args[0]}")
-        code, lacking = _ordinary(words), reason
-    _leave(code, lacking, launched=launched)
+        _complain_if_only(chosen, reason)
+        again = [*([_LAUNCHED] if launched else []), _AGAIN, _lacking(reason), *words]
+        os.execv(sys.executable, _line(again))  # noqa: S606 - ourselves
+    _leave(code, "", launched=launched)
 
 
-def _quick(words: list[str]) -> int:
+def _is_closed() -> bool:
+    """Say whether a stream is closed, which is seldom and takes some care: the next file would get its number."""
+    try:
+        for number in range(3):
+            os.fstat(number)
+    except OSError:
+        return True
+    return False
+
+
+def _complain_if_only(chosen: str, reason: bundle.HandOver) -> None:
+    if chosen == _ONLY:
+        sys.exit(f"hookline: the quick way does not know how: {reason.args[0]}")
+
+
+def _lacking(reason: bundle.HandOver) -> str:
+    """Name the project for which somebody should make ready what lacks; empty where that would not help."""
+    if isinstance(reason, bundle.NotForUs):
+        return ""
+    try:
+        return str(reason.args[1]) if len(reason.args) > 1 else os.getcwd()  # noqa: PTH109
+    except OSError:
+        return ""
+
+
+def _line(words: list[str]) -> list[str]:
+    return [sys.executable, "-E", "-P", "-S", os.path.join(bundle.HERE, "start.py"), *words]
+
+
+def _quick(words: list[str], libraries: str) -> int:
     # nothing is given back before the end, and to look for what could be takes a tenth of the time
     gc.disable()
-    bundle.mount()
-    _find_libraries()
+    try:
+        answer_agent = _program(libraries)
+    except Exception as problem:
+        # another library than we know, a damaged file: whatever it is, nothing was read or done yet
+        raise bundle.HandOver(repr(problem)) from problem
+    return int(answer_agent(words))
+
+
+def _program(libraries: str) -> Callable[[list[str]], int]:
+    """Import what answers, with everything that stands in for something else."""
+    sys.path.append(libraries)
     _import_msgspec()
     bundle.help_re()
     _import_pathlib()
@@ -88,16 +140,13 @@ def _quick(words: list[str]) -> int:
             __import__(ours)
             sys.modules[name] = sys.modules[ours]
     __import__(_PROGRAM)
-    return int(sys.modules[_PROGRAM].answer_agent(words))
+    return sys.modules[_PROGRAM].answer_agent  # type: ignore[no-any-return]
 
 
 def _ordinary(words: list[str]) -> int:
-    gc.enable()
-    bundle.unmount()
-    for name, ours in _STAND_INS.items():
-        if getattr(sys.modules.get(name), "__name__", name) == ours:
-            del sys.modules[name]
-    sys.modules.pop("hookline.bridge.cold.bundle", None)
+    # a hook may have modules of these names
+    for name in ("bundle", "calling"):
+        sys.modules.pop(name, None)
     import site  # noqa: PLC0415 - only here
 
     site.main()
@@ -106,17 +155,24 @@ def _ordinary(words: list[str]) -> int:
     return int(sys.modules[_WHOLE_PROGRAM].main(words))
 
 
-def _find_libraries() -> None:
-    """Put the folder on the path that holds our one library, as far as that can be told without `site`."""
+def _insist_on_pidfd() -> None:
+    """Make sure that hooks can be waited for without asyncio itself."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        raise bundle.NotForUs("processes cannot be waited for as files are") from None
+
+
+def _libraries() -> str:
+    """Give the folder that holds our one library, as far as that can be told without `site`."""
     python = sys.executable
     around = os.path.dirname(os.path.dirname(python))
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     above = os.path.dirname(bundle.PACKAGE)
     for folder in (above, f"{around}/lib/{version}/site-packages", f"{around}/lib64/{version}/site-packages"):
         if os.path.isfile(f"{folder}/msgspec/__init__.py"):
-            sys.path.append(folder)
-            return
-    raise bundle.HandOver("msgspec is somewhere else")
+            return folder
+    raise bundle.NotForUs("msgspec is somewhere else")
 
 
 def _import_msgspec() -> None:
@@ -160,15 +216,16 @@ def _quoted(raw: bytes, *rest: str) -> str:
     return quote_from_bytes(raw, *rest)
 
 
-def _kept_streams() -> list[int]:
-    """Make it possible to begin anew: keep stdout and stderr, and the event where it can be read again."""
-    for number in range(3):
-        # one that is closed is not to be opened by the next line
-        os.fstat(number)
-    kept = [os.dup(1), os.dup(2)]
+def _kept_streams() -> tuple[int, int, int]:
+    """Make it possible to begin anew: keep stdout and stderr, and the event where it can be read again, from there on.
+
+    Raises:
+        OSError: There is no room for the event. A part of it is gone then, and so nobody may be asked about the rest.
+    """
     try:
-        os.lseek(0, 0, os.SEEK_CUR)
+        start = os.lseek(0, 0, os.SEEK_CUR)
     except OSError:
+        start = 0
         copy = os.memfd_create("hookline") if hasattr(os, "memfd_create") else _unlinked()
         while raw := os.read(0, _COPIED):
             view = memoryview(raw)
@@ -177,7 +234,7 @@ def _kept_streams() -> list[int]:
         os.lseek(copy, 0, os.SEEK_SET)
         os.dup2(copy, 0)
         os.close(copy)
-    return kept
+    return start, os.dup(1), os.dup(2)
 
 
 def _unlinked() -> int:
@@ -188,22 +245,21 @@ def _unlinked() -> int:
     return handle
 
 
-def _give_back(kept: list[int]) -> None:
-    for number, handle in zip((1, 2), kept, strict=True):
+def _give_back(kept: tuple[int, int, int]) -> None:
+    start, *streams = kept
+    for number, handle in enumerate(streams, 1):
         os.dup2(handle, number)
-        os.close(handle)
-    os.lseek(0, 0, os.SEEK_SET)
-    # the reader there is was made for a pipe, does not go back, and may have read ahead
-    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
+    os.lseek(0, start, os.SEEK_SET)
 
 
-def _leave(code: int, lacking: bundle.HandOver | None, *, launched: bool) -> None:
+def _leave(code: int, lacking: str, *, launched: bool) -> NoReturn:
     """End at once: there is nothing left that Python would have to clean up."""
     if launched:
-        try:
-            _look_ahead(lacking)
-        except Exception:  # noqa: BLE001 - the answer is out, and the next call may do better
-            launched = False
+        for look_ahead in (_start_preparing, _wake_daemon):
+            try:
+                look_ahead(lacking)
+            except Exception:  # noqa: BLE001, S112 - the answer is out, and the next call may do better
+                continue
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -213,21 +269,21 @@ def _leave(code: int, lacking: bundle.HandOver | None, *, launched: bool) -> Non
     os._exit(code)
 
 
-def _look_ahead(lacking: bundle.HandOver | None) -> None:
-    """Have the next call answered sooner: by a daemon, or at least by the quick way."""
-    environ = os.environ
-    if "CI" in environ:
-        return
-    if lacking is not None and type(lacking) is bundle.HandOver:
-        _start_preparing(lacking.args[1] if len(lacking.args) > 1 else "")
-    if environ.get("HOOKLINE_DAEMON", "").lower() not in _OFF:
-        name = "hookline.bridge.daemon.waking"
-        __import__(name)
-        sys.modules[name].wake(sys.executable, environ)
+def _wake_daemon(_: str) -> None:
+    """Have the next call answered by a daemon, where one is wanted."""
+    _waking().wake(sys.executable, os.environ)
+
+
+def _waking() -> ModuleType:
+    name = "hookline.bridge.daemon.waking"
+    __import__(name)
+    return sys.modules[name]
 
 
 def _start_preparing(root: str) -> None:
-    """Have somebody make what was lacking, whom nobody waits for."""
+    """Have somebody make what was lacking for a project, whom nobody waits for."""
+    if not root or _waking().is_in_service(os.environ):
+        return
     try:
         begun = os.stat(bundle.MARK).st_mtime  # noqa: PTH116
     except OSError:
@@ -237,9 +293,8 @@ def _start_preparing(root: str) -> None:
         return
     os.close(os.open(bundle.MARK, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
     os.utime(bundle.MARK)
-    words = [sys.executable, "-E", "-P", "-S", os.path.join(bundle.HERE, "start.py"), _PREPARE]
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    os.posix_spawn(sys.executable, [*words, root or os.getcwd()], os.environ, file_actions=nowhere, setpgroup=0)  # noqa: PTH109
+    os.posix_spawn(sys.executable, _line([_PREPARE, root]), os.environ, file_actions=nowhere, setpgroup=0)
 
 
 def _prepare(words: list[str]) -> int:

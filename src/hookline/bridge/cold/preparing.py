@@ -46,7 +46,7 @@ def _alone() -> Iterator[bool]:
 
 
 def _is_our_turn(root: Path) -> bool:
-    """Say whether nobody prepared this project a moment ago, or does so now."""
+    """Say whether nobody prepared a project of this person a moment ago, or does so now."""
     mark = person_folders(root).data / snapshots.FOLDER / ".prepared"
     with suppress(OSError):
         if time.time() - mark.stat().st_mtime < _REST:

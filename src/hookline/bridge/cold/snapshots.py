@@ -37,7 +37,7 @@ from hookline.wiring import make_parts, shell_dialects
 from hookline.workspace import Opened, open_project, open_queue, open_state
 
 FOLDER: Final = "snapshots"
-_FORM: Final = 1
+_FORM: Final = 2
 _MOST: Final = 128  # files
 _LARGEST: Final = 16 * 1024 * 1024  # bytes
 _OTHERS: Final = 0o077
@@ -80,10 +80,12 @@ def reopened(project: Path | None = None) -> Opened:
         kept = _read(_file(folders.data, root))
         _check(kept, folders, root)
         return _opened(kept, folders, root)
+    except bundle.NotForUs:
+        # it would say the same if it were written down again
+        raise
     except bundle.HandOver as reason:
-        # whoever answers now has it written down again
         raise bundle.HandOver(str(reason), str(root)) from None
-    except (KeyError, TypeError, ValueError, AttributeError, ImportError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, ImportError, OSError) as problem:
         raise bundle.HandOver(f"the snapshot is broken: {problem!r}", str(root)) from None
 
 
@@ -91,7 +93,10 @@ def _check(kept: Mapping[str, object], folders: Folders, root: Path) -> None:
     """Compare what a snapshot was made from with what is there now."""
     if kept["made by"] != _maker():
         raise bundle.HandOver("the snapshot was made by another version")
-    if kept["folder"] != os.getcwd():  # noqa: PTH109 - as text, as it was written
+    # two names may have the same digest
+    if kept["project"] != os.fsencode(root):
+        raise bundle.HandOver("the snapshot is of another project")
+    if kept["folder"] != os.fsencode(here()):
         raise bundle.HandOver("the snapshot was made in another folder")
     variables = cast("dict[str, str | None]", kept["variables"])
     environ = surroundings.whole_environ()
@@ -106,8 +111,7 @@ def _check(kept: Mapping[str, object], folders: Folders, root: Path) -> None:
     complicated = cast("dict[str, str]", kept["complicated"])
     for event in _asked:
         if event.name in _MORE or event.name in complicated:
-            # nothing to be written down again: it would say the same
-            raise _TooMuch(complicated.get(event.name) or _MORE[event.name])
+            raise bundle.NotForUs(complicated.get(event.name) or _MORE[event.name])
 
 
 def _found_again(folders: Folders, root: Path, places: tuple[str, ...] | bool) -> list[str]:  # noqa: FBT001 - a setting
@@ -123,10 +127,6 @@ def _found_again(folders: Folders, root: Path, places: tuple[str, ...] | bool) -
         vocabulary=Vocabulary(names={}, tools={}, shell_dialects=frozenset()),
     )
     return find_again(search)
-
-
-class _TooMuch(bundle.HandOver):
-    """Said where a snapshot holds, and the call needs more than this way can do."""
 
 
 def _opened(kept: Mapping[str, object], folders: Folders, root: Path) -> Opened:
@@ -176,7 +176,7 @@ class _Later:
 
 def remember(root: Path) -> bool:
     """Open a project in the ordinary way and write down what came of it; False where that cannot be done."""
-    around = surroundings.Surroundings(dict(os.environ), os.getcwd())  # noqa: PTH109 - as above
+    around = surroundings.Surroundings(dict(os.environ), str(here()))
     with surroundings.entered(around):
         opened = open_project(root, traced=False)
         try:
@@ -201,7 +201,8 @@ def _written(opened: Opened, variables: Mapping[str, str | None]) -> dict[str, o
     )
     return {
         "made by": _maker(),
-        "folder": os.getcwd(),  # noqa: PTH109 - as above
+        "project": os.fsencode(opened.root),
+        "folder": os.fsencode(here()),
         "variables": dict(variables),
         "folders": packed(opened.folders),
         "stamps": packed(opened.stamps),

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import struct
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
@@ -31,7 +32,7 @@ def ask(
     block = b"".join(os.fsencode(f"{name}={value}\0") for name, value in (environ or {}).items())
     umask = os.umask(0o077)
     os.umask(umask)
-    said = Request(words, os.getcwd(), block, stdin, umask)  # noqa: PTH109 - a text is wanted
+    said = Request(words, _folder(), block, stdin, umask)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_PATIENCE)
         try:
@@ -42,6 +43,16 @@ def ask(
             return _answer(connection)
         except OSError as problem:
             raise NoDaemonError(f"no daemon answers at {place.socket}: {problem}") from None
+        except struct.error:
+            raise NoDaemonError(f"who answers at {place.socket} is no daemon of this version") from None
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a text is wanted
+    except OSError:
+        # ours is gone, and a daemon can be asked how it is from anywhere
+        return "/"
 
 
 def _answer(connection: socket.socket) -> Answer:

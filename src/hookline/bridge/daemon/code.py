@@ -2,14 +2,18 @@
 # ruff: noqa: PTH116
 
 import os
+import struct
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).resolve().parents[2]
+_COMPILED: Final = "__pycache__"
 
-EVERY: Final = 1.0  # seconds between two looks
+# modified, its attributes changed, moved away or here, made, removed, and the folder itself removed or moved
+_STIRRED: Final = 0x002 | 0x004 | 0x040 | 0x080 | 0x100 | 0x200 | 0x400 | 0x800
+_EVENTS: Final = 65_536
 
 Shape = tuple[tuple[str, int, int], ...]
 
@@ -17,35 +21,48 @@ Shape = tuple[tuple[str, int, int], ...]
 class Code:
     """The files of the package and its interpreter, as they were when we started."""
 
-    def __init__(self) -> None:
-        self._root = str(_PACKAGE)
+    def __init__(self, package: Path = _PACKAGE) -> None:
+        self._root = str(package)
+        self._python = _state(sys.executable)
+        # before they are looked at: what changes meanwhile shows
+        self._watch = _watching(self._root)
         self._shape = self._look()
-        self._looked = time.monotonic()
         self._changed = False
 
     def has_changed(self) -> bool:
-        """Say whether somebody has installed another one; found out at most once a second."""
-        now = time.monotonic()
-        if not self._changed and now - self._looked >= EVERY:
-            self._looked = now
-            self._changed = self._look() != self._shape
+        """Say whether somebody has installed another one. Asked before every answer, so most often it costs nothing."""
+        if not self._changed:
+            is_stirred = self._watch < 0 or _take(self._watch)
+            self._changed = _state(sys.executable) != self._python or (is_stirred and self._look() != self._shape)
         return self._changed
 
+    def look_again(self) -> bool:
+        """Say the same of files on another machine, of which our system is not told."""
+        self._changed = self._changed or self._look() != self._shape
+        return self._changed
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._watch >= 0:
+            os.close(self._watch)
+            self._watch = -1
+
     def _look(self) -> Shape:
-        found: list[tuple[str, int, int]] = [_state(sys.executable)]
-        folders = [self._root]
-        while folders:
-            folder = folders.pop()
-            try:
-                entries = list(os.scandir(folder))
-            except OSError:
-                continue
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    found.append(_state(entry.path))
-                elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+        found: list[tuple[str, int, int]] = []
+        for folder in _folders(self._root):
+            with suppress(OSError), os.scandir(folder) as entries:
+                found += [_state(entry.path) for entry in entries if entry.name.endswith(".py")]
         return tuple(sorted(found))
+
+
+def _folders(root: str) -> list[str]:
+    """List the folders of the package, without those of what Python has compiled."""
+    found = [root]
+    for folder in found:
+        with suppress(OSError), os.scandir(folder) as entries:
+            inner = [entry for entry in entries if entry.name != _COMPILED and entry.is_dir(follow_symlinks=False)]
+            found += [entry.path for entry in inner]
+    return found
 
 
 def _state(path: str) -> tuple[str, int, int]:
@@ -53,4 +70,46 @@ def _state(path: str) -> tuple[str, int, int]:
         found = os.stat(path)
     except OSError:
         return path, 0, 0
-    return path, found.st_mtime_ns, found.st_size
+    # installers give files whichever date they like, but nobody chooses when a file was changed
+    return path, found.st_ctime_ns, found.st_size
+
+
+def _watching(root: str) -> int:
+    """Have Linux note down what happens in the folders of the package; -1 where nobody does, and all are looked at.
+
+    The note is there as soon as the change is. A look at every file would cost more than the answer, and a look now and
+    then would let the old program answer for a while.
+    """
+    if sys.platform != "linux":
+        return -1
+    import ctypes  # noqa: PLC0415 - Python itself does not know how
+
+    try:
+        system = ctypes.CDLL(None, use_errno=True)
+        handle = int(system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        if handle < 0:
+            return -1
+        for folder in _folders(root):
+            if system.inotify_add_watch(handle, os.fsencode(folder), _STIRRED) < 0:
+                os.close(handle)
+                return -1
+    except (AttributeError, OSError):
+        return -1
+    return handle
+
+
+def _take(watch: int) -> bool:
+    """Take what was noted; say whether it may be about a module."""
+    is_stirred = False
+    while True:
+        try:
+            raw = os.read(watch, _EVENTS)
+        except BlockingIOError:
+            return is_stirred
+        place = 0
+        while place < len(raw):
+            _, _, _, size = struct.unpack_from("iIII", raw, place)
+            name = raw[place + 16 : place + 16 + size].rstrip(b"\0")
+            # Python itself makes these, beside the modules that it compiles
+            is_stirred = is_stirred or name != _COMPILED.encode()
+            place += 16 + size

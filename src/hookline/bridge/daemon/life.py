@@ -20,6 +20,7 @@ from hookline.bridge.daemon.http import Front
 from hookline.bridge.daemon.place import Place
 from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.daemon.server import Desk
+from hookline.errors import StoreError
 from hookline.kinds import moving
 from hookline.model.exchange import Answer
 from hookline.version import __version__
@@ -73,6 +74,8 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave, f"ended by {signal.Signals(number).name}")
         listening = _listening(self._place)
+        # not before: one that cannot listen is not tried again at each call
+        self._place.starting.unlink(missing_ok=True)
         loop.add_reader(listening, self._desk.accept, listening)
         identity = _identity(self._place)
         logger.info("listening at %s", self._place.socket)
@@ -94,7 +97,8 @@ class Daemon:
             if self._desk.running:
                 await asyncio.wait(self._desk.running, timeout=_LAST_CALLS)
             await self._projects.close()
-        logger.info("leaving: %s", self._leaving)
+            self._code.close()
+        logger.info("leaving: %s; answered %d calls", self._leaving, self._desk.answered)
         return self._leaving
 
     def _leave(self, reason: str) -> None:
@@ -110,6 +114,9 @@ class Daemon:
                 async with asyncio.timeout(min(_TIDY, self._idle)):
                     await self._over.wait()
             self._projects.tidy()
+            _trim(self._place)
+            if self._code.look_again():
+                self._leave(RESTART)
             await self._front.look()
             is_idle = time.monotonic() - self._last >= self._idle and not self._desk.running
             # where agents call a URL, nobody could start us again
@@ -160,30 +167,39 @@ RESTART: Final = "another version of hookline is installed"
 
 
 def run(place: Place, *, idle: float = IDLE) -> int:
-    """Be the daemon of this person, unless there is one."""
+    """Be the daemon of this person, unless there is one.
+
+    Raises:
+        StoreError: There is no place to be it.
+    """
     place.made()
-    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise StoreError(f"{place.lock}: {problem.strerror}: the daemon cannot be there") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return 0
-    with suppress(OSError):
-        place.starting.unlink()
     # nothing of ours is found by a relative name, nothing of ours is for others, and hooks get what their callers had
     os.chdir("/")
     umask = os.umask(0o077)
     moving.own_the_process()
     _log()
+    _trim(place)
     reason = asyncio.run(Daemon(place, idle=idle, umask=umask).live())
     os.close(lock)
     if reason == RESTART:
+        # whoever we become takes what it finds for the person's
+        os.umask(umask)
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the same program, as it is now
     return 0
 
 
 def _listening(place: Place) -> socket.socket:
     """Listen under another name first: whoever finds the socket finds somebody who listens."""
-    beside = place.folder / f"{place.name}.{os.getpid()}.new"
+    # no longer than the name itself, which is as long as it may be; nobody else is at it, as we hold the lock
+    beside = place.folder / f"{place.name}.new"
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with suppress(FileNotFoundError):
@@ -220,8 +236,13 @@ def _log() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.addHandler(handler)
     logging.getLogger("hookline.bridge.daemon").setLevel(logging.INFO)
+
+
+def _trim(place: Place) -> None:
+    """Begin the log anew where it is long; a file that somebody else has us write to is not ours to cut."""
     with suppress(OSError):
-        if os.fstat(2).st_size > _LARGEST_LOG:
+        found = os.fstat(2)
+        if found.st_size > _LARGEST_LOG and os.path.samestat(found, place.log.stat()):
             os.ftruncate(2, 0)
 
 

@@ -13,7 +13,8 @@ from typing import Final, Protocol
 
 _CREDENTIALS: Final = struct.Struct("3i")
 _SPACES: Final = ("mnt", "net", "pid", "user", "ipc")
-_BARRIERS: Final = (b"NoNewPrivs:", b"Seccomp:")
+# what a process may do, and can never do: hooks get from us what we have, and nothing else
+_BARRIERS: Final = (b"Gid:", b"Groups:", b"CapEff:", b"CapBnd:", b"NoNewPrivs:", b"Seccomp:")
 
 
 class Connection(Protocol):
@@ -34,9 +35,10 @@ def objection(connection: Connection) -> str:
     if sys.platform != "linux":
         return ""
     try:
-        return "" if _confinement(str(process)) == _ours() else "another sandbox or container"
+        is_same = _confinement(str(process)) == _ours() and (not _label() or _label_of(str(process)) == _label())
     except OSError:
         return "nobody can say where this caller lives"
+    return "" if is_same else "another sandbox or container"
 
 
 def tcp_objection(theirs: tuple[str, int], ours: tuple[str, int]) -> str:
@@ -88,6 +90,20 @@ def _credentials(connection: Connection) -> tuple[int, int]:
 @cache
 def _ours() -> tuple[str | bytes, ...]:
     return _confinement("self")
+
+
+@cache
+def _label() -> bytes:
+    """Give the name under which AppArmor or SELinux confines us; empty where neither does."""
+    try:
+        return _label_of("self")
+    except OSError:
+        return b""
+
+
+def _label_of(process: str) -> bytes:
+    with open(f"/proc/{process}/attr/current", "rb") as opened:  # noqa: PTH123 - beside the numbers
+        return opened.read()
 
 
 def _confinement(process: str) -> tuple[str | bytes, ...]:

@@ -21,6 +21,8 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _FNV_START: Final = 0xCBF29CE484222325
 _FNV_STEP: Final = 0x100000001B3
 _64_BITS: Final = (1 << 64) - 1
+# bytes that the address of a socket has for a path
+_LONGEST: Final = 107 if sys.platform == "linux" else 103
 
 
 class Place(Struct, frozen=True):
@@ -55,6 +57,8 @@ class Place(Struct, frozen=True):
         Raises:
             StoreError: It cannot be made, or others could reach into it.
         """
+        if len(os.fsencode(self.socket)) > _LONGEST:
+            raise StoreError(f"{self.socket}: too long for a socket; the daemon needs a shorter XDG_RUNTIME_DIR")
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as problem:

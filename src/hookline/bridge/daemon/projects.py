@@ -11,7 +11,7 @@ from hookline import surroundings
 from hookline.errors import StoreError
 from hookline.ports import TraceStore
 from hookline.surroundings import Surroundings
-from hookline.workspace import Folders, Opened, open_project, open_traces
+from hookline.workspace import Folders, Opened, open_project, open_traces, person_folders
 
 logger: Final = logging.getLogger(__name__)
 
@@ -20,24 +20,39 @@ IDLE: Final = 900.0  # seconds
 
 
 class _Kept:
-    """An open project, the variables it was opened and used with, and how many calls use it now."""
+    """An open project, the variables and the folder it was opened and used with, and the calls that use it now."""
 
-    def __init__(self, opened: Opened, seen: set[str], whole: Mapping[str, str]) -> None:
+    def __init__(self, opened: Opened, here: Surroundings) -> None:
         self.opened = opened
-        self.variables: dict[str, str | None] = {name: whole.get(name) for name in seen}
+        self.variables: dict[str, str | None] = {name: here.whole.get(name) for name in here.seen}
+        # where variables move the person's folders, it depends on where one works whether they may
+        self.folder = "" if _are_usual(opened) else here.folder
         self.users = 0
+        self.callers: list[Surroundings] = []
         self.last = time.monotonic()
         self.is_retired = False
 
-    def fits(self, whole: Mapping[str, str]) -> bool:
-        """Say whether whoever has these variables would get the same."""
-        return all(whole.get(name) == value for name, value in self.variables.items())
+    def fits(self, here: Surroundings) -> bool:
+        """Say whether whoever comes from there would get the same."""
+        for caller in self.callers:
+            # what somebody in the middle of a call has looked at counts already
+            self.learn(caller)
+        return not self.is_retired and self.folder in {"", here.folder} and self._has_same_variables(here.whole)
 
     def learn(self, here: Surroundings) -> None:
         """Take note of the variables that a call looked at; two that differ in one do not share what was made of it."""
         for name in here.seen - self.variables.keys():
             self.variables[name] = here.whole.get(name)
-        self.is_retired = self.is_retired or not self.fits(here.whole)
+        self.is_retired = self.is_retired or not self._has_same_variables(here.whole)
+
+    def _has_same_variables(self, whole: Mapping[str, str]) -> bool:
+        return all(whole.get(name) == value for name, value in self.variables.items())
+
+
+def _are_usual(opened: Opened) -> bool:
+    """Say whether a person's folders are where they are without any variable."""
+    usual, found = person_folders(opened.root, environ={}), opened.folders
+    return not found.problems and (found.home, found.config, found.data) == (usual.home, usual.config, usual.data)
 
 
 class _Lent:
@@ -77,6 +92,7 @@ class KeptProjects:
         if found is None:
             found = self._opened(root, here)
         found.users += 1
+        found.callers.append(here)
         found.last = time.monotonic()
         return found.opened
 
@@ -87,6 +103,7 @@ class KeptProjects:
         here = surroundings.current()
         if here is not None:
             kept.learn(here)
+            kept.callers = [caller for caller in kept.callers if caller is not here]
         if kept.is_retired and not kept.users:
             self._retire(kept)
 
@@ -111,7 +128,7 @@ class KeptProjects:
 
     def _find(self, root: str, here: Surroundings) -> _Kept | None:
         for kept in self._kept.get(root, ()):
-            if kept.is_retired or not kept.fits(here.whole):
+            if not kept.fits(here):
                 continue
             if kept.opened.holds():
                 return kept
@@ -128,7 +145,7 @@ class KeptProjects:
         before = set(here.seen)
         here.seen.clear()
         opened = open_project(root, stays=self._traces)
-        kept = _Kept(opened, here.seen, here.whole)
+        kept = _Kept(opened, here)
         here.seen |= before
         self._kept.setdefault(str(root), []).append(kept)
         self._used[id(opened)] = kept

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import errno
 import functools
 import logging
 import socket
@@ -29,6 +30,9 @@ PATIENT: Final = 0.2  # seconds after which the launcher is told that it takes a
 AGAIN: Final = 5.0  # and how often it is told so then
 _MEMORY: Final = 64
 _AT_ONCE: Final = 64
+# there is no room for one more connection, here or on the whole machine
+_FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_PAUSE: Final = 0.2  # seconds
 _CHUNK: Final = 262_144
 
 
@@ -98,11 +102,25 @@ class Desk:
         for _ in range(_AT_ONCE):
             try:
                 connection, _ = listening.accept()
-            except OSError:
+            except OSError as problem:
                 # nobody is there any more, or nobody can be taken now
+                if problem.errno in _FULL:
+                    self._rest(listening)
                 return
             connection.settimeout(0)
             Caller(self, connection).greet()
+
+    def _rest(self, listening: socket.socket) -> None:
+        """Look away for a moment: whoever waits would wake us again and again. A launcher does not wait for long."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+
+        def look_again() -> None:
+            # closed meanwhile where we are leaving
+            if listening.fileno() >= 0:
+                loop.add_reader(listening, self.accept, listening)
+
+        loop.call_later(_PAUSE, look_again)
 
     def take(self, caller: "Caller", request: Request) -> "asyncio.Task[None] | None":
         """Answer a caller, at once where nobody has to be waited for; otherwise the task that does is given."""
@@ -270,7 +288,8 @@ class Caller:
         task = self._task
         self._hang_up()
         if task is not None and not task.done():
-            task.cancel()
+            # one that has not begun yet begins first: what it holds is given back in the end
+            self._loop.call_soon(task.cancel)
 
     def _hang_up(self) -> None:
         connection, self._connection = self._connection, None

@@ -24,9 +24,12 @@ _HANDED_ON: Final = "HOOKLINE_NESTING"
 
 def is_wanted(environ: Mapping[str, str]) -> bool:
     """Say whether a daemon may be started from here without anybody asking for it."""
-    if environ.get(SWITCH, "").lower() in OFF:
-        return False
-    return not any(environ.get(name, "").lower() not in _NOT_HERE for name in _SERVICES)
+    return environ.get(SWITCH, "").lower() not in OFF and not is_in_service(environ)
+
+
+def is_in_service(environ: Mapping[str, str]) -> bool:
+    """Say whether a build service runs this, where nobody may stay at work."""
+    return any(environ.get(name, "").lower() not in _NOT_HERE for name in _SERVICES)
 
 
 # whether the settings that a call was answered by want no daemon
@@ -35,7 +38,8 @@ _refused: list[bool] = []
 
 def refuse() -> None:
     """Have none started by this process: the person does not want it."""
-    _refused.append(True)
+    # once is enough: one that stays would fill its memory with it
+    _refused[:] = [True]
 
 
 def wake(python: str, environ: Mapping[str, str]) -> bool:
@@ -73,6 +77,7 @@ def spawn(python: str, environ: Mapping[str, str], *, log: str, words: tuple[str
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, log, appended, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
+        *((os.POSIX_SPAWN_CLOSE, number) for number in _handed_down()),
     ]
     argv = (python, "-E", "-P", "-m", "hookline", "daemon", "run", *words)
     env = {name: value for name, value in environ.items() if name != _HANDED_ON}
@@ -82,3 +87,20 @@ def spawn(python: str, environ: Mapping[str, str], *, log: str, words: tuple[str
     except NotImplementedError:
         # a system on which nobody can be given a session of their own; a group has to do
         return os.posix_spawn(python, argv, env, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=ended_by)
+
+
+def _handed_down() -> list[int]:
+    """List what the agent left open for everybody: whoever waits for the end of a pipe or a lock must not wait for us."""
+    found: list[int] = []
+    try:
+        numbers = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208
+    except OSError:
+        return found
+    for number in numbers:
+        try:
+            if number > 2 and os.get_inheritable(number):  # noqa: PLR2004 - the streams are led elsewhere
+                found.append(number)
+        except OSError:
+            # the folder itself, which is closed by now
+            continue
+    return found

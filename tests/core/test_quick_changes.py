@@ -1,0 +1,95 @@
+"""Whoever changes an engine while its short ways are being found is not overlooked from then on."""
+
+import asyncio
+import sys
+import threading
+
+import msgspec
+import pytest
+
+from hookline import Engine, Event, Hook, Verdict
+from hookline.core.parts import default_parts
+from hookline.core.trust import TrustedHooks
+from hookline.kinds.function import Function
+from hookline.model.plan import Plan
+
+
+def silent(_event: Event) -> None:
+    """Say nothing."""
+
+
+def deny(_event: Event) -> Verdict:
+    return Verdict.deny("no")
+
+
+@pytest.mark.parametrize("name", ["before_tool", "notification"])
+def test_a_guard_that_comes_while_a_way_is_found_is_asked_from_the_next_event_on(name: str) -> None:
+    class Meanwhile(Function):
+        """The kind that is asked about a hook when a way is nearly found: as late as another thread could come."""
+
+        def refusal(self, hook: Hook) -> str:
+            if not engine.registry.has_hook("guard"):
+                engine.on(name, id="guard")(lambda event: asked.append(event.name))
+            return super().refusal(hook)
+
+    asked: list[str] = []
+    parts = default_parts()
+    engine = Engine(parts=msgspec.structs.replace(parts, kinds={**parts.kinds, "function": Meanwhile()}))
+
+    async def main() -> None:
+        async with engine:
+            engine.on(name, id="first", matcher="a.*")(silent)
+            data = {"type": "a"}
+            await engine.emit(name, data, tool="a", args={})
+            assert len((await engine.emit(name, data, tool="a", args={})).verdicts) == 2
+            assert asked == [name]
+
+    asyncio.run(main())
+
+
+def test_a_guard_that_another_thread_adds_is_never_lost() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(50):
+            engine = Engine(cwd="/")
+            engine.on("before_tool", id="first")(silent)
+            ready = threading.Barrier(2)
+
+            def add(engine: Engine = engine, ready: threading.Barrier = ready) -> None:
+                ready.wait(30)
+                engine.on("before_tool", id="guard")(deny)
+
+            adding = threading.Thread(target=add)
+
+            async def main(
+                engine: Engine = engine, adding: threading.Thread = adding, ready: threading.Barrier = ready
+            ) -> bool:
+                adding.start()
+                ready.wait(30)
+                await engine.emit("before_tool", tool="shell")
+                adding.join(30)
+                return (await engine.emit("before_tool", tool="shell")).blocked
+
+            assert asyncio.run(main())
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_who_decides_on_trust_instead_is_asked_also_where_it_comes_after_the_engine(*, in_place: bool) -> None:
+    class Suspicious(TrustedHooks):
+        async def vet(self, plan: Plan, event: Event) -> Plan:
+            assert event.tool == "shell"
+            return Plan((), plan.skipped)
+
+    async def main() -> None:
+        async with Engine() as engine:
+            engine.on("before_tool")(deny)
+            if in_place:
+                engine.trust.vet = Suspicious().vet  # type: ignore[method-assign] # what a program may do
+            else:
+                engine.trust = Suspicious()
+            assert not (await engine.emit("before_tool", tool="shell")).blocked
+
+    asyncio.run(main())
