@@ -73,7 +73,8 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import calling
 del sys.path[0]
-code = calling._quick(sys.argv[2:])
+calling.bundle.mount()
+code = calling._quick(sys.argv[2:], calling._libraries())
 stand_ins = [f"{name}={getattr(sys.modules.get(name), '__file__', 'cold')}" for name in ("asyncio", "logging", "hashlib")]
 os.write(int(os.environ["MODULES"]), " ".join(sys.modules).encode() + b"\\n" + " ".join(stand_ins).encode())
 os._exit(code)

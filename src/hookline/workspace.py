@@ -186,8 +186,8 @@ def _stamped(stamps: Stamps, folders: Folders, root: Path) -> Stamps:
     around = take(
         (),
         (),
-        # the project, too, may be a link that leads elsewhere the next time
-        owners=dict.fromkeys([str(root), *map(str, (folders.home, folders.config, folders.data)), *named]),
+        # the project, too, may be a link that leads elsewhere the next time, or what it leads to may be moved
+        owners=dict.fromkeys([*map(str, (root, starts[0], folders.home, folders.config, folders.data)), *named]),
         names=[str(place / ".git") for place in dict.fromkeys(places)],
         # that of a worktree is a file, which says whose it is
         others=map(str, [*decided, marker] if marker.is_file() else decided),

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -18,7 +19,10 @@ LIGHT = 'import json\nimport sys\n\nevent = json.load(sys.stdin)\nprint(json.dum
 HEAVY = f"import argparse\nimport asyncio\nimport email\nimport logging\nimport urllib.request\n{LIGHT}"
 SCRIPTS = {"that reads and writes JSON": LIGHT, "that imports half of the standard library": HEAVY}
 BODY = b'{"event": "before_tool", "tool": "shell", "args": {"command": "make test"}}\n'
+FUNCTION = 'def check(event):\n    return {"decision": "allow"}\n'
+WORKER = "Engine.emit, a Python function in a worker of its own"
 ENOUGH_CALLS = 20  # until a worker stands by, and knows what the script imports
+IN_A_ROW = 10  # calls, as an agent at work makes them
 
 
 def cold(kind: str) -> str:
@@ -39,13 +43,26 @@ def engine_with(script: Path, store: SqliteTraces) -> Engine:
     return engine
 
 
-def emitting(engine: Engine) -> Callable[[], Awaitable[None]]:
-    """Make a candidate out of an engine."""
+def engine_with_function(folder: Path, store: SqliteTraces) -> Engine:
+    """Make an engine with one function that runs in a process of its own, traced."""
+    (folder / "bench_hook.py").write_text(FUNCTION)
+    engine = Engine(store=store)
+    fields = {"kind": "python", "module": "bench_hook", "function": "check", "isolated": True}
+    beside = str(folder / "hookline.toml")
+    engine.add(Hook(id="guard", on="before_tool", source=Source.USER, source_path=beside, **fields))  # type: ignore[arg-type] # field by field
+    return engine
 
-    async def emit() -> None:
-        outcome = await engine.emit("before_tool", {}, tool="shell", args={"command": "make test"})
-        if outcome.failures or len(outcome.verdicts) != 1:
-            raise SystemExit(f"the hook did not run: {outcome}")
+
+def emitting(engine: Engine, in_a_row: int = 1) -> Callable[[], Awaitable[float]]:
+    """Make a candidate out of an engine: what one call takes, or one of several in a row."""
+
+    async def emit() -> float:
+        started = time.perf_counter()
+        for _ in range(in_a_row):
+            outcome = await engine.emit("before_tool", {}, tool="shell", args={"command": "make test"})
+            if outcome.failures or len(outcome.verdicts) != 1:
+                raise SystemExit(f"the hook did not run: {outcome}")
+        return (time.perf_counter() - started) / in_a_row
 
     return emit
 
@@ -64,35 +81,39 @@ def starting(script: Path) -> Callable[[], None]:
 async def measure_scripts(folder: Path) -> Sequence[Row]:
     """Measure each script cold and warm, all side by side."""
     store = SqliteTraces(folder / "traces.db")
-    candidates: dict[str, Callable[[], Awaitable[None] | None]] = {}
-    engines = []
+    candidates: dict[str, Callable[[], Awaitable[float] | None]] = {}
+    engines = [engine_with_function(folder, store)]
     for number, (kind, text) in enumerate(SCRIPTS.items()):
         script = folder / f"hook{number}.py"
         script.write_text(text)
         engines.append(engine_with(script, store))
         candidates[cold(kind)] = starting(script)
         candidates[warm(kind)] = emitting(engines[-1])
+    candidates[WORKER] = emitting(engines[0], IN_A_ROW)
     await asyncio.sleep(stage.SETTLED)
     timings = await harness.interleave(candidates, harness.rounds(200), warm_up=ENOUGH_CALLS)
     for engine in engines:
         await engine.close()
     rows = []
-    for number, kind in enumerate(SCRIPTS):
+    for kind in SCRIPTS:
         rows.append(harness.row(timings, cold(kind), floor=cold(kind), who="floor"))
-        goal = "" if number else "warm"
-        rows.append(harness.row(timings, warm(kind), floor=cold(kind), goal=goal, who="ours"))
+        rows.append(harness.row(timings, warm(kind), floor=cold(kind), who="ours"))
+    light = cold(next(iter(SCRIPTS)))
+    rows.append(harness.row(timings, WORKER, floor=light, goal="warm", who="ours"))
     return rows
 
 
 async def measure() -> Sequence[Section]:
     """Measure where there are warm hooks."""
-    rows: Sequence[Row] = [Row(what=warm(next(iter(SCRIPTS))), goal="warm", missing=stage.NO_WARM)]
+    rows: Sequence[Row] = [Row(what=WORKER, goal="warm", missing=stage.NO_WARM)]
     if stage.can_be_warm():
         with tempfile.TemporaryDirectory() as folder:
             rows = await measure_scripts(Path(folder))
     about = (
-        "Wall time. Cold is a bare start of the script; warm is everything the engine does for one event, with a "
-        "process of its own for each call. The script has to be quick by itself for the difference to be this large."
+        "Wall time. Cold is a bare start of the script; warm is everything the engine does for one event. A script with "
+        "`warm = true` has a process of its own for each call, forked ahead: the next one takes some milliseconds to be "
+        f"there. A function has a process for many calls; it is called {IN_A_ROW} times in a row, as an agent at work does. "
+        "The hook has to be quick by itself for the difference to be this large."
     )
     return [Section(title="Warm Python hooks", about=about, rows=tuple(rows))]
 

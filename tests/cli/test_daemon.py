@@ -212,6 +212,8 @@ def test_the_last_lines_of_the_log_are_shown_and_what_is_added(living: Living) -
     words = [sys.executable, "-m", "hookline", "daemon", "log", "-n", "1", "-f"]
     with subprocess.Popen(words, env={**living.env, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE) as following:
         assert following.stdout is not None
+        impatient = threading.Timer(PATIENCE, following.kill)
+        impatient.start()
         assert following.stdout.readline() == b"three\n"
         with log.open("a") as opened:
             opened.write("four\n")
@@ -221,6 +223,7 @@ def test_the_last_lines_of_the_log_are_shown_and_what_is_added(living: Living) -
         assert following.stdout.readline() == b"1\n"
         following.send_signal(signal.SIGINT)
         following.stdout.read()
+        impatient.cancel()
 
 
 def test_a_daemon_holds_nothing_open_that_was_handed_down(living: Living) -> None:

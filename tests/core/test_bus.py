@@ -373,3 +373,39 @@ def test_what_waits_when_a_program_forks_is_given_by_the_parent_alone() -> None:
     _, status = os.waitpid(asyncio.run(main()), 0)
     assert status == 0
     assert taken == [record(1)]
+
+
+def test_threads_that_give_records_at_once_keep_their_order() -> None:
+    bus = MessageBus()
+    taken: list[Record] = []
+    begun, go_on, is_under_way = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(one: Record) -> None:
+        if one == record(0):
+            begun.set()
+            assert go_on.wait(30)
+        taken.append(one)
+
+    bus.subscribe(slow)
+
+    async def first() -> None:
+        bus.publish_soon(record(0))
+        bus.publish_soon(record(1))
+        await bus.drain()
+
+    async def second() -> None:
+        bus.publish_soon(record(2))
+        is_under_way.set()
+        await bus.drain()
+
+    threads = [threading.Thread(target=asyncio.run, args=(work(),)) for work in (first, second)]
+    threads[0].start()
+    assert begun.wait(30)
+    threads[1].start()
+    assert is_under_way.wait(30)
+    # the second one would be done by now if it did not wait
+    threads[1].join(0.1)
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert taken == [record(0), record(1), record(2)]

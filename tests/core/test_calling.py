@@ -178,3 +178,26 @@ def test_a_loop_that_ended_too_early_does_not_keep_the_traces_of_later_events(
         ended.run_until_complete(task)
     ended.close()
     engine.close_sync()
+
+
+@pytest.mark.parametrize("calls", [(silent,), (silent, silent), (allow,)])
+def test_a_caller_that_never_rests_does_not_pile_up_traces_without_end(
+    calls: tuple[Callable[[Event], object], ...],
+) -> None:
+    engine, records = engine_with(*calls, usual=False)
+    told: dict[str, list[tuple[str, str]]] = {}
+
+    async def main() -> int:
+        most = 0
+        async with engine:
+            for _ in range(12_000):
+                await engine.emit("before_tool", tool="shell")
+                most = max(most, len(engine.bus.late))
+        return most
+
+    assert asyncio.run(main()) < 10_000
+    for record in records:
+        told.setdefault(record.trace, []).append((record.step, record.hook))
+    assert len(told) == 12_000
+    (same,) = {tuple(steps) for steps in told.values()}
+    assert len(same) == 2 + 2 * len(calls)

@@ -7,7 +7,7 @@ import threading
 import msgspec
 import pytest
 
-from hookline import Engine, Event, Hook, Verdict
+from hookline import Engine, Event, Hook, Outcome, Verdict
 from hookline.core.parts import default_parts
 from hookline.core.trust import TrustedHooks
 from hookline.kinds.function import Function
@@ -43,6 +43,29 @@ def test_a_guard_that_comes_while_a_way_is_found_is_asked_from_the_next_event_on
             await engine.emit(name, data, tool="a", args={})
             assert len((await engine.emit(name, data, tool="a", args={})).verdicts) == 2
             assert asked == [name]
+
+    asyncio.run(main())
+
+
+def test_a_guard_that_comes_while_an_event_is_found_to_have_none_is_asked_from_the_next_event_on() -> None:
+    class Meanwhile(dict[str, Outcome]):
+        """What is remembered of events without hooks; another thread adds one right before."""
+
+        def __setitem__(self, name: str, outcome: Outcome) -> None:
+            engine.on("before_tool", id="guard")(deny)
+            super().__setitem__(name, outcome)
+
+    engine = Engine()
+
+    async def main() -> None:
+        async with engine:
+            assert not (await engine.emit("before_tool", tool="shell")).blocked
+            engine.registry.clear()
+            quick = engine._quick  # noqa: SLF001 - the one moment that nobody could hit from outside
+            quick.silent = Meanwhile()
+            engine._silent = quick.silent  # noqa: SLF001 - the same
+            assert not (await engine.emit("before_tool", tool="shell")).blocked
+            assert (await engine.emit("before_tool", tool="shell")).blocked
 
     asyncio.run(main())
 

@@ -158,6 +158,13 @@ def test_document_is_posted_as_json_and_the_body_is_the_answer() -> None:
     assert json.loads(message.body) == DOCUMENT
 
 
+def test_a_server_is_asked_under_the_name_that_the_hook_gives_it() -> None:
+    replies, server = ask(headers={"Host": "hooks.example"})
+
+    assert replies == [Reply(stdout=b"ok")]
+    assert server.messages[0].headers["host"] == "hooks.example"
+
+
 @pytest.mark.spec("C-05")
 def test_method_and_headers_of_the_hook_win() -> None:
     headers = {"Content-Type": "application/x-hook", "X-Token": "t", "USER-AGENT": "mine"}
@@ -434,14 +441,20 @@ def test_https_to_a_server_without_it_is_told() -> None:
     assert message.startswith(f"https://127.0.0.1:{port} does not speak TLS as expected")
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
-def test_certificate_nobody_vouches_for_is_not_trusted(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """Make what a server needs, and give its certificate."""
+    key, certificate = folder / "key.pem", folder / "cert.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     command += ["-keyout", str(key), "-out", str(certificate), "-addext", "subjectAltName=DNS:localhost"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
+    return context, certificate
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
+def test_certificate_nobody_vouches_for_is_not_trusted(tmp_path: Path) -> None:
+    context, _ = self_signed(tmp_path)
 
     async def once() -> Reply:
         async with serve(context=context) as server, webhook() as kind:
@@ -450,6 +463,24 @@ def test_certificate_nobody_vouches_for_is_not_trusted(tmp_path: Path) -> None:
     kind, message = failure(bounded(once()))
     assert kind is FailureKind.UNREACHABLE
     assert "certificate that is not trusted" in message
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
+def test_each_caller_trusts_whom_its_own_variables_name(tmp_path: Path) -> None:
+    """Nobody is given a connection that was opened because somebody else trusts the server."""
+    context, certificate = self_signed(tmp_path)
+    callers = [{"SSL_CERT_FILE": str(certificate)}, {}, {"SSL_CERT_FILE": certificate.name}, {}]
+
+    async def calls() -> list[bool]:
+        heard = []
+        async with serve(context=context) as server, webhook() as kind:
+            hook = Hook(id="h", url=f"https://localhost:{server.port}/")
+            for variables in callers:
+                with entered(Surroundings(variables, str(tmp_path))):
+                    heard.append((await kind.call(hook, REQUEST, timeout=30)).failure is None)
+        return heard
+
+    assert bounded(calls()) == [True, False, True, False]
 
 
 # Proxies

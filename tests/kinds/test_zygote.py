@@ -149,6 +149,35 @@ def test_a_child_that_comes_in_the_moment_its_call_is_cancelled_waits_for_the_ne
     assert asyncio.run(race()) is not None
 
 
+def test_a_child_that_was_given_away_outlives_the_end_of_its_zygote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked = Zygote._on_forked  # noqa: SLF001 - there is no other way to that moment
+
+    def forked_and_retired(made: Zygote, pid: int) -> None:
+        forked(made, pid)
+        made.retire()
+
+    async def race() -> bool:
+        made = zygote(tmp_path)
+        taken = [await made.take(50) for _ in range(SPARES)]
+        for spare in taken:
+            assert spare is not None
+            spare.close()
+            made.release(spare.pid)
+        monkeypatch.setattr(Zygote, "_on_forked", forked_and_retired)
+        given = await made.take(50)
+        assert given is not None
+        await asyncio.wait([made.ended], timeout=0.3)
+        is_there = is_running(given.pid)
+        given.close()
+        made.release(given.pid)
+        await made.end()
+        return is_there
+
+    assert asyncio.run(race())
+
+
 def test_nothing_stays_open_after_many_calls(tmp_path: Path) -> None:
     script = tmp_path / "hook.py"
     script.write_text("print('said')\n", "utf-8")

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+MOST: Final = 50  # lines of one call
+
 
 class Complaints:
     """The lines of one call."""
@@ -28,7 +30,10 @@ class _Desk(logging.Handler):
         """Keep a line, and of a bug what it was."""
         problem = record.exc_info[1] if record.exc_info else None
         taken = _OF_THE_CALL.get() or self.strays
-        taken.lines.append(f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}")
+        line = f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}"
+        # nobody reads the same again and again, and a stranger who knocks all night must not fill our memory
+        if len(taken.lines) < MOST and line not in taken.lines:
+            taken.lines.append(line)
 
 
 def begun() -> Complaints:

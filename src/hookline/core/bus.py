@@ -21,6 +21,8 @@ ANY_TOPIC: Final = "*"
 # A loop may end, or hang, before it has given what waits, and two threads may both think that the other one wakes
 # somebody. So that this does not keep all that comes after, somebody is woken again at every so many.
 _AGAIN: Final = 64
+# as much as may wait; a store that gets more than it can hold at once loses some of it
+_MOST: Final = 5_000
 
 Handler = Callable[[str, object], object]
 Unsubscribe = Callable[[], None]
@@ -42,6 +44,8 @@ class MessageBus:
         self._sinks: tuple[Sink, ...] = ()
         self._handlers: tuple[tuple[str, Handler], ...] = ()
         self._changing = threading.RLock()
+        # One thread gives at a time, so that each trace keeps its order; a sink may publish something itself.
+        self._giving = threading.RLock()
         # what waits to be given to the sinks; another list as soon as somebody begins to give it
         self.late: list[Record | Sketch | Later] = []
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
@@ -71,25 +75,36 @@ class MessageBus:
         late = self.late
         late.append(item)
         if len(late) % _AGAIN == 1:
-            self.wake()
+            self.wake_again()
         return late
 
     def wake(self) -> None:
         """Have what waits given to the sinks when the loop has time: once for all that comes until then."""
         asyncio.get_running_loop().call_soon(self._catch_up)
 
+    def wake_again(self) -> None:
+        """Have this loop do it, too, if something waits: whoever was woken for it may never come.
+
+        A caller that never lets its loop do anything else has it done at once, when there is too much of it.
+        """
+        if len(self.late) >= _MOST:
+            self._catch_up()
+        elif self.late:
+            self.wake()
+
     def _catch_up(self) -> None:
-        late, self.late = self.late, []
-        waiting = iter(late)
-        try:
-            for item in waiting:
-                if isinstance(item, Record):
-                    self._give(item)
-                else:
-                    self._give_all(item)
-        finally:
-            # what an interrupt has left goes first the next time
-            self.late[:0] = waiting
+        with self._giving:
+            late, self.late = self.late, []
+            waiting = iter(late)
+            try:
+                for item in waiting:
+                    if isinstance(item, Record):
+                        self._give(item)
+                    else:
+                        self._give_all(item)
+            finally:
+                # what an interrupt has left goes first the next time
+                self.late[:0] = waiting
 
     def _give_all(self, noted: Sketch | Later) -> None:
         try:
@@ -101,9 +116,10 @@ class MessageBus:
 
     def publish(self, record: Record) -> None:
         """Give a record to every sink."""
-        if self.late:
-            self._catch_up()
-        self._give(record)
+        with self._giving:
+            if self.late:
+                self._catch_up()
+            self._give(record)
 
     def _give(self, record: Record) -> None:
         for sink in self._sinks:
@@ -195,6 +211,8 @@ def _forget() -> None:
     """Begin anew in a forked child: what waited before is given by the parent."""
     for bus in _BUSES:
         bus.late = []
+        # who held it is not there any more
+        bus._giving = threading.RLock()  # noqa: SLF001 - its own
 
 
 if hasattr(os, "register_at_fork"):

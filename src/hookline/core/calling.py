@@ -106,9 +106,7 @@ def _one(
             trace = f"{known[1]}{next(COUNT)}"
         else:
             trace = new_id(milliseconds)
-            if bus.late:
-                # as `put_aside` does at times, and for the same reason: who else was woken may never come
-                bus.wake()
+            bus.wake_again()
         fields = {**data, **given} if data else {**given}
         arguments = dict(args) if args else _NOTHING
         sketch: Sketch = [name, tool, native, fields, arguments, session, cwd, now, trace, asked]

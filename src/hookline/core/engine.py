@@ -29,7 +29,7 @@ from hookline.core.notes import Notes, running_loop
 from hookline.core.options import HookOptions
 from hookline.core.parts import Parts, default_parts, default_state
 from hookline.core.planner import planner_of
-from hookline.core.quick import Quick
+from hookline.core.quick import QUIET, Quick
 from hookline.core.recording import beginning, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.relations import mentions, refuse_entangled
@@ -57,8 +57,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 
-# what an event without hooks gets; one object for all of them
-QUIET: Final = Outcome()
 NOBODY: Final = Session()
 
 
@@ -121,7 +119,7 @@ class Engine:
         self._quick = Quick(
             self, moments=self._moments, kinds=self._parts.kinds, ready=self._ready, except_at=self._always
         )
-        self._ways = self._quick.ways
+        self._ways, self._silent = self._quick.ways, self._quick.silent
         self._notes = Notes()
         self._mentioned: set[str] = set()
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -169,8 +167,11 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
+        quiet = self._silent.get(name)
+        if quiet is not None:
+            return quiet
         if self._ready.get(name) is False and name not in self._always:
-            return QUIET
+            return self._quick.silence(name)
         way = self._ways.get((name, tool)) or self._quick.find(name, tool)
         said = way(data, args, session, cwd or self.cwd)
         if type(said) is Outcome:

@@ -25,6 +25,7 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^{}$`]*)|[%#/:^,@][^{}]*)
 _HERE: Final = re.compile(r"\$\(\s*pwd(?:\s+-[LP])?\s*\)|`\s*pwd\s*`")
 _TILDE: Final = re.compile(r"(^|[\s=:'\"])~/")
 _ASSIGNED: Final = re.compile(r"(?:^|[\s;&|(])(\w+)=(?:\"([^\"$`]*)\"|'([^']*)'|([^\s;&|()<>\"'$`]+))")
+_PATH_GIVEN: Final = re.compile(r"(\bPATH=)(?:\"([^\"]*)\"|'([^']*)'|([^\s;&|()\"']+))")
 # what only a shell knows when it runs: most often the folder of the project, or that of a script
 _AT_RUN: Final = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`|\$\{\w+[^{}]*\}|\$\w+)\"?(?=/)")
 
@@ -150,7 +151,7 @@ def search_folders(texts: Sequence[str], variables: Mapping[str, str]) -> list[s
     """Give the folders that a line itself puts on its search path."""
     found: list[str] = []
     for text in texts:
-        for _, double, single, bare in re.findall(r"(\bPATH=)(?:\"([^\"]*)\"|'([^']*)'|([^\s;&|()\"']+))", text):
+        for _, double, single, bare in _PATH_GIVEN.findall(text):
             value = filled((double or single or bare).replace("${PATH}", "").replace("$PATH", ""), variables)
             found += [_AT_RUN.sub(".", folder) for folder in value.split(os.pathsep) if folder]
     return found

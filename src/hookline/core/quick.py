@@ -28,6 +28,8 @@ from hookline.model.session import Session
 from hookline.model.verdict import Outcome
 from hookline.ports import Immediate, Kind
 
+# what an event without hooks gets; one object for all of them
+QUIET: Final = Outcome()
 # the dialect in which a function that gives None has said nothing
 _OWN: Final = "hookline"
 
@@ -64,7 +66,18 @@ class Quick:
         self._ready = ready
         self._except_at = except_at
         self.ways: dict[tuple[str, str], Way] = {}
+        # the events that nobody wants, as far as they came up: most emits end here
+        self.silent: dict[str, Outcome] = {}
         host.registry.clear_with_changes(self.ways)
+        host.registry.clear_with_changes(self.silent)
+
+    def silence(self, name: str) -> Outcome:
+        """Remember that nobody wants the events of this name, and give what they get."""
+        self.silent[name] = QUIET
+        if self._ready[name]:
+            # another thread has brought a hook meanwhile: looked at after it was put down, as below
+            self.silent.pop(name, None)
+        return QUIET
 
     def find(self, name: str, tool: str) -> Way:
         """Find the way for an event of this name, about this tool."""

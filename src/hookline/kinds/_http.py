@@ -10,11 +10,14 @@ import errno
 import select
 import ssl
 from collections.abc import Mapping
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
 import h11
 from msgspec import Struct
+
+from hookline import surroundings
 
 MOST: Final = 64
 """Connections at once."""
@@ -28,6 +31,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 _UNREAD: Final = 262_144
 # what may stand in a request line as it is; the rest is written as %XX
 _AS_WRITTEN: Final = "!#$%&'()*+,/:;=?@[]~"
+
+
+# Scheme, host and port, and by whose certificates the server was known: others may not trust the same.
+_Place: TypeAlias = tuple[str, str, int, tuple[str, str]]
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -151,7 +158,8 @@ class _Line(asyncio.Protocol):
     def _send(self, asked: Asked) -> None:
         talk = self._talk
         target, host = _target(asked.url)
-        headers = [("host", host), *asked.headers.items()]
+        # whoever names a host of its own is asked under that name
+        headers = list({"host": host, **asked.headers}.items())
         if asked.body:
             headers.append(("content-length", str(len(asked.body))))
         parts = [talk.send(h11.Request(method=asked.method, target=target, headers=headers))]
@@ -222,9 +230,9 @@ class Pool:
     """The connections of one event loop, by server."""
 
     def __init__(self) -> None:
-        self._idle: dict[tuple[str, str, int], list[_Line]] = {}
+        self._idle: dict[_Place, list[_Line]] = {}
         self._turns = asyncio.Semaphore(MOST)
-        self._encrypted: ssl.SSLContext | None = None
+        self._contexts: dict[tuple[str, str], ssl.SSLContext] = {}
 
     async def ask(self, asked: Asked, *, limit: int) -> Answer:
         """Send a request and read its answer; once more when a kept connection was closed before anything came back.
@@ -254,7 +262,7 @@ class Pool:
         # asyncio takes a turn to let go of a socket
         await asyncio.sleep(0)
 
-    def _kept(self, place: tuple[str, str, int]) -> _Line | None:
+    def _kept(self, place: _Place) -> _Line | None:
         kept = self._idle.get(place)
         oldest = asyncio.get_running_loop().time() - KEPT_FOR
         while kept:
@@ -264,7 +272,7 @@ class Pool:
             line.close()
         return None
 
-    async def _over(self, line: _Line, place: tuple[str, str, int], asked: Asked, limit: int) -> Answer:
+    async def _over(self, line: _Line, place: _Place, asked: Asked, limit: int) -> Answer:
         answer = await line.exchange(asked, limit)
         if line.usable:
             kept = self._idle.setdefault(place, [])
@@ -273,9 +281,9 @@ class Pool:
                 kept.pop(0).close()
         return answer
 
-    async def _connect(self, place: tuple[str, str, int]) -> _Line:
-        scheme, host, port = place
-        context = self._context() if scheme == "https" else None
+    async def _connect(self, place: _Place) -> _Line:
+        scheme, host, port, trusted = place
+        context = self._context(trusted) if scheme == "https" else None
         try:
             _, line = await asyncio.get_running_loop().create_connection(
                 _Line, host, port, ssl=context, server_hostname=host if context else None, happy_eyeballs_delay=0.25
@@ -287,15 +295,39 @@ class Pool:
             raise
         return line
 
-    def _context(self) -> ssl.SSLContext:
-        """Say whom to trust: the certificates that the library comes with, or those that the environment names."""
-        if self._encrypted is None:
-            # costs 0.15 s, and reading the certificates as much again: only for those who encrypt
-            import httpx2  # noqa: PLC0415
+    def _context(self, trusted: tuple[str, str]) -> ssl.SSLContext:
+        """Read the certificates of those to trust once, which takes a tenth of a second."""
+        context = self._contexts.get(trusted)
+        if context is None:
+            if len(self._contexts) >= MOST_KEPT:
+                self._contexts.clear()
+            context = self._contexts[trusted] = encrypted(trusted)
+            context.set_alpn_protocols(["http/1.1"])
+        return context
 
-            self._encrypted = httpx2.create_ssl_context()
-            self._encrypted.set_alpn_protocols(["http/1.1"])
-        return self._encrypted
+
+def named_authorities() -> tuple[str, str]:
+    """Give the file, and the folder, with the certificates that whoever asks wants to trust instead of the usual ones."""
+    here, variables = surroundings.current(), surroundings.environ()
+    folder = "" if here is None else here.folder
+    file, other = variables.get("SSL_CERT_FILE", ""), variables.get("SSL_CERT_DIR", "")
+    # names are counted from where they are, and the file comes first, as with everybody who knows these variables
+    return file and f"{Path(folder, file)}", f"{Path(folder, other)}" if other and not file else ""
+
+
+def encrypted(trusted: tuple[str, str]) -> ssl.SSLContext:
+    """Say whom to trust: the certificates that the library comes with, or those that are named.
+
+    Raises:
+        OSError: They cannot be read.
+    """
+    file, folder = trusted
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    # costs 0.15 s: only for those who encrypt
+    import httpx2  # noqa: PLC0415
+
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _answer(head: h11.Response, body: bytearray, *, is_whole: bool) -> Answer:
@@ -304,10 +336,11 @@ def _answer(head: h11.Response, body: bytearray, *, is_whole: bool) -> Answer:
     return Answer(status=head.status_code, reason=reason, headers=headers, body=bytes(body), is_whole=is_whole)
 
 
-def _place(url: str) -> tuple[str, str, int]:
+def _place(url: str) -> _Place:
     """Say where to connect to."""
     address = urlsplit(url)
-    return address.scheme, address.hostname or "", address.port or _PORTS[address.scheme]
+    trusted = named_authorities() if address.scheme == "https" else ("", "")
+    return address.scheme, address.hostname or "", address.port or _PORTS[address.scheme], trusted
 
 
 def _target(url: str) -> tuple[str, str]:

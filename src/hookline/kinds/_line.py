@@ -42,6 +42,11 @@ def shell_line(command: str, args: tuple[str, ...]) -> Line:
     return Line(script=command, words=tuple(command.split()) if _PLAIN.fullmatch(command) else ())
 
 
+def _split(command: str) -> tuple[str, ...]:
+    # reading a line as a shell does takes its time, and most have nothing a shell would read
+    return tuple(command.split() if _PLAIN.fullmatch(command) else shlex.split(command))
+
+
 @lru_cache(maxsize=512)
 def plain_line(command: str, args: tuple[str, ...]) -> Line:
     """Read a program and its words, which no shell will see."""
@@ -50,9 +55,7 @@ def plain_line(command: str, args: tuple[str, ...]) -> Line:
         if found:
             return Line(refusal=_metacharacter(what, text=text, found=found[0]))
     try:
-        # reading a line as a shell does takes its time, and most have nothing a shell would read
-        split = str.split if _PLAIN.fullmatch(command) else shlex.split
-        words = (command, *args) if args else tuple(split(command))
+        words = (command, *args) if args else _split(command)
     except ValueError:
         return Line(refusal=f"the command has a quote that is not closed: {command}")
     if not words or not words[0]:

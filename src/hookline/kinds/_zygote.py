@@ -116,6 +116,7 @@ class Zygote:
         if self._spares:
             # the newest knows most
             spare = self._spares.pop()
+            self._running += 1
         elif not self.is_retired and (len(self._waiting) < len(self._asked) or self._fork()):
             waiting: asyncio.Future[Spare | None] = self._loop.create_future()
             self._waiting.append(waiting)
@@ -124,12 +125,10 @@ class Zygote:
                 spare = await waiting
             except asyncio.CancelledError:
                 if not waiting.cancelled() and (unused := waiting.result()) is not None:
-                    self._keep(unused)  # it came in the same moment
+                    self._take_back(unused)
                 raise
             finally:
                 timer.cancel()
-        if spare is not None:
-            self._running += 1
         return spare
 
     def restock(self) -> None:
@@ -158,7 +157,8 @@ class Zygote:
     def ask_status(self, pid: int, call: Callable[[int | None], None]) -> None:
         """Call the function with the exit code of a child that has ended; None when nobody knows it."""
         self._statuses[pid] = call
-        if not self._send(("status", pid)) and self._statuses.pop(pid, None):
+        if not self._send(("status", pid)):
+            del self._statuses[pid]
             call(None)
 
     def learn(self, path: str, lesson: Lesson) -> None:
@@ -283,9 +283,18 @@ class Zygote:
         while self._waiting:
             waiting = self._waiting.popleft()
             if not waiting.done():
+                # at once, and not when whoever waits goes on: it may be retired before, and would end its children
+                self._running += 1
                 waiting.set_result(spare)
                 return
         self._keep(spare)
+
+    def _take_back(self, spare: Spare) -> None:
+        """Keep a child that came in the moment in which its call was cancelled."""
+        self._running -= 1
+        self._keep(spare)
+        if self.is_retired:
+            self._leave()
 
     def _keep(self, spare: Spare) -> None:
         """Have a child wait for the next call; the oldest goes where there are enough."""

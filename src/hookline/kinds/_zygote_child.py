@@ -268,7 +268,7 @@ def _prepared(request: tuple, ready: Ready) -> object:  # type: ignore[type-arg]
     if ready.is_stale(beside):
         return STALE
     sys.argv[:] = argv
-    sys.orig_argv[:] = orig_argv
+    getattr(sys, "orig_argv", [])[:] = orig_argv  # since Python 3.10
     if not is_safe_path():
         sys.path.insert(0, beside)
     if text is not None:

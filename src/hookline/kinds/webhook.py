@@ -136,7 +136,8 @@ class _Lines:
 
         # reading the certificates takes 0.1 s; without encryption a context that trusts nobody will do
         is_encrypted = asked.url.startswith("https") or proxy.startswith("https")
-        context = library.create_ssl_context() if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusted = self._http.named_authorities()
+        context = self._http.encrypted(trusted) if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             # a kept connection could hold what a server sent behind its answer, and nobody would see it
             limits = library.Limits(max_keepalive_connections=0)

@@ -1,6 +1,6 @@
 """Which folders belong to a project rather than to the person, so that what lies there is nobody's until approved."""
 # asked before each run, where pathlib costs many times more
-# ruff: noqa: PTH111, PTH113, PTH116, PTH117, PTH120
+# ruff: noqa: PTH113, PTH116, PTH117, PTH120
 
 import os
 from collections.abc import Collection

@@ -20,7 +20,7 @@ SOURCE: Final = Path(hookline.__file__).resolve().parent
 # longer than the slowest clock of a file system takes to tick: what is younger may still change unseen
 SETTLED: Final = 2.2
 # what differs from one call to the next
-_OF_THE_MOMENT: Final = frozenset({"trace", "at", "duration", "slow", "time", "since"})
+_OF_THE_MOMENT: Final = frozenset({"trace", "parent", "at", "duration", "slow", "time", "since"})
 
 
 class Said(Struct, frozen=True, kw_only=True):

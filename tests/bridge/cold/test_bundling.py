@@ -135,7 +135,7 @@ def test_every_module_of_a_call_can_be_imported_and_made(tmp_path: Path) -> None
             bundle.mount()
             sys.modules["hookline.bridge.cold.bundle"] = bundle
             bundle.INSTEAD.clear()
-            for name in bundle._bundle.index:
+            for name in filter(bundle.is_ours, bundle._bundle.index):
                 module = bundle._bundle.load(name)
                 if module is bundle:
                     continue
@@ -152,3 +152,51 @@ def test_every_module_of_a_call_can_be_imported_and_made(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 200
+
+
+def test_what_is_lent_has_every_name_it_has_elsewhere_and_says_where_it_stands(tmp_path: Path) -> None:
+    script = tmp_path / "lent.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import sys
+            sys.path.insert(0, {bundle.HERE!r})
+            import bundle
+            del sys.path[0]
+            if len(sys.argv) > 2:
+                bundle.FILE = sys.argv[2]
+                bundle.mount()
+            for name in sys.argv[1].split(","):
+                __import__(name)
+                module = sys.modules[name]
+                names = sorted(one for one in vars(module) if one not in ("__cached__", "__doc__", "__annotations__"))
+                print(name, module.__file__, module.__package__, getattr(module, "__path__", None), names)
+            print(bundle._bundle is not None, file=sys.stderr)
+            """
+        )
+    )
+    built = tmp_path / "bundle"
+    built.write_bytes(b"".join(bundling._written(Path(bundle.PACKAGE))))
+    told = [
+        subprocess.run(
+            [sys.executable, "-E", "-P", "-S", str(script), ",".join(bundling._LENT), *more],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        for more in ([], [str(built)])
+    ]
+    assert [one.stderr for one in told] == ["False\n", "True\n"]
+    assert told[0].stdout == told[1].stdout
+
+
+def test_functions_are_made_without_words_about_what_they_take() -> None:
+    lazy, _ = bundling.compiled("def twice(one: int) -> int:\n    return one * 2\n", "whole.py")
+    names: dict[str, object] = {}
+    made = lazy["twice"][1]
+    assert isinstance(made, bytes)
+    exec(marshal.loads(made), names)  # noqa: S102, S302
+    twice = names["twice"]
+    assert twice.__annotations__ == {}
+    assert twice(4) == 8  # type: ignore[operator]

@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from hookline.bridge.cold import bundle
 from tests.bridge.cold.quickly import Place, settle
 
 OWN: Final = "~/.config/hookline/hookline.toml"
@@ -265,3 +266,24 @@ def test_where_nobody_tried_it_the_quick_way_is_not_taken(place: Place) -> None:
         check=False,
     )
     assert b"nobody tried it with this Python" in done.stderr
+
+
+def test_a_part_in_c_stands_in_for_its_module_until_somebody_looks_for_more() -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {str(Path(bundle.HERE))!r})
+import calling
+del sys.path[0]
+calling._put_cores()
+import datetime, signal, threading
+import _datetime, _signal, _thread
+assert datetime.datetime is _datetime.datetime and datetime.datetime_CAPI is _datetime.datetime_CAPI
+assert signal.SIGTERM == 15 and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+assert threading.Lock is _thread.allocate_lock
+assert not {{"enum", "_weakrefset"}} & sys.modules.keys()
+assert signal.Signals(9).name == "SIGKILL"
+assert threading.current_thread() is threading.main_thread()
+assert datetime.MAXYEAR == 9999
+assert [type(sys.modules[name]).__name__ for name in ("signal", "threading")] == ["module", "module"]
+"""
+    subprocess.run([sys.executable, "-E", "-P", "-S", "-c", script], check=True, timeout=60)

@@ -43,6 +43,7 @@ def bash(command: str = "ls -la", **more: object) -> dict[str, object]:
 
 
 DENY: Final = """echo '{"decision": "deny", "reason": "nö: not \\u00e4 here"}'"""
+RAISE: Final = """echo '{"raise": {"event": "custom:deploy", "data": {"version": "2"}}}'"""
 CASES: Final[Mapping[str, Case]] = {
     "nothing is configured": Case(files={}),
     "another tool is meant": Case(files={OWN: hook(DENY, matcher="write_file")}),
@@ -78,6 +79,24 @@ CASES: Final[Mapping[str, Case]] = {
     "the first ends it": Case(files={OWN: hook(DENY) + hook("echo no", id="two", after=["one"])}),
     "it has a condition": Case(files={OWN: hook(DENY) + "if = 'tool.args.command.startsWith(\"ls\")'\n"}),
     "it is about files": Case(files={OWN: hook(DENY, writes=["*.lock"])}, payload=bash("touch uv.lock")),
+    "it raises an event that a command hears": Case(
+        files={OWN: hook(RAISE) + hook(DENY, id="two", on="custom:deploy")},
+    ),
+    "it raises an event that a function hears": Case(
+        files={
+            OWN: hook(RAISE) + '[[hook]]\nid = "two"\non = "custom:deploy"\ncall = "policy:check"\n',
+            "~/.config/hookline/policy.py": 'def check(event):\n    return {"decision": "deny", "reason": "heard"}\n',
+        },
+        quick=False,
+    ),
+    "it raises an event that two hear at once": Case(
+        files={
+            OWN: hook(RAISE)
+            + hook("true", id="two", on="custom:deploy", parallel=True)
+            + hook(DENY, id="three", on="custom:deploy", parallel=True)
+        },
+        quick=False,
+    ),
     "its file is broken": Case(files={OWN: "[[hook]]\nid = \n"}),
     "of the project, not approved": Case(files={"hookline.toml": hook(DENY)}),
     "of the project, approved": Case(

@@ -1,12 +1,15 @@
 """What stands in for logging where one call is answered says the same to whoever takes complaints."""
 
+import ast
 import logging
 from collections.abc import Iterator
+from inspect import signature
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from hookline.bridge.cold import logs
+from hookline.bridge.cold import bundle, bundling, logs
 
 
 def complained(module: ModuleType) -> list[tuple[str, int, str, str]]:
@@ -31,6 +34,8 @@ def complained(module: ModuleType) -> list[tuple[str, int, str, str]]:
             int("odd")
         except ValueError:
             logger.exception("hook %s could not be asked", "one")
+        logger.error("hook %s could not be asked", "one", exc_info=OSError("gone"))
+        logger.error("nothing failed", exc_info=None)
     finally:
         root.handlers[:] = before
     return heard
@@ -38,6 +43,25 @@ def complained(module: ModuleType) -> list[tuple[str, int, str, str]]:
 
 def test_both_say_the_same() -> None:
     assert complained(logs) == complained(logging)
+
+
+def complaints() -> Iterator[tuple[str, ast.Call]]:
+    """Find every complaint in the modules that calls are answered with."""
+    for _, path, _ in bundling._modules(Path(bundle.PACKAGE)):  # noqa: SLF001 - those, and no others
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"), attr=method)):
+                    yield method, node
+
+
+def test_every_complaint_of_ours_can_be_made_to_it() -> None:
+    """Where one could not, a hook's own failure policy would not be followed but that of a bug."""
+    found = 0
+    for method, call in complaints():
+        words = {word.arg or "": None for word in call.keywords}
+        signature(getattr(logs.Logger, method)).bind(None, *call.args, **words)
+        found += 1
+    assert found > 10
 
 
 def test_who_takes_only_errors_hears_no_warning() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import hookline
 from hookline.bridge.daemon.client import NoDaemonError
+from hookline.bridge.daemon.waking import wake
 from hookline.model.exchange import Answer
 from tests.bridge.daemon.living import PATIENCE, WORDS, Living, is_alive, payload, wait_until
 
@@ -281,3 +282,45 @@ def test_whoever_lives_in_a_sandbox_does_not_get_out_of_it(living: Living, sandb
     words = [*sandbox, sys.executable, "-S", "-c", script, str(living.place.socket)]
     heard = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert heard.stdout == "another sandbox or container", heard.stderr
+
+
+def test_a_log_that_is_long_begins_anew_and_other_files_do_not(living: Living, tmp_path: Path) -> None:
+    log = living.place.made().log
+    theirs = tmp_path / "theirs"
+    for file in (log, theirs):
+        file.write_bytes(b"x" * 2_000_000)
+        with file.open("ab") as opened:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "hookline", "daemon", "run"], env=living.env, stdout=opened, stderr=opened
+            )
+        living.started.append(process)
+        wait_until(living.is_there, "the daemon answers")
+        process.terminate()
+        process.wait(PATIENCE)
+    assert log.stat().st_size < 10_000
+    assert theirs.stat().st_size > 2_000_000
+
+
+def test_a_log_does_not_grow_while_it_lives(living: Living) -> None:
+    log = living.place.made().log
+    with log.open("ab") as opened:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hookline", "daemon", "run", "--idle", "1"],
+            env=living.env,
+            stdout=opened,
+            stderr=opened,
+        )
+        living.started.append(process)
+        wait_until(living.is_there, "the daemon answers")
+        opened.write(b"x" * 2_000_000)
+    # it looks at it as often as it looks whether anybody needs it
+    wait_until(lambda: log.stat().st_size < 10_000, "it began anew")
+
+
+def test_one_that_cannot_listen_is_not_tried_again_at_each_call(living: Living) -> None:
+    place = living.place.made()
+    place.socket.mkdir()
+    assert wake(sys.executable, living.env)
+    wait_until(lambda: place.log.exists() and b"Error" in place.log.read_bytes(), "it has failed")
+    assert not wake(sys.executable, living.env)
+    place.socket.rmdir()

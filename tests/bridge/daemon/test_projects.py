@@ -1,6 +1,7 @@
 """Projects that stay open between calls."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -216,6 +217,31 @@ def test_what_nobody_has_used_for_long_is_closed(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(projects, "IDLE", -time.monotonic())
         desk.kept.tidy()
         assert desk.kept.count == 0
+
+    run(tmp_path, what)
+
+
+def test_the_traces_of_a_person_who_has_gone_are_closed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def writers() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name == "hookline-traces"}
+
+    others = writers()
+
+    async def what(desk: Desk) -> None:
+        root = desk.project("one")
+        with surroundings.entered(Surroundings({"HOME": str(desk.home)}, str(root))):
+            opened = desk.kept.open(root)
+            await opened.engine.emit("before_tool", {}, tool="shell", args={"command": "ls"})
+            assert opened.engine.store is not None
+            await asyncio.to_thread(opened.engine.store.flush)
+            await desk.kept.leave(opened)
+        assert len(writers() - others) == 1
+        monkeypatch.setattr(projects, "IDLE", -time.monotonic())
+        # first the project, then what it wrote to
+        for _ in range(2):
+            desk.kept.tidy()
+            await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+        assert not writers() - others
 
     run(tmp_path, what)
 

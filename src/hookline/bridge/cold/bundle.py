@@ -19,6 +19,7 @@ from types import ModuleType
 MAGIC = b"hookline-bundle-1\n"
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100
 PACKAGE = os.path.dirname(os.path.dirname(HERE))
+OURS = os.path.basename(PACKAGE)  # noqa: PTH119
 FILE = os.path.join(HERE, "__pycache__", f"calls.{sys.implementation.cache_tag}.bundle")
 # touched by whoever begins to make it, and locked meanwhile
 MARK = f"{FILE}.begun"
@@ -37,6 +38,11 @@ INSTEAD: dict[tuple[str, str | None], tuple[str, str]] = {
     ("hookline.bridge.place", "project_of"): ("hookline.bridge.cold.snapshots", "project_of"),
     ("hookline.workspace", "open_project"): ("hookline.bridge.cold.snapshots", "reopened"),
 }
+
+
+def is_ours(name: str) -> bool:
+    """Say whether a module is one of our own, whose names are made when they are used."""
+    return name.startswith(OURS)
 
 
 class HandOver(BaseException):
@@ -128,15 +134,21 @@ class Bundle:
             spec.submodule_search_locations = [os.path.dirname(entry[3])]
         return spec
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Make an empty module."""
-        return _Module(spec.name)
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Make an empty module; None where an ordinary one will do."""
+        return _Module(spec.name) if is_ours(spec.name) else None
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module's code."""
         name = module.__name__
         offset, length, _, path, _ = self.index[name]
-        lazy, code = loads(os.pread(self._handle, length, self._start + offset))
+        raw = os.pread(self._handle, length, self._start + offset)
+        if not is_ours(name):
+            module.__file__ = path
+            exec(loads(raw), module.__dict__)  # noqa: S102 - Python's own, as we compiled it
+            return
+        lazy, code, patterns = loads(raw)
+        self.patterns.update(patterns)
         # builtins are looked up here first, and would be asked for as if they were imports
         names = _Names(_BUILTINS)
         for one in lazy:
@@ -176,7 +188,7 @@ def _followed(module: str, name: str | None) -> object:
     if name and _bundle is not None and f"{module}.{name}" in _bundle.index:
         module, name = f"{module}.{name}", None
     found = sys.modules.get(module)
-    if found is None and _bundle is not None and module in _bundle.index:
+    if found is None and _bundle is not None and is_ours(module) and module in _bundle.index:
         found = _bundle.load(module)
     elif found is None:
         __import__(module)
@@ -209,7 +221,7 @@ def mount() -> None:
         raise HandOver("the bundle is broken")
     length = int.from_bytes(head[-_LENGTH:], "little")
     try:
-        tag, index, patterns = loads(os.pread(handle, length, start))
+        tag, index = loads(os.pread(handle, length, start))
     except (EOFError, ValueError, TypeError):
         raise HandOver("the bundle is broken") from None
     if tag != TAG:
@@ -217,7 +229,6 @@ def mount() -> None:
     start += length
     _check(index, found.st_size - start)
     _bundle = Bundle(handle, index, start)
-    _bundle.patterns = patterns
     sys.meta_path.insert(0, _bundle)
 
 

@@ -2,7 +2,7 @@
 
 The code is that of the modules, compiled by the same compiler. What differs: imports at the top of a module are
 written down instead of followed, its functions, classes and constants are made when they are first looked up,
-annotations are not evaluated, and docstrings and line numbers are left out.
+annotations are not evaluated, and docstrings, the annotations of functions and where they stand are left out.
 """
 
 import __future__
@@ -12,6 +12,7 @@ import marshal
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
 from typing import Final, TypeAlias
@@ -22,8 +23,34 @@ from hookline.bridge.cold.patterns import written_in
 # of a module by name: the module and the name it is imported from, or no module and the code that makes it
 Names: TypeAlias = dict[str, tuple[str, str | bytes | None]]
 
+# What every call imports of the standard library. To search the folders of the path for a module, and to read it with
+# its docstrings, takes longer than to run it; so these are in the bundle, and differ in nothing else.
+_LENT: Final = (
+    "_weakrefset",
+    "collections",
+    "contextlib",
+    "contextvars",
+    "copyreg",
+    "enum",
+    "fnmatch",
+    "functools",
+    "importlib",
+    "keyword",
+    "operator",
+    "pathlib",
+    "re",
+    "re._casefix",
+    "re._compiler",
+    "re._constants",
+    "re._parser",
+    "reprlib",
+    "types",
+    "typing",
+    "warnings",
+    "weakref",
+)
 # never on the way of a call
-_LEFT_OUT: Final = ("__main__", "adapters", "demo", "sources", "templates")
+_LEFT_OUT: Final = ("__main__", "adapters", "demo", "manager", "sources", "templates")
 # imported before there is a bundle, by themselves
 _BEFORE: Final = frozenset({("bridge", "cold", name) for name in ("calling", "start")})
 # of the programs for people, one is what agents call
@@ -62,7 +89,7 @@ def is_fresh() -> bool:
     if not raw.startswith(bundle.MAGIC):
         return False
     try:
-        tag, index, _ = marshal.loads(raw[start:codes])  # noqa: S302 - our own file
+        tag, index = marshal.loads(raw[start:codes])  # noqa: S302 - our own file
         for offset, length, *_ in index.values():
             marshal.loads(raw[codes + offset : codes + offset + length])  # noqa: S302
     except (EOFError, ValueError, TypeError):
@@ -74,18 +101,19 @@ def is_fresh() -> bool:
 def _written(package: Path) -> Iterator[bytes]:
     index: dict[str, tuple[int, int, bool, str, tuple[int, int]]] = {}
     codes: list[bytes] = []
-    trees: list[ast.Module] = []
     offset = 0
     for name, path, is_package in _modules(package):
         # before it is read: what is written meanwhile shows
         stamp = _stamp(path)
         source = path.read_text("utf-8")
-        trees.append(ast.parse(source))
-        raw = marshal.dumps(compiled(source, str(path)))
+        if bundle.is_ours(name):
+            raw = marshal.dumps((*compiled(source, str(path)), dict(written_in([ast.parse(source)]))))
+        else:
+            raw = marshal.dumps(_lent(source, str(path)))
         index[name] = (offset, len(raw), is_package, str(path), stamp)
         codes.append(raw)
         offset += len(raw)
-    head = marshal.dumps((bundle.TAG, index, dict(written_in(trees))))
+    head = marshal.dumps((bundle.TAG, index))
     yield from (bundle.MAGIC, len(head).to_bytes(4, "little"), head, *codes)
 
 
@@ -97,6 +125,11 @@ def _modules(package: Path) -> Iterator[tuple[str, Path, bool]]:
         top, rest = parts[0] if parts else "", parts[1] if len(parts) > 1 else ""
         if top not in _LEFT_OUT and parts not in _BEFORE and (top != "cli" or rest in _OF_CLI):
             yield ".".join((package.name, *parts)), path, is_package
+    for name in _LENT:
+        spec = find_spec(name)
+        # elsewhere Python has some of them in itself, or without their sources
+        if spec is not None and spec.has_location and spec.origin and spec.origin.endswith(".py"):
+            yield name, Path(spec.origin), spec.submodule_search_locations is not None
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -109,6 +142,7 @@ def compiled(source: str, path: str) -> tuple[Names, CodeType]:
     tree = ast.parse(source, path)
     for node in ast.walk(tree):
         _without_docstring(node)
+        _without_annotations(node)
     names: Names = {}
     rest = [statement for statement in tree.body if not _is_import(statement, names)]
     imports = frozenset(names)
@@ -129,6 +163,14 @@ def compiled(source: str, path: str) -> tuple[Names, CodeType]:
     return names, _code([one for given in at_once for one in (*_needed_by_classes(given, lazy), given)], path)
 
 
+def _lent(source: str, path: str) -> CodeType:
+    """Give the code of a module that is not ours."""
+    tree = ast.parse(source, path)
+    for node in ast.walk(tree):
+        _without_docstring(node)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
 def _code(body: list[ast.stmt], path: str) -> CodeType:
     tree = ast.Module(body=body, type_ignores=[])
     code = compile(tree, path, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
@@ -136,9 +178,9 @@ def _code(body: list[ast.stmt], path: str) -> CodeType:
 
 
 def _bare(code: CodeType) -> CodeType:
-    """Leave out which line each instruction stands on: nobody reads a traceback of it, and it is a part of each code."""
+    """Leave out where each instruction stands: nobody reads a traceback of it, and it is a part of each code."""
     constants = tuple(_bare(one) if isinstance(one, CodeType) else one for one in code.co_consts)
-    return code.replace(co_consts=constants, co_linetable=b"")
+    return code.replace(co_consts=constants, co_linetable=b"", co_filename="")
 
 
 def _maker_of(statement: ast.stmt) -> str:
@@ -229,6 +271,15 @@ def _evaluated(node: ast.AST) -> set[str]:
         case _:
             parts = list(ast.iter_child_nodes(node))
     return set().union(*map(_evaluated, parts))
+
+
+def _without_annotations(node: ast.AST) -> None:
+    """Leave out what functions take and give: nobody asks ours, and it is a tuple of words for each of them."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            node.returns = None
+        case ast.arg():
+            node.annotation = None
 
 
 def _without_docstring(node: ast.AST) -> None:

@@ -36,6 +36,13 @@ _STAND_INS = {
     "hashlib": "hookline.bridge.cold.digests",
     "logging": "hookline.bridge.cold.logs",
 }
+# Where Python has the part in C that we use, and its module makes much more ready: from where, and which names; all
+# of them where none are given.
+_CORES = {
+    "datetime": ("_datetime", {}),
+    "signal": ("_signal", {}),
+    "threading": ("_thread", {"Lock": "allocate_lock", "RLock": "RLock", "get_ident": "get_ident"}),
+}
 # msgspec makes these ready, and nothing that answers a call uses them
 _UNUSED_OF_MSGSPEC = ("_json_schema", "inspect", "msgpack", "toml", "yaml")
 # off: the ordinary way; only: the quick way, or the reason why not, for whoever looks for it
@@ -131,6 +138,7 @@ def _quick(words: list[str], libraries: str) -> int:
 def _program(libraries: str) -> Callable[[list[str]], int]:
     """Import what answers, with everything that stands in for something else."""
     sys.path.append(libraries)
+    _put_cores()
     _import_msgspec()
     bundle.help_re()
     _import_pathlib()
@@ -175,6 +183,17 @@ def _libraries() -> str:
     raise bundle.NotForUs("msgspec is somewhere else")
 
 
+def _put_cores() -> None:
+    """Put parts in the places of their modules: whoever looks for more imports the whole."""
+    for name, (core, names) in _CORES.items():
+        if name not in sys.modules:
+            __import__(core)
+            found = vars(sys.modules[core])
+            stand_in = sys.modules[name] = _Later(name)
+            taken = names or {one: one for one in found if not one.startswith("__")}
+            vars(stand_in).update({ours: found[theirs] for ours, theirs in taken.items()})
+
+
 def _import_msgspec() -> None:
     """Import msgspec without what it makes ready for others: that takes longer than it does itself."""
     modules = sys.modules
@@ -190,12 +209,22 @@ def _import_msgspec() -> None:
         modules[name] = stand_in
     for name in _UNUSED_OF_MSGSPEC:
         modules[f"msgspec.{name}"] = _Later(f"msgspec.{name}")
+    import typing  # noqa: PLC0415 - msgspec imports it anyway
+
+    # It tries whether this takes a word that it takes since Python 3.11; the compiler that looks at the try makes a
+    # class for each node there is in the language, which takes longer than the rest of msgspec.
+    usual, typing.ForwardRef = typing.ForwardRef, _tried  # type: ignore[assignment, misc]
     try:
         modules["msgspec._json_schema"].__dict__.update(schema=None, schema_components=None)
         __import__("msgspec")
     finally:
+        typing.ForwardRef = usual  # type: ignore[misc]
         for name in ("typing_extensions", "uuid", "decimal"):
             del modules[name]
+
+
+def _tried(_: str, *, is_class: bool) -> bool:
+    return is_class
 
 
 def _import_pathlib() -> None:
@@ -282,7 +311,8 @@ def _waking() -> ModuleType:
 
 def _start_preparing(root: str) -> None:
     """Have somebody make what was lacking for a project, whom nobody waits for."""
-    if not root or _waking().is_in_service(os.environ):
+    waking = _waking()
+    if not root or waking.is_in_service(os.environ):
         return
     try:
         begun = os.stat(bundle.MARK).st_mtime  # noqa: PTH116
@@ -294,7 +324,9 @@ def _start_preparing(root: str) -> None:
     os.close(os.open(bundle.MARK, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
     os.utime(bundle.MARK)
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    os.posix_spawn(sys.executable, _line([_PREPARE, root]), os.environ, file_actions=nowhere, setpgroup=0)
+    closed = [(os.POSIX_SPAWN_CLOSE, number) for number in waking.handed_down()]
+    line = _line([_PREPARE, root])
+    os.posix_spawn(sys.executable, line, os.environ, file_actions=[*nowhere, *closed], setpgroup=0)
 
 
 def _prepare(words: list[str]) -> int:

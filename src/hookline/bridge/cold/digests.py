@@ -3,21 +3,18 @@
 Python has these two by itself as well; whoever asks for another gets it from where it is.
 """
 
+import sys
 from _blake2 import blake2b
 
-try:
-    from _sha2 import sha256  # type: ignore[import-not-found]
-except ImportError:  # before Python 3.12
-    from _sha256 import sha256  # type: ignore[import-not-found]
-
-__all__ = ["blake2b", "sha256"]
+__all__ = ["blake2b"]
 
 
 def __getattr__(name: str) -> object:
-    import sys  # noqa: PLC0415 - most often nobody asks
-
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "sha256":
+        # a library of its own, which few calls need
+        return getattr(__import__("_sha2" if sys.version_info >= (3, 12) else "_sha256"), name)
     if getattr(sys.modules.get("hashlib"), "__name__", "") == __name__:
         del sys.modules["hashlib"]
     import hashlib  # noqa: PLC0415

@@ -49,7 +49,7 @@ class Logger:
         self.name = name
         self.handlers: list[Handler] = []
 
-    def debug(self, text: str, *args: object) -> None:
+    def debug(self, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Say what nobody asked for: dropped, as by logging itself where nobody did."""
 
     info = debug
@@ -58,21 +58,20 @@ class Logger:
         """Say whether anybody would hear it."""
         return level >= WARNING
 
-    def warning(self, text: str, *args: object) -> None:
+    def warning(self, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Say that something is wrong."""
-        self._say(WARNING, text, args, None)
+        self._say(WARNING, text, args, exc_info)
 
-    def error(self, text: str, *args: object) -> None:
+    def error(self, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Say that something failed."""
-        self._say(ERROR, text, args, None)
+        self._say(ERROR, text, args, exc_info)
 
     def exception(self, text: str, *args: object) -> None:
         """Say that something failed, and how."""
-        kind, problem, trace = sys.exc_info()
-        info = (kind, problem, trace) if kind is not None and problem is not None else None
-        self._say(ERROR, text, args, info)
+        self._say(ERROR, text, args, sys.exc_info()[1])
 
-    def _say(self, level: int, text: str, args: tuple[object, ...], info: Info | None) -> None:
+    def _say(self, level: int, text: str, args: tuple[object, ...], problem: BaseException | None) -> None:
+        info = None if problem is None else (type(problem), problem, problem.__traceback__)
         record = LogRecord(self.name, level, text, args, info)
         for handler in _ROOT.handlers:
             if level >= handler.level:

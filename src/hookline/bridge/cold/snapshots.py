@@ -28,7 +28,7 @@ from hookline.config.vocabulary import Vocabulary
 from hookline.core.engine import Engine
 from hookline.core.trust import TrustedHooks, TrustedHooksConfig
 from hookline.folders import Folders, between, here, person_folders
-from hookline.model.event import Event, EventName
+from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.hook import Hook, Layer
 from hookline.ports import JobQueue, StateStore
 from hookline.stores.spool import Spool
@@ -207,13 +207,20 @@ def _written(opened: Opened, variables: Mapping[str, str | None]) -> dict[str, o
         "folders": packed(opened.folders),
         "stamps": packed(opened.stamps),
         "agents' files": packed(opened.settings.agents_files),
-        "complicated": dict(_complicated(opened)),
+        "complicated": _complicated(opened),
         "opened": packed(plain),
     }
 
 
-def _complicated(opened: Opened) -> Iterator[tuple[str, str]]:
+def _complicated(opened: Opened) -> dict[str, str]:
     """Name the events that need more than one command after another, and what they need."""
+    found = dict(_needy(opened))
+    raised = next((why for name, why in found.items() if EVENTS[EventName(name.partition(":")[0])].raisable), "")
+    # whatever a command is asked about, it may answer with such an event
+    return {name: raised for hook in opened.loaded.hooks for name in hook.on if raised} | found
+
+
+def _needy(opened: Opened) -> Iterator[tuple[str, str]]:
     side_by_side: dict[str, int] = {}
     for hook in opened.loaded.hooks:
         for name in hook.on if hook.enabled else ():

@@ -125,10 +125,9 @@ class Loop:
         self.task = Task()
         self._soon: list[Handle] = []
         self._timers: list[Handle] = []
-        self._readers: dict[int, Handle | tuple[Callable[..., object], tuple[object, ...]]] = {}
+        self._readers: dict[int, tuple[Callable[..., object], tuple[object, ...]]] = {}
         self._writers: dict[int, tuple[Callable[..., object], tuple[object, ...]]] = {}
         self._signals: dict[int, Callable[[], object]] = {}
-        self._came: list[int] = []
         self._wakeup = -1
         self._is_closed = False
 
@@ -202,7 +201,10 @@ class Loop:
                     waited = work.send(None) if problem is None else work.throw(problem)
                 except StopIteration as end:
                     return end.value  # type: ignore[no-any-return]
-                problem = self._wait(waited)
+                try:
+                    problem = self._wait(waited)
+                except Exception as found:  # noqa: BLE001 - of a callback: whoever waits cleans up, and says what it means
+                    problem = found
         finally:
             self._is_closed = True
 
@@ -245,7 +247,7 @@ class Loop:
             for table, event in ((self._readers, select.POLLIN), (self._writers, select.POLLOUT)):
                 entry = table.get(handle)
                 if entry is not None and events & (event | _HANGUP):
-                    call, args = entry  # type: ignore[misc]
+                    call, args = entry
                     call(*args)
 
 

@@ -222,7 +222,9 @@ class Line(asyncio.StreamReaderProtocol):
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
-        stranger = peers.tcp_objection(writer.get_extra_info("peername"), writer.get_extra_info("sockname"))
+        theirs, ours = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+        # who hung up before we looked has no address any more
+        stranger = peers.tcp_objection(theirs, ours) if theirs and ours else "it has gone"
         if stranger or not self._front.entered(self):
             logger.warning("a connection was refused: %s", stranger or "there are too many")
             writer.close()

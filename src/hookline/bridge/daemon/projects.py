@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -112,6 +112,11 @@ class KeptProjects:
         oldest = time.monotonic() - IDLE
         for kept in [kept for some in self._kept.values() for kept in some if kept.last < oldest and not kept.users]:
             self._retire(kept)
+        if not self._closing:
+            # whoever is being closed may have something left to write
+            used = {kept.opened.folders.data for kept in self._used.values()}
+            for data in self._stores.keys() - used:
+                self._begin(_put_away(self._stores.pop(data)))
 
     async def close(self) -> None:
         """Close everything."""
@@ -119,11 +124,7 @@ class KeptProjects:
             self._retire(kept)
         await asyncio.gather(*self._closing, return_exceptions=True)
         for store in self._stores.values():
-            try:
-                await asyncio.to_thread(store.close)
-            except StoreError as problem:
-                # traces are not worth more than a line: what was decided stands
-                logger.warning("%s", problem)
+            await _put_away(store)
         self._stores.clear()
 
     def _find(self, root: str, here: Surroundings) -> _Kept | None:
@@ -166,12 +167,24 @@ class KeptProjects:
                 if not some:
                     del self._kept[root]
         if not kept.users and self._used.pop(id(kept.opened), None) is not None:
-            task = asyncio.create_task(self._close(kept))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._begin(_close(kept))
 
-    async def _close(self, kept: _Kept) -> None:
-        try:
-            await kept.opened.engine.close()
-        except Exception:
-            logger.exception("a project could not be closed")
+    def _begin(self, closing: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(closing)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+async def _close(kept: _Kept) -> None:
+    try:
+        await kept.opened.engine.close()
+    except Exception:
+        logger.exception("a project could not be closed")
+
+
+async def _put_away(store: TraceStore) -> None:
+    try:
+        await asyncio.to_thread(store.close)
+    except StoreError as problem:
+        # traces are not worth more than a line: what was decided stands
+        logger.warning("%s", problem)

@@ -252,7 +252,8 @@ class Caller:
             self.say(self._desk.refusal(str(problem)))
 
     def _still(self) -> None:
-        if self._connection is not None:
+        # never in the middle of an answer
+        if self._connection is not None and not self._unsaid:
             self._timer = self._loop.call_later(AGAIN, self._still)
             with suppress(OSError):
                 # a launcher reads a few bytes at once; if not, it has had enough of us

@@ -77,7 +77,7 @@ def spawn(python: str, environ: Mapping[str, str], *, log: str, words: tuple[str
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, log, appended, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
-        *((os.POSIX_SPAWN_CLOSE, number) for number in _handed_down()),
+        *((os.POSIX_SPAWN_CLOSE, number) for number in handed_down()),
     ]
     argv = (python, "-E", "-P", "-m", "hookline", "daemon", "run", *words)
     env = {name: value for name, value in environ.items() if name != _HANDED_ON}
@@ -89,7 +89,7 @@ def spawn(python: str, environ: Mapping[str, str], *, log: str, words: tuple[str
         return os.posix_spawn(python, argv, env, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=ended_by)
 
 
-def _handed_down() -> list[int]:
+def handed_down() -> list[int]:
     """List what the agent left open for everybody: whoever waits for the end of a pipe or a lock must not wait for us."""
     found: list[int] = []
     try:
