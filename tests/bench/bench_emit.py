@@ -18,7 +18,9 @@ from tests.bench.rows import Row, Section
 
 Loop = Callable[[int], Awaitable[None]]
 
-DATA = {"session": {"id": "bench"}}
+DATA: Mapping[str, object] = {"message": "hello"}
+# what can be changed is copied twice: for the hook, and for the trace, which shows what was said
+NESTED: Mapping[str, object] = {"session": {"id": "bench"}}
 INNER = 500
 LONGEST = 60.0  # seconds until all traces are in the file
 
@@ -28,6 +30,7 @@ OTHERS = "await engine.emit, hooks for other tools only"
 PLUGGY_IDLE, BLINKER_IDLE = "pluggy, no hook", "blinker, no receiver"
 ONE = "await engine.emit, one function, traced"
 LATER = "await engine.emit, one function, and the loop's work"
+DEEPER = "await engine.emit, one function, data with an object in it"
 UNTRACED = "await engine.emit, one function, no trace"
 PLUGGY_ONE, BLINKER_ONE = "pluggy, one hook", "blinker, one receiver"
 AGENT_HOOKS = "agent-hooks-sdk, one interceptor"
@@ -71,16 +74,16 @@ async def look_up(times: int) -> None:
             raise SystemExit
 
 
-def emitting(engine: Engine, name: str, *, tool: str = "") -> Loop:
+def emitting(engine: Engine, name: str, *, tool: str = "", data: Mapping[str, object] = DATA) -> Loop:
     """Make a candidate out of an engine."""
 
     async def emit(times: int) -> None:
         for _ in range(times):
-            await engine.emit(name, DATA, tool=tool)
+            await engine.emit(name, data, tool=tool)
 
     async def emit_plainly(times: int) -> None:
         for _ in range(times):
-            await engine.emit(name, DATA)
+            await engine.emit(name, data)
 
     return emit if tool else emit_plainly
 
@@ -170,13 +173,14 @@ async def measure_all(store: SqliteTraces, *, rounds: int) -> Sequence[Section]:
         OTHERS: emitting(plain, "before_model", tool="shell"),
         UNTRACED: emitting(plain, "after_tool"),
         ONE: emitting(traced, "after_tool"),
+        DEEPER: emitting(traced, "after_tool", data=NESTED),
         LATER: emitting_and_after(traced, "after_tool"),
         **libraries(),
     }
 
     # the caller's own time: what a thread writes later holds nobody up
     timings = await harness.interleave_loops(candidates, rounds, inner=INNER, clock=time.thread_time)
-    await settled(store, 2 * (rounds + 2) * INNER)
+    await settled(store, 3 * (rounds + 2) * INNER)
     written = await measure_written(traced, store)
     rows = list(
         harness.rows(timings, floor=FLOOR, peers=(PLUGGY_IDLE, PLUGGY_ONE, BLINKER_IDLE, BLINKER_ONE, AGENT_HOOKS))
