@@ -1,10 +1,14 @@
 """What stands in for hashlib where one call is answered gives the same digests."""
 
 import hashlib
+from typing import Any
 
 import pytest
 
-from hookline.bridge.cold import digests
+from hookline.bridge.cold import digests as stand_in
+
+# its names are those of the real one, as far as they are asked for
+digests: Any = stand_in
 
 
 @pytest.mark.parametrize("raw", [b"", b"abc", bytes(range(256)) * 300])

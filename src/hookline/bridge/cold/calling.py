@@ -284,11 +284,10 @@ def _give_back(kept: tuple[int, int, int]) -> None:
 def _leave(code: int, lacking: str, *, launched: bool) -> NoReturn:
     """End at once: there is nothing left that Python would have to clean up."""
     if launched:
-        for look_ahead in (_start_preparing, _wake_daemon):
-            try:
-                look_ahead(lacking)
-            except Exception:  # noqa: BLE001, S112 - the answer is out, and the next call may do better
-                continue
+        try:
+            _look_ahead(lacking)
+        except Exception:  # noqa: BLE001 - the answer is out, and the next call may do better
+            lacking = ""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -298,9 +297,10 @@ def _leave(code: int, lacking: str, *, launched: bool) -> NoReturn:
     os._exit(code)
 
 
-def _wake_daemon(_: str) -> None:
-    """Have the next call answered by a daemon, where one is wanted."""
-    _waking().wake(sys.executable, os.environ)
+def _look_ahead(lacking: str) -> None:
+    """Have the next call answered by a daemon; where none comes, what was lacking is made for it."""
+    if not _waking().wake(sys.executable, os.environ):
+        _start_preparing(lacking)
 
 
 def _waking() -> ModuleType:

@@ -43,7 +43,7 @@ def refuse() -> None:
 
 
 def wake(python: str, environ: Mapping[str, str]) -> bool:
-    """Start a daemon, unless one is on its way or nobody wants it; say whether this started one."""
+    """Start a daemon, unless one is on its way or nobody wants it; say whether one comes."""
     if _refused or not is_wanted(environ):
         return False
     place = place_of(environ, python)
@@ -54,7 +54,7 @@ def wake(python: str, environ: Mapping[str, str]) -> bool:
         return False
     try:
         if 0 <= time.time() - os.stat(place.starting).st_mtime < _ON_ITS_WAY:
-            return False
+            return True
     except OSError:
         pass
     try:
