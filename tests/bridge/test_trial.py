@@ -3,7 +3,9 @@
 import json
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,21 @@ def test_a_launcher_that_a_project_brings_along_is_not_run(person: Person) -> No
     assert not one.arrived
     assert "it was not tried" in one.why
     assert not mark.exists()
+
+
+def test_trying_us_out_leaves_no_daemon_behind(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = Path(tempfile.mkdtemp(prefix="hkt-", dir="/tmp"))
+    try:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        monkeypatch.delenv("HOOKLINE_DAEMON")
+        monkeypatch.delenv("CI", raising=False)
+        launcher = native(sys.executable)
+        if not launcher:
+            pytest.skip("there is no native launcher here")
+        ours = line("claude-code", "Stop", python=sys.executable, policy="block", launcher=launcher)
+        _write(person.home / ".claude" / "settings.json", {"Stop": ours})
+        (one,) = _tried(person).tried
+        assert one.arrived, one.why
+        assert list(runtime.iterdir()) == []
+    finally:
+        shutil.rmtree(runtime)

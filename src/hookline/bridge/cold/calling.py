@@ -48,6 +48,8 @@ _UNUSED_OF_MSGSPEC = ("_json_schema", "inspect", "msgpack", "toml", "yaml")
 # off: the ordinary way; only: the quick way, or the reason why not, for whoever looks for it
 _VARIABLE = "HOOKLINE_COLD"
 _ONLY = "only"
+# what bridge/canary.py has, which would take long to import
+_CANARY = "HOOKLINE_CANARY"
 _OFF = {"0", "false", "no", "off"}
 _BETWEEN = 20.0  # seconds between two who make ready what is lacking
 _COPIED = 1 << 20  # bytes at once
@@ -299,6 +301,9 @@ def _leave(code: int, lacking: str, *, launched: bool) -> NoReturn:
 
 def _look_ahead(lacking: str) -> None:
     """Have the next call answered by a daemon; where none comes, what was lacking is made for it."""
+    if _CANARY in os.environ:
+        # doctor tries us out, and starts nothing
+        return
     if not _waking().wake(sys.executable, os.environ):
         _start_preparing(lacking)
 
