@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from hookline.cli._output import complain
+from hookline.cli._output import complain, say
 from hookline.version import __version__
 
 _USAGE: Final = "wanted: hookline-hook [--if-broken block|allow] HOST EVENT, with the event on stdin"
@@ -16,7 +16,7 @@ _LAST_CODE: Final = 255
 def main(words: Sequence[str]) -> int:
     """Do what the native program does with these words."""
     if list(words) == ["--version"]:
-        sys.stdout.write(f"hookline-hook {__version__} python\n")
+        say(f"hookline-hook {__version__} python")
         return 0
     if len(words) > _HOOK and words[_HOOK] == "hook":
         return _installed(words)
