@@ -19,6 +19,7 @@ cooldown = "200ms"
 builtins = ["read-only"]
 agents_files = ["claude-code"]
 returns = 3
+daemon = false
 """
 
 
@@ -51,6 +52,7 @@ def test_every_setting_is_read() -> None:
         builtins=("read-only",),
         agents_files=("claude-code",),
         returns=3,
+        daemon=False,
     )
 
 
