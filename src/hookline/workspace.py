@@ -62,8 +62,12 @@ class Opened(Struct, frozen=True, kw_only=True):
 
     def holds(self) -> bool:
         """Say whether opening the project anew would give the same, as far as files decide it."""
+        return self.renewed(self.stamps) is not None
+
+    def renewed(self, stamps: Stamps) -> Stamps | None:
+        """Give the stamps of the project as they hold now; None when opening it anew would not give the same."""
         search = self.search
-        return search is not None and self.stamps.hold(lambda: find_again(search))
+        return stamps.renewed(lambda looked: find_again(search, looked)) if search is not None else None
 
 
 def open_traces(folders: Folders) -> TraceStore:

@@ -1,8 +1,10 @@
 """What one call costs an agent: our launcher, with a daemon and without, against programs that do nothing."""
 
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from hookline.hosts.launcher import COLD as START
 from tests.bench import harness, stage
 from tests.bench.processes import Environment, round_trip
 from tests.bench.rows import Row, Section
@@ -50,10 +52,7 @@ def ours(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
         return {}, dict.fromkeys(OURS, stage.NO_LAUNCHER)
     stage.settle()
     line = ["/bin/sh", "-c", stage.installed_line()]
-    without = here.env_without_daemon
     calls: dict[str, Call] = {
-        COLD: (words, stage.NATIVE, without, True),
-        COLD_IDLE: (words, stage.NONE, without, False),
         IDLE: (words, stage.NONE, here.env, False),
         NATIVE: (words, stage.NATIVE, here.env, True),
         LINE: (line, stage.NONE, here.env, False),
@@ -89,11 +88,28 @@ def candidate(what: str, words: list[str], body: bytes, env: Environment, *, has
     return stage.calling(words, body, env, answer=answer)
 
 
+def cold(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
+    """Make candidates of ours without a daemon, with one hook, when what the first calls make ready is there."""
+    here.settings.write_text(stage.toml_hook("native", stage.NATIVE, ["/bin/cat", str(here.answer)]))
+    words = stage.launcher_words()
+    if not words:
+        return {}, dict.fromkeys((COLD, COLD_IDLE), stage.NO_LAUNCHER)
+    stage.settle()
+    env = here.env_without_daemon
+    prepare = [sys.executable, "-E", "-P", "-S", START, "--prepare", str(here.project)]
+    subprocess.run(prepare, env=env, check=False)
+    return tried(here, {COLD: (words, stage.NATIVE, env, True), COLD_IDLE: (words, stage.NONE, env, False)})
+
+
 async def measure() -> Sequence[Section]:
-    """Measure all of them side by side."""
-    with stage.stage() as here:
+    """Measure those of one size side by side: what takes fifty times longer leaves the others a cold machine."""
+    with stage.stage() as here, stage.stage() as alone:
         made, missing = ours(here)
-        timings = await harness.interleave({**floors(here), **made}, harness.rounds(120))
+        without, lacking = cold(alone)
+        missing |= lacking
+        base = floors(here)
+        timings = await harness.interleave({TRUE: base[TRUE], **made}, harness.rounds(200))
+        timings |= await harness.interleave({BARE: base[BARE], PYTHON: base[PYTHON], **without}, harness.rounds(100))
     rows = [harness.row(timings, name, floor=TRUE, who="floor") for name in (TRUE, BARE, PYTHON)]
     for name, (floor, goal) in OURS.items():
         if name in missing:

@@ -179,7 +179,14 @@ async def measure_all(store: SqliteTraces, *, rounds: int) -> Sequence[Section]:
     }
 
     # the caller's own time: what a thread writes later holds nobody up
-    timings = await harness.interleave_loops(candidates, rounds, inner=INNER, clock=time.thread_time)
+    timings = await harness.interleave_loops(
+        # nobody emits so much at once that the thread that writes could not follow
+        candidates,
+        rounds,
+        inner=INNER,
+        clock=time.thread_time,
+        between=store.flush,
+    )
     await settled(store, 3 * (rounds + 2) * INNER)
     written = await measure_written(traced, store)
     rows = list(

@@ -75,8 +75,12 @@ async def interleave_loops(
     *,
     inner: int,
     clock: Clock = time.process_time,
+    between: Callable[[], object] | None = None,
 ) -> Timings:
-    """Time candidates too quick for one call: each runs itself `inner` times. CPU time, not wall time."""
+    """Time candidates too quick for one call: each runs itself `inner` times. CPU time, not wall time.
+
+    `between` is called after each, untimed.
+    """
     timings: Timings = {name: [] for name in candidates}
     for number in range(rounds + 2):
         for name, candidate in candidates.items():
@@ -85,6 +89,8 @@ async def interleave_loops(
             elapsed = (clock() - started) / inner
             # what was put off until later is done before the next one starts
             await asyncio.sleep(0)
+            if between is not None:
+                between()
             if number > 1:
                 timings[name].append(elapsed)
     return timings

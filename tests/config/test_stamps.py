@@ -162,9 +162,9 @@ def test_files_that_are_no_configuration_change_nothing(place: Path) -> None:
 
 def test_stamps_of_what_is_not_there_hold_until_it_is(tmp_path: Path) -> None:
     stamps = take([str(tmp_path / "a")], [str(tmp_path / "folder")], owners=[str(tmp_path / "x" / "y")])
-    assert stamps.hold(lambda: [str(tmp_path / "a")])
+    assert stamps.hold(lambda _looked: [str(tmp_path / "a")])
     (tmp_path / "folder").mkdir()
-    assert not stamps.hold(list)
+    assert not stamps.hold(lambda _looked: [])
 
 
 def test_a_file_whose_date_was_set_back_is_seen(tmp_path: Path) -> None:
@@ -172,8 +172,21 @@ def test_a_file_whose_date_was_set_back_is_seen(tmp_path: Path) -> None:
     path.write_text("1")
     before = path.stat()
     stamps = Stamps(take([str(path)], []).files, at=time.time_ns() + 10_000_000_000)
-    assert stamps.hold(list)
+    assert stamps.hold(lambda _looked: [])
     time.sleep(0.05)
     path.write_text("2")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert not stamps.hold(list)
+    assert not stamps.hold(lambda _looked: [])
+
+
+def test_a_folder_that_came_with_nothing_in_it_is_searched_from_then_on(place: Path) -> None:
+    found = settled(place)
+    (place / "project/.claude").mkdir()
+    stamps = found.renewed(found.stamps)
+    assert stamps is not None
+    assert str(place / "project/.claude") in dict(stamps.folders)
+    time.sleep(2.1)
+    stamps = found.renewed(stamps)
+    assert stamps is not None
+    (place / "project/.claude/settings.json").write_text("{}")
+    assert found.renewed(stamps) is None

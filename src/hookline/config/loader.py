@@ -125,9 +125,9 @@ def load(search: Search, *, unusable: Objection | None = None, refusal: Objectio
     )
 
 
-def find_again(search: Search) -> list[str]:
-    """Give the files that would be read now, in their order."""
-    return [file.path for file in find(_roots(search), search.places)[0]]
+def find_again(search: Search, looked: set[str]) -> list[str]:
+    """Give the files that would be read now, in their order; `looked` gets the folders that were searched."""
+    return [file.path for file in find(_roots(search), search.places, looked=looked)[0]]
 
 
 def _roots(search: Search) -> Roots:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 # Two changes within one tick of a file system's clock look alike; the slowest clocks tick every two seconds.
 _TICK: Final = 2_000_000_000
 
 Stamp = tuple[int, ...]
-# finds the files of a configuration again, as paths in their order
-Again = Callable[[], Iterable[str]]
+# finds the files of a configuration again, as paths in their order; is given a set for the folders that were searched
+Again = Callable[[set[str]], Iterable[str]]
 
 
 class Stamps(Struct, frozen=True):
@@ -40,13 +41,32 @@ class Stamps(Struct, frozen=True):
 
     def hold(self, again: Again) -> bool:
         """Say whether reading everything anew would give the same."""
+        return self.renewed(again) is not None
+
+    def renewed(self, again: Again) -> "Stamps | None":
+        """Give stamps that hold now; None when reading everything anew would not give the same.
+
+        A folder that changed, and in which nothing else is found, is remembered as it is now.
+        """
+        if not self._is_untouched():
+            return None
+        if self._are_same(self.folders):
+            return self
+        known = [path for path, _ in self.files]
+        looked: set[str] = set()
+        if list(again(looked)) != known:
+            return None
+        # other folders may be searched by now; what came into them meanwhile is found by another search
+        fresh = take((), looked)
+        return replace(self, folders=fresh.folders, at=fresh.at) if list(again(set())) == known else None
+
+    def _is_untouched(self) -> bool:
         return (
             all(os.path.lexists(path) is there for path, there in self.names)
             and all(os.path.isfile(path) is there for path, there in self.scripts)
             and all(_owner(path) == owner for path, owner in self.owners)
             and self._are_same(self.others)
             and self._are_same(self.files)
-            and (self._are_same(self.folders) or tuple(again()) == tuple(path for path, _ in self.files))
         )
 
     def _are_same(self, stamps: tuple[tuple[str, Stamp], ...]) -> bool:

@@ -106,7 +106,7 @@ def _check(kept: Mapping[str, object], folders: Folders, root: Path) -> None:
         raise bundle.HandOver("the person's folders are others")
     stamps = unpacked(kept["stamps"])
     places = cast("tuple[str, ...] | bool", unpacked(kept["agents' files"]))
-    if not isinstance(stamps, Stamps) or not stamps.hold(lambda: _found_again(folders, root, places)):
+    if not isinstance(stamps, Stamps) or not stamps.hold(lambda _looked: _found_again(folders, root, places)):
         raise bundle.HandOver("the configuration has changed")
     complicated = cast("dict[str, str]", kept["complicated"])
     for event in _asked:
@@ -126,7 +126,7 @@ def _found_again(folders: Folders, root: Path, places: tuple[str, ...] | bool) -
         # nothing is read
         vocabulary=Vocabulary(names={}, tools={}, shell_dialects=frozenset()),
     )
-    return find_again(search)
+    return find_again(search, set())
 
 
 def _opened(kept: Mapping[str, object], folders: Folders, root: Path) -> Opened:

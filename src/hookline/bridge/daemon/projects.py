@@ -24,6 +24,7 @@ class _Kept:
 
     def __init__(self, opened: Opened, here: Surroundings) -> None:
         self.opened = opened
+        self.stamps = opened.stamps
         self.variables: dict[str, str | None] = {name: here.whole.get(name) for name in here.seen}
         # where variables move the person's folders, it depends on where one works whether they may
         self.folder = "" if _are_usual(opened) else here.folder
@@ -131,7 +132,9 @@ class KeptProjects:
         for kept in self._kept.get(root, ()):
             if not kept.fits(here):
                 continue
-            if kept.opened.holds():
+            stamps = kept.opened.renewed(kept.stamps)
+            if stamps is not None:
+                kept.stamps = stamps
                 return kept
             self._retire(kept)
             return None
