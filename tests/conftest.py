@@ -17,6 +17,18 @@ from hypothesis import settings
 
 CITES = "spec"
 
+# what a job in the background of a shell, or under `nohup`, ignores otherwise
+USUAL = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+    signal.SIGTERM: signal.SIG_DFL,
+}
+
+# Seconds, ten times what the slowest test takes. Whoever waits once more while it is being ended is told again.
+LONGEST = 240
+AGAIN = 10
+
 # A shared machine is slow now and then; a test that hangs is stopped by its own bounds.
 settings.register_profile("hookline", deadline=None)
 settings.load_profile("hookline")
@@ -28,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # a shell starts what runs in its background deaf to these, and so would be every program under test
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    for number, usual in USUAL.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
     # nobody is asked in CI: a test must not put its questions to whoever started it from a terminal
@@ -36,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # nor is the daemon of whoever runs the tests; a test that wants one says so, and where
     os.environ["HOOKLINE_DAEMON"] = "off"
     config.pluginmanager.register(Citations(_promises(config)), "hookline-citations")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(config), "hookline-failures")
     target = config.getoption("--spec-results")
     if target and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Results(config.rootpath / str(target)), "hookline-spec-results")
@@ -43,6 +57,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _promises(config: pytest.Config) -> frozenset[str]:
     return frozenset(tomllib.loads((config.rootpath / "spec" / "promises.toml").read_text("utf-8")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have a test that hangs fail where it hangs, instead of holding up all others."""
+
+    def give_up(*_: object) -> None:
+        pytest.fail(f"{item.nodeid} takes longer than {LONGEST} seconds")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST, AGAIN)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Failures:
+    """Names a test as soon as it has failed: a run that is cut short would never come to its summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line(f" {report.nodeid} failed")
 
 
 class Citations:

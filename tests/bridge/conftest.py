@@ -1,12 +1,11 @@
 import gc
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.bridge.agents import Person, Staying
+from tests.bridge.daemon.living import short_folder
 from tests.bridge.launching import Desk, build
 
 
@@ -42,7 +41,5 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def desk(program: Path, tmp_path: Path) -> Iterator[Desk]:
-    # short, because the path of a socket is
-    runtime = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
-    yield Desk(program, runtime, tmp_path)
-    shutil.rmtree(runtime)
+    with short_folder() as runtime:
+        yield Desk(program, runtime, tmp_path)

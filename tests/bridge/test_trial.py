@@ -3,9 +3,7 @@
 import json
 import os
 import shlex
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from hookline.hosts.host import Around
 from hookline.hosts.launcher import native
 from hookline.hosts.line import line, words
 from tests.bridge.agents import GUARD, Person
+from tests.bridge.daemon.living import short_folder
 
 
 def _around(person: Person) -> Around:
@@ -168,8 +167,7 @@ def test_a_launcher_that_a_project_brings_along_is_not_run(person: Person) -> No
 
 
 def test_trying_us_out_leaves_no_daemon_behind(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime = Path(tempfile.mkdtemp(prefix="hkt-", dir="/tmp"))
-    try:
+    with short_folder() as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
         monkeypatch.delenv("HOOKLINE_DAEMON")
         monkeypatch.delenv("CI", raising=False)
@@ -181,5 +179,3 @@ def test_trying_us_out_leaves_no_daemon_behind(person: Person, monkeypatch: pyte
         (one,) = _tried(person).tried
         assert one.arrived, one.why
         assert list(runtime.iterdir()) == []
-    finally:
-        shutil.rmtree(runtime)

@@ -1,9 +1,7 @@
 """Entries that call a URL are tried as the agent would call them: with what stands beside them in the settings."""
 
 import json
-import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ import pytest
 
 from hookline.bridge.trial import Tried, try_out
 from hookline.hosts.host import Around
-from tests.bridge.daemon.living import Living
+from tests.bridge.daemon.living import Living, lived
 
 EVENT = "PostToolUse"
 
@@ -21,12 +19,8 @@ EVENT = "PostToolUse"
 @pytest.fixture
 def living(tmp_path: Path) -> Iterator[Living]:
     """Give a person whose agents may call a daemon of their own, which ends with the test."""
-    # short, because the path of a socket is
-    runtime = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
-    made = Living(tmp_path, runtime)
-    yield made
-    made.end()
-    shutil.rmtree(runtime)
+    with lived(tmp_path) as made:
+        yield made
 
 
 def tried(living: Living) -> dict[str, Tried]:

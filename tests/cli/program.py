@@ -4,7 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+
+from tests.cli.forking import Server, is_forkable
+
+_PATIENCE = 60.0
+
+_server = cache(Server)
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -17,16 +24,24 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     """Run `hookline` in the folder `project` beside the home folder."""
+    cwd, variables = home.parent / "project", environment(home, **env)
+    if is_forkable(variables):
+        code, out, err = _server().run(list(arguments), cwd=cwd, env=variables, stdin=stdin.encode(), timeout=_PATIENCE)
+        return subprocess.CompletedProcess([*arguments], code, _text(out), _text(err))
     return subprocess.run(
         [sys.executable, "-m", "hookline", *arguments],
-        cwd=home.parent / "project",
-        env=environment(home, **env),
+        cwd=cwd,
+        env=variables,
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=_PATIENCE,
         check=False,
     )
+
+
+def _text(printed: bytes) -> str:
+    return printed.decode().replace("\r\n", "\n")
 
 
 def configure(home: Path, text: str, files: Mapping[str, str] | None = None) -> Path:

@@ -2,19 +2,17 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, wait_until
+from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, wait_until
 from tests.bridge.launching import Talk, answer, frame
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere")
@@ -22,12 +20,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon e
 
 @pytest.fixture
 def living(tmp_path: Path) -> Iterator[Living]:
-    # short, because the path of a socket is
-    runtime = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
-    made = Living(tmp_path, runtime)
-    yield made
-    made.end()
-    shutil.rmtree(runtime)
+    with lived(tmp_path) as made:
+        yield made
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> str:

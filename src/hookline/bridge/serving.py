@@ -78,7 +78,7 @@ class OneCall:
 class _Served(Struct):
     """What is known of a call so far; whatever is missing could not be found out, and `trouble` says why.
 
-    What is `endless` is not asked about, and so it may not happen.
+    What is `endless` is not asked about, and so it may not happen. `is_asked` says whether some hook is to be asked.
     """
 
     event: Event
@@ -86,6 +86,7 @@ class _Served(Struct):
     outcome: Outcome | None = None
     trouble: str = ""
     endless: bool = False
+    is_asked: bool = True
 
 
 class Begun(Struct, frozen=True):
@@ -100,8 +101,7 @@ class Begun(Struct, frozen=True):
     @property
     def is_quiet(self) -> bool:
         """Whether nobody is asked about it, so that nothing has to be waited for."""
-        served = self.served
-        return served.project is not None and not served.trouble and not _takes_a_while(served)
+        return not self.served.trouble and not self.served.is_asked
 
 
 async def serve(
@@ -207,8 +207,11 @@ def _open(call: Call, served: _Served, environ: Mapping[str, str], projects: Pro
             waking.refuse()
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = served.trouble or f"the hooks could not be loaded: {problem}"
-    if not served.event.cwd and served.project is not None:
+    if served.project is None:
+        return
+    if not served.event.cwd:
         served.event = replace(served.event, cwd=served.project.engine.cwd)
+    served.is_asked = _is_asked(served.project, served.event)
 
 
 def _book(served: _Served, dialect: Dialect) -> Path | None:
@@ -219,18 +222,17 @@ def _book(served: _Served, dialect: Dialect) -> Path | None:
         return None
     path = ledger.session_file(data, served.event)
     is_call = served.event.name in ABOUT_CALLS
-    # what is answered at once is written down once, with the answer
-    if not is_call or _takes_a_while(served):
+    # what is answered at once is written down once, with the answer; otherwise an agent may not wait for it
+    if not is_call or served.is_asked:
         ledger.enter(path, served.event, dialect.SPEC, waiting=is_call)
     if served.event.name is EventName.SESSION_START:
         ledger.prune(data, now=time.time())
     return path
 
 
-def _takes_a_while(served: _Served) -> bool:
-    """Say whether somebody is asked about an event: until they have answered, nobody knows whether an agent waits."""
+def _is_asked(project: Opened, event: Event) -> bool:
     try:
-        return served.project is None or bool(served.project.engine.planner.plan(served.event).stages)
+        return bool(project.engine.planner.plan(event).stages)
     except Exception:  # noqa: BLE001 - whoever asks the hooks says what is wrong
         return True
 

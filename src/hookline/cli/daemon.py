@@ -12,7 +12,7 @@ import msgspec
 
 from hookline.bridge.daemon.client import NoDaemonError, ask
 from hookline.bridge.daemon.place import Place, place_of
-from hookline.bridge.daemon.waking import spawn
+from hookline.bridge.daemon.waking import IDLE, spawn
 from hookline.cli._output import complain, say, say_json
 from hookline.cli._times import ago, span
 from hookline.errors import EngineError, StoreError
@@ -20,7 +20,6 @@ from hookline.errors import EngineError, StoreError
 HELP: Final = "start, stop and look at the program that answers agents without starting a Python for each call"
 EXAMPLE: Final = "hookline daemon status"
 
-_IDLE: Final = 1800.0
 _PATIENCE: Final = 30.0  # seconds for it to come, or to go
 _PAUSE: Final = 0.02
 _LINES: Final = 50
@@ -42,7 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run = actions.add_parser("run", help="be it, in the foreground")
     for one in (start, run):
         one.add_argument(
-            "--idle", type=_seconds, default=_IDLE, metavar="SECONDS", help="end after so long without a call (1800)"
+            "--idle",
+            type=_seconds,
+            default=IDLE,
+            metavar="SECONDS",
+            help=f"end after so long without a call ({IDLE:.0f})",
         )
 
 
@@ -174,7 +177,7 @@ def _lives(pid: int) -> bool:
 
 def _restart(args: argparse.Namespace, place: Place) -> int:
     _stop(args, place)
-    args.idle = _IDLE
+    args.idle = IDLE
     return _start(args, place)
 
 

@@ -1,13 +1,13 @@
 """A project that stays open while its configuration changes."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from hookline.config.locations import Root, find
+from hookline.config.stamps import stamp_of
 from hookline.core.engine import Engine
 from hookline.errors import StoreError
 from hookline.folders import between, here, person_folders
@@ -93,7 +93,7 @@ class Configured:
         }
         files, _ = find({root: [str(path) for path in paths] for root, paths in roots.items()})
         approvals = str(folders.data / "approvals.json")
-        return tuple((path, _stamp(path)) for path in [*(file.path for file in files), approvals])
+        return tuple((path, stamp_of(path)) for path in [*(file.path for file in files), approvals])
 
     def _retire(self, engine: Engine) -> None:
         task = asyncio.create_task(self._close_later(engine))
@@ -115,11 +115,3 @@ class Configured:
         await asyncio.gather(*self._closing, return_exceptions=True)
         for engine in [*self._retired.values(), self.engine]:
             await engine.close()
-
-
-def _stamp(path: str) -> tuple[int, ...]:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - these are texts, not paths
-    except OSError:
-        return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode

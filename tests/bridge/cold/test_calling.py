@@ -2,10 +2,8 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 
 from hookline.bridge.cold import bundle
 from tests.bridge.cold.quickly import Place, settle
+from tests.bridge.daemon.living import short_folder
 
 OWN: Final = "~/.config/hookline/hookline.toml"
 SAYS: Final = """[[hook]]\nid = "one"\non = "before_tool"\nshell = true\nrun = '''grep -q é && echo '{"context": "heard"}' '''\n"""
@@ -232,9 +231,8 @@ def test_nobody_is_set_to_work_for_nothing(place: Place, native: str, env: dict[
 @pytest.fixture
 def runtime() -> Iterator[Path]:
     """Give a folder whose name is short enough for sockets."""
-    folder = Path(tempfile.mkdtemp(prefix="hkl"))
-    yield folder
-    shutil.rmtree(folder)
+    with short_folder() as folder:
+        yield folder
 
 
 def test_where_nothing_can_be_made_ready_a_daemon_is_woken_all_the_same(tmp_path: Path, runtime: Path) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,16 @@ def payload(project: Path, command: str = "ls", **more: object) -> bytes:
         "tool_input": {"command": command},
     }
     return json.dumps(said | more).encode()
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Give a folder that is gone afterwards, for sockets: the path of one has to be short."""
+    folder = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 class Living:
@@ -129,6 +141,17 @@ class Living:
                 process.terminate()
             process.communicate(timeout=PATIENCE)
         wait_until(lambda: not self.is_there(), "the daemon is gone")
+
+
+@contextmanager
+def lived(folder: Path) -> Iterator[Living]:
+    """Give a person whose agents are answered by a daemon of their own, which ends with the test."""
+    with short_folder() as runtime:
+        living = Living(folder, runtime)
+        try:
+            yield living
+        finally:
+            living.end()
 
 
 def is_alive(pid: int) -> bool:

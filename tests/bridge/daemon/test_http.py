@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPResponse
@@ -19,7 +18,7 @@ from hookline import surroundings
 from hookline.bridge import nesting
 from hookline.hosts.urls import Address, address, place
 from hookline.model.ours import entry_of
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, payload, wait_until
+from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, payload, wait_until
 from tests.cli.program import environment
 
 GUARD = """\
@@ -113,13 +112,10 @@ def at(living: Living) -> Address:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Living, Address]]:
     """Give a person with a daemon for all tests that leave it as it was."""
-    runtime = Path(tempfile.mkdtemp(prefix="hkl-", dir="/tmp"))
-    one = Living(tmp_path_factory.mktemp("shared"), runtime)
-    made = furnish(one)
-    one.start()
-    yield one, made
-    one.end()
-    shutil.rmtree(runtime)
+    with lived(tmp_path_factory.mktemp("shared")) as one:
+        made = furnish(one)
+        one.start()
+        yield one, made
 
 
 def raw(at: Address, said: bytes) -> bytes:

@@ -4,10 +4,8 @@ What is compared is every byte that the agent gets.
 """
 
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +16,7 @@ from msgspec import Struct
 
 from hookline.hosts.launcher import COLD
 from hookline.model.exchange import Answer
-from tests.bridge.daemon.living import PATIENCE, Living
+from tests.bridge.daemon.living import PATIENCE, Living, lived
 
 SPARE: Final = ("spare", "", "2")
 SETTLED: Final = 2.2  # seconds until what was written is believed not to change any more
@@ -140,25 +138,17 @@ WAYS: Final[Mapping[str, Callable[[Agent], Answer]]] = {
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Iterator[Mapping[tuple[str, str], Agent]]:
     """Give a person for each case, all of whose agents one daemon answers, with nothing that was written just now."""
-    # short, because the path of a socket is
-    runtime = Path(tempfile.mkdtemp(prefix="hkw-", dir="/tmp"))
     folder = tmp_path_factory.mktemp("people")
     made: dict[tuple[str, str], Agent] = {}
     places = [(name, said) for name in CASES for said in (SAID if name in THOROUGH else SAID[:1])]
-    first: Living | None = None
-    for number, (name, said) in enumerate(places):
-        place = folder / str(number)
-        place.mkdir()
-        living = Living(place, runtime)
-        first = first or living
-        made[name, said] = Agent(living, CASES[name], said, program)
-    assert first is not None
-    first.start()
-    time.sleep(SETTLED)
-    yield made
-    status = first.status()
-    first.end()
-    shutil.rmtree(runtime)
+    with lived(tmp_path_factory.mktemp("first")) as first:
+        for number, (name, said) in enumerate(places):
+            (folder / str(number)).mkdir()
+            made[name, said] = Agent(Living(folder / str(number), first.runtime), CASES[name], said, program)
+        first.start()
+        time.sleep(SETTLED)
+        yield made
+        status = first.status()
     assert int(str(status["answered"])) > 0
     assert status["declined"] == 0
 

@@ -20,6 +20,7 @@ from hookline.bridge.daemon.http import Front
 from hookline.bridge.daemon.place import Place
 from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.daemon.server import Desk
+from hookline.bridge.daemon.waking import IDLE
 from hookline.errors import StoreError
 from hookline.kinds import moving
 from hookline.model.exchange import Answer
@@ -27,12 +28,11 @@ from hookline.version import __version__
 
 logger: Final = logging.getLogger(__name__)
 
-IDLE: Final = 1800.0  # seconds without a call
 _TIDY: Final = 30.0  # seconds between two looks at what could be closed
 _LAST_CALLS: Final = 600.0  # seconds that running calls have to end
 _LARGEST_LOG: Final = 1024 * 1024  # bytes
 _BACKLOG: Final = 512
-CONTROL: Final = "daemon"
+RESTART: Final = "another version of hookline is installed"
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +65,10 @@ class Daemon:
         self._front = Front(self._desk, used=self._objection, umask=umask)
         self._looking: asyncio.Task[None] | None = None
         self._leaving = ""
-        self._over: asyncio.Event | None = None
+        self._over = asyncio.Event()
 
     async def live(self) -> str:
         """Answer calls until there is a reason not to, and give the reason."""
-        self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave, f"ended by {signal.Signals(number).name}")
@@ -104,11 +103,9 @@ class Daemon:
     def _leave(self, reason: str) -> None:
         self._leaving = self._leaving or reason
         self._front.is_leaving = True
-        if self._over is not None:
-            self._over.set()
+        self._over.set()
 
     async def _watch(self) -> None:
-        assert self._over is not None  # noqa: S101 - for the type checker
         while not self._leaving:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(_TIDY, self._idle)):
@@ -161,9 +158,6 @@ class Daemon:
             socket=str(self._place.socket),
             http=self._front.url,
         )
-
-
-RESTART: Final = "another version of hookline is installed"
 
 
 def run(place: Place, *, idle: float = IDLE) -> int:

@@ -28,7 +28,6 @@ class _Kept:
         self.variables: dict[str, str | None] = {name: here.whole.get(name) for name in here.seen}
         # where variables move the person's folders, it depends on where one works whether they may
         self.folder = "" if _are_usual(opened) else here.folder
-        self.users = 0
         self.callers: list[Surroundings] = []
         self.last = time.monotonic()
         self.is_retired = False
@@ -92,7 +91,6 @@ class KeptProjects:
         found = self._find(str(root), here)
         if found is None:
             found = self._opened(root, here)
-        found.users += 1
         found.callers.append(here)
         found.last = time.monotonic()
         return found.opened
@@ -100,18 +98,17 @@ class KeptProjects:
     async def leave(self, project: Opened) -> None:
         """Take note that a call is answered; what nobody else may use any more is closed with its last call."""
         kept = self._used[id(project)]
-        kept.users -= 1
         here = surroundings.current()
         if here is not None:
             kept.learn(here)
-            kept.callers = [caller for caller in kept.callers if caller is not here]
-        if kept.is_retired and not kept.users:
+        kept.callers = [caller for caller in kept.callers if caller is not here]
+        if kept.is_retired and not kept.callers:
             self._retire(kept)
 
     def tidy(self) -> None:
         """Close what nobody has used for long."""
         oldest = time.monotonic() - IDLE
-        for kept in [kept for some in self._kept.values() for kept in some if kept.last < oldest and not kept.users]:
+        for kept in [kept for some in self._kept.values() for kept in some if kept.last < oldest and not kept.callers]:
             self._retire(kept)
         if not self._closing:
             # whoever is being closed may have something left to write
@@ -142,7 +139,7 @@ class KeptProjects:
 
     def _opened(self, root: Path, here: Surroundings) -> _Kept:
         if self.count >= MOST:
-            idle = [kept for some in self._kept.values() for kept in some if not kept.users]
+            idle = [kept for some in self._kept.values() for kept in some if not kept.callers]
             if idle:
                 self._retire(min(idle, key=lambda kept: kept.last))
         # what is looked at from here on decides what the project is
@@ -169,7 +166,7 @@ class KeptProjects:
                 some.remove(kept)
                 if not some:
                     del self._kept[root]
-        if not kept.users and self._used.pop(id(kept.opened), None) is not None:
+        if not kept.callers and self._used.pop(id(kept.opened), None) is not None:
             self._begin(_close(kept))
 
     def _begin(self, closing: Coroutine[object, object, None]) -> None:

@@ -13,6 +13,9 @@ from typing import Final
 from hookline.bridge.daemon.place import place_of
 from hookline.errors import StoreError
 
+IDLE: Final = 1800.0
+"""Seconds without a call after which a daemon goes."""
+
 SWITCH: Final = "HOOKLINE_DAEMON"
 OFF: Final = frozenset({"off", "0", "false", "no"})
 # variables in which build services say who they are: what they start must end with them
