@@ -9,8 +9,9 @@ import json
 import os
 import signal
 import tomllib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import settings
@@ -18,7 +19,7 @@ from hypothesis import settings
 CITES = "spec"
 
 # what a job in the background of a shell, or under `nohup`, ignores otherwise
-USUAL = {
+USUAL: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGQUIT: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,

@@ -102,8 +102,10 @@ def library(project: Project, tmp_path: Path, name: str, text: str) -> Path:
 
 def wait_until_gone(pid: int) -> None:
     """Wait until a process has ended; whoever adopted it may take its time to reap it."""
+    deadline = time.monotonic() + 30
     with suppress(FileNotFoundError, ProcessLookupError):
         while Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < deadline, f"{pid} still runs"
             time.sleep(0.02)
 
 

@@ -84,10 +84,19 @@ class Zygote:
 
     def serve(self) -> bytes | None:
         """Do what the engine says until it is gone; in a child that is to wait for its request, a sample of one."""
+        ours = os.getpid()
+        try:
+            return self._obey()
+        finally:
+            # whatever ends us: nobody else knows of them
+            if os.getpid() == ours:
+                self._kill_all()
+
+    def _obey(self) -> bytes | None:
         while True:
             message, descriptors = self._receive()
             if not message:
-                break
+                return None
             word, *rest = marshal.loads(message)
             if word == "fork":
                 if self._fork(descriptors):
@@ -98,15 +107,19 @@ class Zygote:
                 self._tell_status(*rest)
             else:
                 self._learn(*rest)
+
+    def _kill_all(self) -> None:
         for pid in self._children:
             try:
                 os.killpg(pid, signal.SIGKILL)
             except OSError:
                 continue
-        return None
 
     def _receive(self) -> tuple[bytes, list[int]]:
-        message, extra, _flags, _address = self._channel.recvmsg(LARGEST, 256)
+        try:
+            message, extra, _flags, _address = self._channel.recvmsg(LARGEST, 256)
+        except ConnectionResetError:  # the engine went without having read what we said last
+            return b"", []
         descriptors = [
             int.from_bytes(data[place : place + 4], sys.byteorder)
             for _level, _kind, data in extra

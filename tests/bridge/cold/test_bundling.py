@@ -75,7 +75,7 @@ made.append(Ordered(a=1))
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    lazy, code = bundling.compiled(ALL, "whole.py")
+    lazy, code, _ = bundling.compiled(ALL, "whole.py")
     names = bundle._Names(vars(__import__("builtins")))
     names.lazy = lazy
     names["__name__"] = "whole"
@@ -192,7 +192,7 @@ def test_what_is_lent_has_every_name_it_has_elsewhere_and_says_where_it_stands(t
 
 
 def test_functions_are_made_without_words_about_what_they_take() -> None:
-    lazy, _ = bundling.compiled("def twice(one: int) -> int:\n    return one * 2\n", "whole.py")
+    lazy, *_ = bundling.compiled("def twice(one: int) -> int:\n    return one * 2\n", "whole.py")
     names: dict[str, object] = {}
     made = lazy["twice"][1]
     assert isinstance(made, bytes)

@@ -42,13 +42,13 @@ def test_patterns_are_found_where_they_are_written_out() -> None:
     tree = ast.parse(
         "import re\nA = re.compile('a', re.I | re.X)\nB = re.compile(f'{A}')\nC = re.compile('c', flags=1)\n"
     )
-    assert [key for key, _ in written_in([tree])] == [("a", re.IGNORECASE | re.VERBOSE)]
+    assert [key for key, _ in written_in(ast.walk(tree))] == [("a", re.IGNORECASE | re.VERBOSE)]
 
 
 def test_every_pattern_of_ours_is_the_same_again() -> None:
     folder = Path(hookline.__file__).parent
     trees = [ast.parse(path.read_text("utf-8")) for path in sorted((folder / "core").rglob("*.py"))]
-    found = dict(written_in(trees))
+    found = dict(written_in(node for tree in trees for node in ast.walk(tree)))
     assert len(found) > 50
     for text, flags in found:
         assert made(text, flags) == re.compile(text, flags)

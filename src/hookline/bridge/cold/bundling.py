@@ -20,6 +20,10 @@ from typing import Final, TypeAlias
 from hookline.bridge.cold import bundle
 from hookline.bridge.cold.patterns import written_in
 
+# of a statement at the top of a module: everything in it, because to walk through all of it takes longer than to compile it
+Inside: TypeAlias = dict[ast.stmt, list[ast.AST]]
+# patterns by text and flags, as the engine runs them
+Patterns: TypeAlias = dict[tuple[str, int], bytes]
 # of a module by name: the module and the name it is imported from, or no module and the code that makes it
 Names: TypeAlias = dict[str, tuple[str, str | bytes | None]]
 
@@ -107,7 +111,7 @@ def _written(package: Path) -> Iterator[bytes]:
         stamp = _stamp(path)
         source = path.read_text("utf-8")
         if bundle.is_ours(name):
-            raw = marshal.dumps((*compiled(source, str(path)), dict(written_in([ast.parse(source)]))))
+            raw = marshal.dumps(compiled(source, str(path)))
         else:
             raw = marshal.dumps(_lent(source, str(path)))
         index[name] = (offset, len(raw), is_package, str(path), stamp)
@@ -137,16 +141,20 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def compiled(source: str, path: str) -> tuple[Names, CodeType]:
-    """Give how the names of a module come about when they are needed, and the code that runs at once."""
+def compiled(source: str, path: str) -> tuple[Names, CodeType, Patterns]:
+    """Give how the names of a module come about when they are needed, the code that runs at once, and its patterns."""
     tree = ast.parse(source, path)
-    for node in ast.walk(tree):
-        _without_docstring(node)
-        _without_annotations(node)
+    _without_docstring(tree)
+    inside: Inside = {statement: list(ast.walk(statement)) for statement in tree.body}
+    patterns = dict(written_in(node for nodes in inside.values() for node in nodes))
+    for nodes in inside.values():
+        for node in nodes:
+            _without_docstring(node)
+            _without_annotations(node)
     names: Names = {}
     rest = [statement for statement in tree.body if not _is_import(statement, names)]
     imports = frozenset(names)
-    counted = Counter(name for statement in rest for name in _made(statement))
+    counted = Counter(name for statement in rest for name in _made(inside[statement]))
     at_once: list[ast.stmt] = []
     for statement in rest:
         name = _maker_of(statement)
@@ -159,8 +167,9 @@ def compiled(source: str, path: str) -> tuple[Names, CodeType]:
     for statement in rest:
         name = _maker_of(statement)
         if name and names.get(name) == ("", b""):
-            names[name] = ("", marshal.dumps(_code([*_needed_by_classes(statement, lazy), statement], path)))
-    return names, _code([one for given in at_once for one in (*_needed_by_classes(given, lazy), given)], path)
+            names[name] = ("", marshal.dumps(_code([*_needed_by_classes(statement, inside, lazy), statement], path)))
+    ready = [one for given in at_once for one in (*_needed_by_classes(given, inside, lazy), given)]
+    return names, _code(ready, path), patterns
 
 
 def _lent(source: str, path: str) -> CodeType:
@@ -213,9 +222,9 @@ def _is_quiet(decorator: ast.expr) -> bool:
     return isinstance(found, ast.Name) and found.id in _QUIET
 
 
-def _made(statement: ast.stmt) -> Iterator[str]:
+def _made(nodes: list[ast.AST]) -> Iterator[str]:
     """Name everything that a statement at the top of a module binds, wherever in it."""
-    for node in ast.walk(statement):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
@@ -238,18 +247,18 @@ def _is_import(statement: ast.stmt, imports: Names) -> bool:
     return False
 
 
-def _needed_by_classes(statement: ast.stmt, lazy: Collection[str]) -> Iterator[ast.stmt]:
+def _needed_by_classes(statement: ast.stmt, inside: Inside, lazy: Collection[str]) -> Iterator[ast.stmt]:
     """Give statements that look imported names up which the body of a class uses.
 
     There, and only there, the interpreter does not ask the names of a module for what is missing.
     """
-    for name in sorted(_used_in_classes(statement).intersection(lazy)):
+    for name in sorted(_used_in_classes(inside[statement]).intersection(lazy)):
         yield ast.copy_location(ast.Expr(ast.copy_location(ast.Name(name, ast.Load()), statement)), statement)
 
 
-def _used_in_classes(statement: ast.stmt) -> set[str]:
+def _used_in_classes(nodes: list[ast.AST]) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(statement):
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
                 found |= _evaluated(inner)

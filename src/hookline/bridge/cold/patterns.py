@@ -14,9 +14,9 @@ from typing import Final
 _OF_FLAGS: Final = (ast.Attribute, ast.BinOp, ast.BitOr, ast.Load, ast.Name)
 
 
-def written_in(trees: Iterable[ast.Module]) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Give the patterns that stand in modules as they are written, by text and flags."""
-    for node in (node for tree in trees for node in ast.walk(tree)):
+def written_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[tuple[str, int], bytes]]:
+    """Give the patterns that stand in code as they are written, by text and flags."""
+    for node in nodes:
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),
