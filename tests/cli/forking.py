@@ -26,6 +26,7 @@ from hookline.cli.main import COMMANDS
 
 SWITCH: Final = "HOOKLINE_TEST_FORKED"
 
+_HERE: Final = Path(__file__).parents[2]
 _CHUNK: Final = 65_536
 _ALSO: Final = ("asyncio", "sqlite3", "hookline.bridge.serving", "hookline.workspace", "hookline.stores.sqlite")
 # read by a Python, or by the C library, when a process starts
@@ -57,6 +58,7 @@ class Server:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
+                cwd=_HERE,
                 # pipes, as every run has: its streams are these, with something else behind them
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

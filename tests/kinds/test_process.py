@@ -16,6 +16,7 @@ import pytest
 
 from hookline.kinds import _hub, _portable, _process
 from hookline.kinds._child import OUTPUT_LIMIT, Ended, Env, Finished
+from tests.children import children
 
 T = TypeVar("T")
 LINUX = hasattr(os, "pidfd_open")
@@ -125,12 +126,9 @@ def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
-    before = open_descriptors() if LINUX else set()
+    before = (open_descriptors() if LINUX else set(), children())
     yield
-    if LINUX:
-        assert open_descriptors() == before
-        with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+    assert (open_descriptors() if LINUX else set(), children()) == before
 
 
 # What goes in and what comes out

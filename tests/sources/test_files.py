@@ -172,7 +172,10 @@ def test_every_file_in_folders_that_are_made_moved_in_and_moved_away_is_told(tmp
         (project / "moved").rename(elsewhere)
         await watched.until((DELETED, "moved/deep/a"), (DELETED, "moved/b"))
         (project / "made").rename(project / "named")
-        await watched.until((DELETED, "made/3/deeper/file"), (CREATED, "named/3/deeper/file"))
+        files = [f"{number}/deeper/file" for number in range(20)]
+        await watched.until(
+            *((DELETED, f"made/{file}") for file in files), *((CREATED, f"named/{file}") for file in files)
+        )
 
     watched = watch(project, scenario)
 
