@@ -1,6 +1,6 @@
 """`hookline` in a process of its own, forked from one that has imported it: nine tenths of a short run are imports.
 
-A run gets its own arguments, environment, folder and streams, and ends as every Python does. What a Python settles
+A run gets its own arguments, environment, folder and streams. What a Python settles
 before it imports anything cannot be given afterwards: `is_forkable` says which runs have to start from nothing.
 With `HOOKLINE_TEST_FORKED=0`, all do.
 """
@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -202,8 +203,22 @@ def _become(order: Order, streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(order.env)
     sys.argv = ["hookline", *order.arguments]
-    runpy.run_module("hookline", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("hookline", run_name="__main__", alter_sys=True)
+    except SystemExit as leaving:
+        if isinstance(leaving.code, int):
+            _leave(leaving.code)
+        raise
     sys.exit()
+
+
+def _leave(code: int) -> NoReturn:
+    """End as every Python does, but without taking apart what goes with the process: that would copy all of it first."""
+    threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - what the interpreter calls
+    atexit._run_exitfuncs()  # noqa: SLF001
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
