@@ -53,11 +53,17 @@ def start(
 
 
 def bounded(work: Awaitable[T], *, seconds: float = 60) -> T:
+    # what goes wrong in a callback is told to the loop, and to nobody else
+    wrong: list[object] = []
+
     async def within() -> T:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
         async with asyncio.timeout(seconds):
             return await work
 
-    return asyncio.run(within())
+    found = asyncio.run(within())
+    assert wrong == []
+    return found
 
 
 def finish(

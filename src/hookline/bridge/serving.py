@@ -249,9 +249,8 @@ async def _ask(served: _Served, environ: Mapping[str, str]) -> None:
         )
         return
     try:
-        # where nobody listens, nothing is started
-        listened = any(served.event.name in hook.on for hook in served.project.loaded.hooks)
-        with nesting.deeper(level, data) if listened else nullcontext():
+        # where nobody is asked, nothing is started
+        with nesting.deeper(level, data) if served.is_asked else nullcontext():
             served.outcome = await served.project.engine.handle(served.event, patience=PATIENCE)
     except Exception as problem:  # noqa: BLE001 - whatever it is, the policy decides
         served.trouble = f"asking the hooks shows a bug in hookline ({problem!r}); please report it"

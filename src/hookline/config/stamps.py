@@ -60,21 +60,26 @@ class Stamps(Struct, frozen=True):
         fresh = take((), looked)
         return replace(self, folders=fresh.folders, at=fresh.at) if list(again(set())) == known else None
 
+    # Loops, here and below: this is asked before every answer, and generators take longer than what they ask the system.
     def _is_untouched(self) -> bool:
-        return (
-            all(os.path.lexists(path) is there for path, there in self.names)
-            and all(os.path.isfile(path) is there for path, there in self.scripts)
-            and all(_owner(path) == owner for path, owner in self.owners)
-            and self._are_same(self.others)
-            and self._are_same(self.files)
-        )
+        for path, there in self.names:
+            if _is_there(path) is not there:
+                return False
+        for path, there in self.scripts:
+            if os.path.isfile(path) is not there:
+                return False
+        for path, owner in self.owners:
+            if _owner(path) != owner:
+                return False
+        return self._are_same(self.others) and self._are_same(self.files)
 
     def _are_same(self, stamps: tuple[tuple[str, Stamp], ...]) -> bool:
-        return all(self._is_settled(stamp) and stamp_of(path) == stamp for path, stamp in stamps)
-
-    def _is_settled(self, stamp: Stamp) -> bool:
-        """Say whether a change after we looked would show."""
-        return not stamp or stamp[-1] < self.at - _TICK
+        # what changed later than this may have changed once more since, and look the same
+        settled = self.at - _TICK
+        for path, stamp in stamps:  # noqa: SIM110 - see above
+            if (stamp and stamp[-1] >= settled) or stamp_of(path) != stamp:
+                return False
+        return True
 
 
 def take(
@@ -91,7 +96,7 @@ def take(
         files=tuple((path, stamp_of(path)) for path in files),
         folders=tuple((path, stamp_of(path)) for path in sorted(folders)),
         owners=tuple((path, _owner(path)) for path in owners),
-        names=tuple((path, os.path.lexists(path)) for path in names),
+        names=tuple((path, _is_there(path)) for path in names),
         others=tuple((path, stamp_of(path)) for path in others),
         at=at,
     )
@@ -105,6 +110,14 @@ def stamp_of(path: str) -> Stamp:
         return ()
     # a person can set back when a file was written, but not when it was changed
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_ctime_ns
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True
 
 
 def _owner(path: str) -> Stamp:

@@ -156,7 +156,8 @@ class Child:
     def _on_exit(self) -> None:
         self._gone = True
         if self._ended is Ended.EXITED:
-            if self._reading or self._stdin >= 0 or not self._finish_at_once():
+            # its pipes are gone already where it was killed
+            if self._reading or self._stdin >= 0 or not self._pipes or not self._finish_at_once():
                 self._drain()
                 self._finish()
         else:

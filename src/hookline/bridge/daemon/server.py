@@ -34,6 +34,8 @@ _AT_ONCE: Final = 64
 _FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE: Final = 0.2  # seconds
 _CHUNK: Final = 262_144
+# Seconds. Who has just connected says at once what it wants, and to have the loop tell us so would take longer.
+_MOMENT: Final = 0.001
 
 
 class Refused(Exception):  # noqa: N818 - it is said to the launcher, and nothing is wrong
@@ -107,7 +109,6 @@ class Desk:
                 if problem.errno in _FULL:
                     self._rest(listening)
                 return
-            connection.settimeout(0)
             Caller(self, connection).greet()
 
     def _rest(self, listening: socket.socket) -> None:
@@ -199,6 +200,7 @@ class Caller:
         self._wanted = -1
         self._is_heard = False
         self._is_watched = False
+        self._is_slow = False
         self._unsaid = b""
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -208,13 +210,25 @@ class Caller:
         connection = self._connection
         if connection is None:
             return
-        if reason := peers.objection(connection):
+        reason = peers.objection(connection)
+        first = b"" if reason else self._first_words(connection)
+        connection.settimeout(0)
+        if reason:
             self.say(self._desk.refusal(reason))
-        else:
-            self._hear()
+        elif first:
+            self._gather(first)
         if self._connection is not None and not self._is_watched:
             self._is_watched = True
             self._loop.add_reader(connection, self._hear)
+
+    def _first_words(self, connection: socket.socket) -> bytes:
+        # those who are being answered must not wait for somebody who says nothing
+        connection.settimeout(0 if self._desk.running else _MOMENT)
+        try:
+            return connection.recv(_CHUNK)
+        except OSError:
+            # whether it has gone shows when we look again
+            return b""
 
     def _hear(self) -> None:
         """Gather the request, and answer it when all of it is there; nothing more means that it has gone."""
@@ -280,6 +294,7 @@ class Caller:
         except OSError:
             self._unsaid = b""
         if self._unsaid:
+            self._is_slow = True
             self._loop.add_writer(connection, self._say_on)
         else:
             self._hang_up()
@@ -299,5 +314,6 @@ class Caller:
         if connection is not None:
             if self._is_watched:
                 self._loop.remove_reader(connection)
+            if self._is_slow:
                 self._loop.remove_writer(connection)
             connection.close()
