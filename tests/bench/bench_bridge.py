@@ -90,7 +90,7 @@ def candidate(what: str, words: list[str], body: bytes, env: Environment, *, has
 
 def cold(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
     """Make candidates of ours without a daemon, with one hook, when what the first calls make ready is there."""
-    here.settings.write_text(stage.toml_hook("native", stage.NATIVE, ["/bin/cat", str(here.answer)]))
+    here.settings.write_text(stage.toml_hook("native", stage.NATIVE, here.native))
     words = stage.launcher_words()
     if not words:
         return {}, dict.fromkeys((COLD, COLD_IDLE), stage.NO_LAUNCHER)
@@ -118,8 +118,8 @@ async def measure() -> Sequence[Section]:
             rows.append(harness.row(timings, name, floor=floor, goal=goal, who="ours"))
     about = (
         "Whole programs, from their start to their end, with a tool call of Claude Code on stdin and a pipe at stdout; "
-        "wall time. The native hook is `/bin/cat` with an answer, the Python hook reads and writes JSON. The daemon "
-        "keeps a trace of every call."
+        "wall time. The native hook is a small C program that reads the event and prints an answer, the Python hook reads "
+        "and writes JSON. The daemon keeps a trace of every call."
     )
     return [Section(title="One call of an agent", about=about, rows=tuple(rows))]
 

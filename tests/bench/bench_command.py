@@ -74,7 +74,7 @@ async def measure_command_hook(folder: Path) -> Section:
     """Measure all of them side by side."""
     answer = folder / "answer.json"
     answer.write_bytes(ANSWER)
-    argv = ["/bin/cat", str(answer)]
+    argv = stage.native_hook(folder, answer)
     engine = await approved_engine(folder, argv)
     env = dict(os.environb)
 
@@ -104,8 +104,8 @@ async def measure_command_hook(folder: Path) -> Section:
         else (Row(what=against, against=GEMINI, goal="emit-gemini", missing=peers.ABSENT),)
     )
     about = (
-        "From inside a program that runs already; wall time. The hook is `/bin/cat` with an answer; a kilobyte of JSON "
-        "goes in. Ours is everything: planning, approval by content, start, reading the answer, merging, a trace in "
+        "From inside a program that runs already; wall time. The hook is a small C program that reads a kilobyte of "
+        "JSON and prints an answer. Ours is everything: planning, approval by content, start, reading the answer, merging, a trace in "
         "SQLite. Gemini CLI's figure is its `HookRunner.executeHook` alone, imported from its published bundle, timed "
         "inside its own process."
     )

@@ -96,7 +96,7 @@ async def measure() -> Sequence[Section]:
         make_repository(here)
         ours, missing = bench_bridge.ours(here)
         theirs, absent = others(here)
-        native = stage.calling(["/bin/sh", "-c", f"/bin/cat {here.answer}"], here.payload(stage.NATIVE), here.env)
+        native = stage.calling(["/bin/sh", "-c", " ".join(here.native)], here.payload(stage.NATIVE), here.env)
         mine = {name: candidate for name, candidate in ours.items() if name in DRAWN}
         candidates = {**bench_bridge.floors(here), **mine, SHELL: native, **theirs}
         timings = await harness.interleave(candidates, harness.rounds(), warm_up=3)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline import Engine, Hook, Source
 from hookline.stores.sqlite import SqliteTraces
-from tests.bench import harness
+from tests.bench import harness, stage
 from tests.bench.bench_command import ANSWER, ARGS, ASYNCIO, BODY, DATA
 from tests.bench.rows import Row, Section
 
@@ -41,13 +41,14 @@ async def measure() -> Sequence[Section]:
     with tempfile.TemporaryDirectory() as name:
         answer = Path(name) / "answer.json"
         answer.write_bytes(ANSWER)
+        argv = stage.native_hook(Path(name), answer)
         engine = Engine(store=SqliteTraces(Path(name) / "traces.db"))
         engine.add(
             Hook(
                 id="guard",
                 on="before_tool",
-                command="/bin/cat",
-                args=(str(answer),),
+                command=argv[0],
+                args=(argv[1],),
                 dialect="ollm-protocol",
                 source=Source.USER,
             )
@@ -60,7 +61,7 @@ async def measure() -> Sequence[Section]:
                 raise SystemExit(f"the hook did not run: {outcome}")
 
         async def asyncio_way() -> None:
-            child = await asyncio.create_subprocess_exec("/bin/cat", str(answer), stdin=pipe, stdout=pipe, stderr=pipe)
+            child = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe)
             await child.communicate(BODY)
 
         timings = await harness.interleave(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +25,12 @@ def project_of(event: Event | None, *, host: str, environ: Mapping[str, str]) ->
     at = event.cwd if event is not None and os.path.isdir(event.cwd) else str(here())  # noqa: PTH112 - texts of others
     named = environ.get(VARIABLES.get(host, ""), "")
     if named and os.path.isabs(named) and os.path.isdir(named) and _is_around(named, at):  # noqa: PTH112, PTH117
-        return Path(named)
-    return Path(at)
+        return _path(named)
+    return _path(at)
+
+
+# an agent works in one folder for long, and to take a path apart costs more than to find it here
+_path = lru_cache(maxsize=64)(Path)
 
 
 def _is_around(folder: str, place: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 # Two changes within one tick of a file system's clock look alike; the slowest clocks tick every two seconds.
 _TICK: Final = 2_000_000_000
@@ -38,6 +38,15 @@ class Stamps(Struct, frozen=True):
     scripts: tuple[tuple[str, bool], ...] = ()
     others: tuple[tuple[str, Stamp], ...] = ()
     at: int = 0
+    # made of the others: those of them that nobody need look at where the folders are as they were
+    implied: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Find out what folders say of what is in them."""
+        known = {path.rstrip("/") for path, stamp in self.folders if stamp}
+        names = {path for path, _ in self.names if os.path.dirname(path) in known}
+        owners = {path for path, _ in self.owners if path.rstrip("/") in known}
+        force_setattr(self, "implied", frozenset(names | owners))
 
     def hold(self, again: Again) -> bool:
         """Say whether reading everything anew would give the same."""
@@ -48,10 +57,10 @@ class Stamps(Struct, frozen=True):
 
         A folder that changed, and in which nothing else is found, is remembered as it is now.
         """
-        if not self._is_untouched():
-            return None
         if self._are_same(self.folders):
-            return self
+            return self if self._is_untouched(self.implied) else None
+        if not self._is_untouched(frozenset()):
+            return None
         known = [path for path, _ in self.files]
         looked: set[str] = set()
         if list(again(looked)) != known:
@@ -61,15 +70,15 @@ class Stamps(Struct, frozen=True):
         return replace(self, folders=fresh.folders, at=fresh.at) if list(again(set())) == known else None
 
     # Loops, here and below: this is asked before every answer, and generators take longer than what they ask the system.
-    def _is_untouched(self) -> bool:
+    def _is_untouched(self, implied: frozenset[str]) -> bool:
         for path, there in self.names:
-            if _is_there(path) is not there:
+            if path not in implied and _is_there(path) is not there:
                 return False
         for path, there in self.scripts:
             if os.path.isfile(path) is not there:
                 return False
         for path, owner in self.owners:
-            if _owner(path) != owner:
+            if path not in implied and _owner(path) != owner:
                 return False
         return self._are_same(self.others) and self._are_same(self.files)
 

@@ -264,6 +264,7 @@ def test_another_user_is_not_answered(living: Living) -> None:
     [
         ["unshare", "--net"],
         ["unshare", "--mount"],
+        ["unshare", "--pid", "--fork"],
         ["setpriv", "--no-new-privs"],
         ["setpriv", "--groups", "65534"],
         ["setpriv", "--regid", "65534", "--keep-groups"],

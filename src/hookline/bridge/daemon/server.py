@@ -5,6 +5,7 @@ import contextvars
 import errno
 import functools
 import logging
+import select
 import socket
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
@@ -34,8 +35,10 @@ _AT_ONCE: Final = 64
 _FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE: Final = 0.2  # seconds
 _CHUNK: Final = 262_144
-# Seconds. Who has just connected says at once what it wants, and to have the loop tell us so would take longer.
-_MOMENT: Final = 0.001
+# Milliseconds. Who has just connected says at once what it wants, and to have the loop tell us so would take longer.
+_MOMENT: Final = 1
+# rather than have each connection changed first, which takes as long as to hear and to answer it
+_NOW: Final = socket.MSG_DONTWAIT
 
 
 class Refused(Exception):  # noqa: N818 - it is said to the launcher, and nothing is wrong
@@ -210,32 +213,33 @@ class Caller:
         connection = self._connection
         if connection is None:
             return
-        reason = peers.objection(connection)
-        first = b"" if reason else self._first_words(connection)
-        connection.settimeout(0)
-        if reason:
+        if reason := peers.objection(connection):
             self.say(self._desk.refusal(reason))
-        elif first:
+        elif first := self._first_words(connection):
             self._gather(first)
         if self._connection is not None and not self._is_watched:
             self._is_watched = True
             self._loop.add_reader(connection, self._hear)
 
     def _first_words(self, connection: socket.socket) -> bytes:
+        # whether it has gone shows when we look again
+        with suppress(OSError):
+            return connection.recv(_CHUNK, _NOW)
         # those who are being answered must not wait for somebody who says nothing
-        connection.settimeout(0 if self._desk.running else _MOMENT)
-        try:
-            return connection.recv(_CHUNK)
-        except OSError:
-            # whether it has gone shows when we look again
-            return b""
+        if not self._desk.running:
+            poll = select.poll()
+            poll.register(connection, select.POLLIN)
+            poll.poll(_MOMENT)
+            with suppress(OSError):
+                return connection.recv(_CHUNK, _NOW)
+        return b""
 
     def _hear(self) -> None:
         """Gather the request, and answer it when all of it is there; nothing more means that it has gone."""
         connection = self._connection
         while connection is not None:
             try:
-                data = connection.recv(_CHUNK)
+                data = connection.recv(_CHUNK, _NOW)
             except BlockingIOError:
                 return
             except OSError:
@@ -271,7 +275,7 @@ class Caller:
             self._timer = self._loop.call_later(AGAIN, self._still)
             with suppress(OSError):
                 # a launcher reads a few bytes at once; if not, it has had enough of us
-                self._connection.send(STILL)
+                self._connection.send(STILL, _NOW)
 
     def say(self, frame: bytes) -> None:
         """Give the caller its answer, and hang up when it has all of it; the first answer counts."""
@@ -288,7 +292,7 @@ class Caller:
         if connection is None:
             return
         try:
-            self._unsaid = self._unsaid[connection.send(self._unsaid) :]
+            self._unsaid = self._unsaid[connection.send(self._unsaid, _NOW) :]
         except BlockingIOError:
             pass
         except OSError:
