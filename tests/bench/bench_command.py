@@ -14,7 +14,7 @@ from tests.bench import harness, peers, stage
 from tests.bench.processes import round_trip
 from tests.bench.rows import Row, Section
 
-ANSWER = b'{"allow": true, "metadata": {"checked": true}}\n'
+ANSWER = '{"allow": true, "metadata": {"checked": true}}\n'
 DATA = {"session": {"id": "bench"}}
 ARGS = {"command": "x" * 700}
 BODY = b'{"x":"' + b"x" * 1000 + b'"}\n'
@@ -59,7 +59,12 @@ async def gemini(folder: Path, command: str) -> AsyncIterator[Callable[[], Await
 async def approved_engine(folder: Path, argv: list[str]) -> Engine:
     """Make an engine with one approved workspace hook, traced into SQLite."""
     hook = Hook(
-        id="guard", on="before_tool", command=argv[0], args=(argv[1],), dialect="ollm-protocol", source=Source.WORKSPACE
+        id="guard",
+        on="before_tool",
+        command=argv[0],
+        args=tuple(argv[1:]),
+        dialect="ollm-protocol",
+        source=Source.WORKSPACE,
     )
     trust = TrustedHooks()
     await trust.store_approval(hook, trust.digest(hook))
@@ -72,9 +77,7 @@ async def approved_engine(folder: Path, argv: list[str]) -> Engine:
 
 async def measure_command_hook(folder: Path) -> Section:
     """Measure all of them side by side."""
-    answer = folder / "answer.json"
-    answer.write_bytes(ANSWER)
-    argv = stage.native_hook(folder, answer)
+    argv = stage.native_hook(folder, ANSWER)
     engine = await approved_engine(folder, argv)
     env = dict(os.environb)
 

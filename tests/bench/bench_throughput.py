@@ -39,16 +39,14 @@ def per_second(row: Row) -> Row:
 async def measure() -> Sequence[Section]:
     """Measure both side by side, pass by pass."""
     with tempfile.TemporaryDirectory() as name:
-        answer = Path(name) / "answer.json"
-        answer.write_bytes(ANSWER)
-        argv = stage.native_hook(Path(name), answer)
+        argv = stage.native_hook(Path(name), ANSWER)
         engine = Engine(store=SqliteTraces(Path(name) / "traces.db"))
         engine.add(
             Hook(
                 id="guard",
                 on="before_tool",
                 command=argv[0],
-                args=(argv[1],),
+                args=tuple(argv[1:]),
                 dialect="ollm-protocol",
                 source=Source.USER,
             )

@@ -1,13 +1,11 @@
-/* A native hook at its simplest: hear the event out, and print the answer that is in a file. */
-#include <fcntl.h>
+/* A native hook at its simplest: hear the event out, and print the answer that it was compiled with. */
 #include <unistd.h>
 
+static const char answer[] = ANSWER;
 static char room[1 << 16];
 
-int main(int count, char **words) {
+int main(void) {
     while (read(0, room, sizeof room) > 0) {
     }
-    int answer = count > 1 ? open(words[1], O_RDONLY) : -1;
-    ssize_t got = answer < 0 ? -1 : read(answer, room, sizeof room);
-    return got < 0 || write(1, room, (size_t)got) != got;
+    return write(1, answer, sizeof answer - 1) != sizeof answer - 1;
 }

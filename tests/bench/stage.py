@@ -81,14 +81,17 @@ def toml_hook(name: str, tool: str, run: list[str] | str, **keys: bool | int | s
     return text + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
 
 
-def native_hook(folder: Path, answer: Path) -> list[str]:
+def native_hook(folder: Path, answer: str) -> list[str]:
     """Compile a hook that gives an answer, and give its words; without a compiler, `/bin/cat` has to do."""
-    program = folder / "hook"
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
-        return ["/bin/cat", str(answer)]
-    subprocess.run([compiler, "-O2", "-o", program, Path(__file__).with_name("hook.c")], check=True)
-    return [str(program), str(answer)]
+        file = folder / "answer"
+        file.write_text(answer)
+        return ["/bin/cat", str(file)]
+    program, source = folder / "hook", Path(__file__).with_name("hook.c")
+    # a text in JSON is one in C as well
+    subprocess.run([compiler, "-O2", f"-DANSWER={json.dumps(answer)}", "-o", program, source], check=True)
+    return [str(program)]
 
 
 class Stage:
@@ -101,9 +104,7 @@ class Stage:
             each.mkdir(mode=0o700)
         self.settings = self.home / ".config" / "hookline" / "hookline.toml"
         self.settings.parent.mkdir(parents=True)
-        self.answer = folder / "answer.json"
-        self.answer.write_text(json.dumps(SAID, separators=(",", ":")) + "\n")
-        self.native = native_hook(folder, self.answer)
+        self.native = native_hook(folder, json.dumps(SAID, separators=(",", ":")) + "\n")
         self.script = folder / "hook.py"
         self.script.write_text(PYTHON_HOOK)
         self.environment = {

@@ -143,7 +143,7 @@ def test_one_that_answers_wrongly_is_left_out_and_the_others_are_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with stage.stage() as here:
-        yes = ["/bin/cat", str(here.answer)]
+        yes = here.native
         made, wrong = bench_bridge.tried(
             here, {"right": (yes, stage.NATIVE, here.env, True), "wrong": (yes, stage.NONE, here.env, False)}
         )

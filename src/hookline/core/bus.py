@@ -71,7 +71,7 @@ class MessageBus:
         self.put_aside(record)
 
     def put_aside(self, item: Record | Sketch | Later) -> list[Record | Sketch | Later]:
-        """Do the same with a sketch, which stands for several records; gives the list that it waits in."""
+        """Do the same for us, a call less for each; a sketch stands for several records. Gives the list that it waits in."""
         late = self.late
         late.append(item)
         if len(late) % _AGAIN == 1:

@@ -33,7 +33,7 @@ from hookline.core.quick import QUIET, Quick
 from hookline.core.recording import beginning, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.relations import mentions, refuse_entangled
-from hookline.core.returns import Returns
+from hookline.core.returns import ENDS, Returns
 from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner, Run
 from hookline.core.scope import SessionScope
@@ -225,7 +225,7 @@ class Engine:
             event = replace(event, id=new_id(now), timestamp=event.timestamp or now)
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
-            self.bus.publish_soon(beginning(replace(event, data=kept(event.data), args=kept(event.args))))
+            self.bus.put_aside(beginning(replace(event, data=kept(event.data), args=kept(event.args))))
         run = await self.runner.run(plan, event, budget)
         return await self._conclude(
             event, plan, run, started=started, host_asks=host_asks, budget=budget, is_alone=is_alone
@@ -264,15 +264,15 @@ class Engine:
             outcome = await answer(outcome, run.event, self._ask)
             if self.bus.listening:
                 asked = {"allowed": not outcome.blocked, "reasons": outcome.reasons}
-                self.bus.publish_soon(record(event, Step.ASKED, asked))
-        outcome = await self.returns.capped(outcome, event)
+                self.bus.put_aside(record(event, Step.ASKED, asked))
+        outcome = await self.returns.capped(outcome, event) if event.name in ENDS else outcome
         if (outcome.effects or event.name in self._mail) and not event.chain:
             outcome = await self._passed_on(outcome, event)
-        outcome = fit(outcome, event, able)
+        outcome = fit(outcome, event, able) if able is not None else outcome
         outcome = replace(outcome, skipped=skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
             # put together when the answer is on its way
-            self.bus.publish_soon(functools.partial(ending, event, outcome, at=time()))
+            self.bus.put_aside(functools.partial(ending, event, outcome, at=time()))
         return outcome
 
     async def _passed_on(self, outcome: Outcome, event: Event) -> Outcome:

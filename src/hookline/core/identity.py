@@ -215,6 +215,13 @@ class Identities:
             return hook.shell
         return not hook.args and (self._shell_dialects is None or hook.dialect in self._shell_dialects)
 
+    def unchanged(self, hook: Hook, cwd: str) -> Identity | None:
+        """Give what was read for the last event in the same folder, if it is as it was; None where it has to be read."""
+        known = self._known.get(hook.id)
+        if known is None or known.hook is not hook or known.cwd != cwd or known.identity is None or not known.holds():
+            return None
+        return known.identity
+
     def _recall(self, hook: Hook, cwd: str) -> _Known:
         known = self._known.get(hook.id)
         if known is None or known.hook is not hook or known.cwd != cwd:

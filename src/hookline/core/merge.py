@@ -18,8 +18,11 @@ def carry(event: Event, verdicts: Iterable[Verdict]) -> Event:
 
     The event itself is given back where nothing was changed.
     """
-    said = (effect for verdict in verdicts if not verdict.observed for effect in verdict.effects)
-    effects = [effect for effect in said if effect.kind in _CHANGES]
+    effects: list[Effect] = []
+    for verdict in verdicts:
+        # most have none
+        if verdict.effects and not verdict.observed:
+            effects += [effect for effect in verdict.effects if effect.kind in _CHANGES]
     if not effects:
         return event
     args = dict(event.args)
@@ -78,7 +81,10 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
     `after` is the event as the last hook left it (see `carry`). Verdicts that were only observed decide
     nothing. A decision the moment has no room for is not kept: nothing can block what already happened.
     """
-    if not any(verdict.decision or verdict.effects or verdict.reason for verdict in verdicts):
+    for verdict in verdicts:
+        if verdict.decision or verdict.effects or verdict.reason:
+            break
+    else:
         return Outcome(verdicts=tuple(verdicts))
     counted = [verdict for verdict in verdicts if not verdict.observed]
     decision = max((verdict.decision for verdict in counted), default=Decision.PASS)

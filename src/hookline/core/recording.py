@@ -43,6 +43,8 @@ def as_it_was(verdict: Verdict) -> Verdict:
     """Give a verdict to be told of later: what it changes goes to the caller, who may go on to change it."""
     if not verdict.effects and not verdict.metadata:
         return verdict
+    if not verdict.effects:
+        return replace(verdict, metadata=kept(verdict.metadata))
     effects = tuple(replace(effect, **kept({"value": effect.value})) for effect in verdict.effects)
     return replace(verdict, effects=effects, metadata=kept(verdict.metadata))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import inf
 from time import perf_counter, time
@@ -89,7 +89,7 @@ class Run(Struct, frozen=True, kw_only=True):
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the hooks said, in plan order."""
-        return tuple(execution.verdict for execution in self.executions)
+        return tuple([execution.verdict for execution in self.executions])
 
 
 class HookRunner:
@@ -269,12 +269,12 @@ class HookRunner:
         self.tell(Step.COMPLETED, hook, event, lambda: said(told, Reply()))
         return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
-    async def _execute(
+    def _execute(
         self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None = None
-    ) -> Execution:
+    ) -> Coroutine[object, object, Execution]:
         self.tell(Step.STARTED, hook, event, lambda: {"dialect": hook.dialect})
         started = perf_counter()
-        return await self._concluded(hook, event, self._ask(hook, event, sealed, budget), started, budget)
+        return self._concluded(hook, event, self._ask(hook, event, sealed, budget), started, budget)
 
     async def heard(self, hook: Hook, event: Event, reply: Reply, *, started: float) -> Execution:
         """Finish the run of a function that somebody else has called, and told of; what it gave may have to be awaited."""
@@ -286,7 +286,8 @@ class HookRunner:
             kind = self._kinds[hook.kind]
             if hasattr(reply.value, "__await__") and isinstance(kind, Immediate):
                 reply = await kind.finish(reply.value, timeout=self._time_of(hook))
-            return await self._understood(hook, event, request, reply), reply
+            verdict = self._translator.read(reply, request, hook)
+            return (await self._raised(hook, event, verdict, None) if verdict.effects else verdict), reply
         except Exception as problem:  # noqa: BLE001 - as below
             return self._our_fault(hook, problem)
 
@@ -353,20 +354,14 @@ class HookRunner:
         request = self._translator.encode(event, hook)
         request.sealed = sealed
         own = self._time_of(hook)
-        timeout = limited(own, budget, hook)
+        timeout = own if budget is None else limited(own, budget, hook)
         reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
         if self.tap is not None:
             self.tap(hook, request, reply)
         if budget is not None and timeout < own and reply.failure is not None:
             reply = replace(reply, failure=_cut_short(reply.failure, budget))
-        return await self._understood(hook, event, request, reply, budget), reply
-
-    async def _understood(
-        self, hook: Hook, event: Event, request: Request, reply: Reply, budget: Budget | None = None
-    ) -> Verdict:
-        """Read what a hook answered, and raise the events that it asks for."""
         verdict = self._translator.read(reply, request, hook)
-        return await self._raised(hook, event, verdict, budget) if verdict.effects else verdict
+        return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
 
     def _time_of(self, hook: Hook) -> float:
         # the steps of a hook have times of their own
@@ -448,7 +443,7 @@ class HookRunner:
         """Tell whoever listens what became of a hook; for nobody, nothing is put together."""
         if self._bus.listening:
             # what it says is put together when the answer is on its way
-            self._bus.publish_soon(partial(_line, step, hook.id, event, time(), detail))
+            self._bus.put_aside(partial(_line, step, hook.id, event, time(), detail))
 
     def refusal(self, hook: Hook) -> str:
         """Say why a hook would not be run as it is written; empty when it would."""

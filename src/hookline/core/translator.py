@@ -63,6 +63,8 @@ class HookTranslator:
     def __init__(self, dialects: Mapping[str, Dialect]) -> None:
         # not a copy: that would import every dialect for the one that is spoken
         self._dialects = MappingProxyType(dialects)
+        # those that were; looked up five times for each hook
+        self._spoken: dict[str, Dialect] = {}
 
     def to_hook_input(self, event: str, data: Mapping[str, object] | None = None) -> Event:
         """Make an event out of a name and its fields; `tool_name` and `args` become the tool call."""
@@ -76,22 +78,30 @@ class HookTranslator:
         """Say how long a hook may take: its own time, else the person's setting, else its dialect's."""
         if hook.timeout is not None:
             return hook.timeout
-        return setting if setting is not None else self._dialects[hook.dialect].SPEC.timeout
+        if setting is not None:
+            return setting
+        return (self._spoken.get(hook.dialect) or self._speak(hook.dialect)).SPEC.timeout
 
     def default_on_error(self, hook: Hook) -> OnError:
         """Say what a failure means where the hook does not."""
-        dialect = self._dialects.get(hook.dialect)
+        dialect = self._spoken.get(hook.dialect) or self._dialects.get(hook.dialect)
         # what nobody knows is treated like a guard
         return dialect.SPEC.on_error if dialect else OnError.BLOCK
 
     def told(self, event: Event, hook: Hook) -> tuple[Event, ...]:
         """Give the events a hook is told in place of one: a call its system has no word for is told in its own."""
-        dialect = self._dialects.get(hook.dialect) if event.tool else None
+        if not event.tool:
+            return (event,)
+        dialect = self._spoken.get(hook.dialect) or self._dialects.get(hook.dialect)
         return unfolded(event, dialect.SPEC, partial(_is_for, hook, dialect.SPEC)) if dialect is not None else (event,)
 
     def encode(self, event: Event, hook: Hook) -> Request:
         """Say an event to a hook."""
-        return self._dialects[hook.dialect].encode_event(event, hook)
+        return (self._spoken.get(hook.dialect) or self._speak(hook.dialect)).encode_event(event, hook)
+
+    def _speak(self, name: str) -> Dialect:
+        found = self._spoken[name] = self._dialects[name]
+        return found
 
     def read(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
         """Read a hook's answer; one that cannot be read is a failure."""
@@ -110,7 +120,7 @@ class HookTranslator:
             _check(reply.value, hook.dialect)
             return replace(reply.value, notes=(*reply.value.notes, *reply.notes))
         if not hook.plain or reply.exit_code or reply.value is not UNSET:
-            return self._dialects[hook.dialect].decode_reply(reply, request)
+            return (self._spoken.get(hook.dialect) or self._speak(hook.dialect)).decode_reply(reply, request)
         if wire.last_object(reply.stdout)[0] is None:
             return _plain_text(reply)
         try:

@@ -292,7 +292,8 @@ class TrustedHooks:
         """Give the approval that was found for the last event, if neither it nor the hook has changed: most often."""
         known = self._cleared.get(hook.id)
         try:
-            if known is not None and known.identity is self.identity(hook, cwd=cwd):
+            found = None if known is None else self._identities.unchanged(hook, cwd or surroundings.folder())
+            if known is not None and found is not None and known.identity is found:
                 return known.clearance if known.approvals is self._book.approvals() else None
         except Exception:  # noqa: BLE001 - whoever looks at all of it says what is wrong
             return None

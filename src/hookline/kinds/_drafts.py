@@ -14,7 +14,6 @@ from hookline.kinds._job import Job
 from hookline.kinds._program import variable_of
 from hookline.kinds._sealed import Seals
 from hookline.kinds._vetted import Vetted
-from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
 
@@ -63,14 +62,6 @@ def own_folder() -> str:
         return os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow, and this is asked at each call
     except OSError:
         return ""
-
-
-def place_of(event: Event) -> str:
-    """Say where whoever asks works; empty for where this program is."""
-    if event.cwd:
-        return event.cwd
-    caller = surroundings.current()
-    return "" if caller is None else caller.folder
 
 
 def folder_of(hook: Hook, cwd: str, here: str) -> str:

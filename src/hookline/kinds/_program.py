@@ -48,9 +48,12 @@ class Environment:
 
     def current(self) -> dict[bytes, bytes]:
         """Give the variables of whoever asks, without those no child gets: the same object until they change."""
-        here = surroundings.current()
-        if here is not None:
-            return self._of(here.encoded)
+        return self.of(surroundings.current())
+
+    def of(self, caller: surroundings.Surroundings | None) -> dict[bytes, bytes]:
+        """Give the same for a caller; None for this program itself."""
+        if caller is not None:
+            return self._of(caller.encoded)
         # The dict inside `os.environ` is what changes are made to. To compare all of it costs half a microsecond
         # and misses no change; to read it through `os.environ` costs thirty.
         live = getattr(os.environ, "_data", None)

@@ -15,7 +15,7 @@ from hookline import surroundings
 from hookline.errors import ConfigError
 from hookline.kinds._absent import with_absence
 from hookline.kinds._child import Feed, Finished
-from hookline.kinds._drafts import Done, Drafted, folder_of, own_folder, place_of, variable_in
+from hookline.kinds._drafts import Done, Drafted, folder_of, own_folder, variable_in
 from hookline.kinds._job import Job, Launch, spoiled
 from hookline.kinds._line import METACHARACTERS, WHITELIST, Line, plain_line, shell_line
 from hookline.kinds._persistent import Order, Persistent
@@ -167,7 +167,7 @@ class Command:
             if isinstance(opened, Reply):
                 return opened
             job, vetted = opened
-            answer = await self._answer(job, request, argv=_written(draft), timeout=timeout)
+            answer = await self._answer(job, request, argv=draft.argv or _written(draft), timeout=timeout)
             taint = spoiled(seals, vetted)
         if answer.failure is not None:
             self._done.clear()  # a program may not be where it was
@@ -181,7 +181,7 @@ class Command:
             return refused(str(objection))
         except OSError as problem:
             return refused(f"its files cannot be kept from changing: {problem.strerror}")
-        job = self._ready(sealed_draft, request.values)
+        job = sealed_draft if sealed_draft.program else self._ready(sealed_draft, request.values)
         if isinstance(job, Failure):
             return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
         if changed := vetted.changed():
@@ -252,9 +252,10 @@ class Command:
     def _draft(self, hook: Hook, request: Request) -> Job | Failure:
         """Put together what is known before anything is looked for; most often that is what it was for the last event."""
         here = own_folder()
-        base = self._environment.current()
-        cwd = place_of(request.event)
-        umask = surroundings.umask()
+        caller = surroundings.current()
+        base = self._environment.of(caller)
+        cwd = request.event.cwd or ("" if caller is None else caller.folder)
+        umask = None if caller is None else caller.umask
         is_sealed = request.sealed is not None
         known = self._drafts.get(hook.id)
         if (
