@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from hookline.bridge.cold import bundle, bundling
+from tools.usual_names import record
 
 ALL: Final = '''
 """A docstring."""
@@ -200,3 +201,19 @@ def test_functions_are_made_without_words_about_what_they_take() -> None:
     twice = names["twice"]
     assert twice.__annotations__ == {}
     assert twice(4) == 8  # type: ignore[operator]
+
+
+def test_the_names_that_calls_use_are_names_of_our_modules() -> None:
+    modules = {name: path for name, path, _ in bundling._modules(Path(bundle.PACKAGE))}
+    for module, names in bundling.usual_names().items():
+        made, *_ = bundling.compiled(modules[module].read_text("utf-8"), str(modules[module]))
+        assert names <= {name for name, (source, _) in made.items() if not source}, module
+
+
+def test_the_list_of_names_that_calls_use_is_not_old() -> None:
+    listed = bundling.usual_names()
+
+    used = {(module, name) for module, names in record().items() for name in names}
+
+    known = {(module, name) for module, name in used if name in listed.get(module, ())}
+    assert len(known) > 0.9 * len(used), "run tools/usual_names.py: calls have become slower than they need to be"

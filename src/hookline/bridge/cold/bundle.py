@@ -14,7 +14,7 @@ import os
 import sys
 from _frozen_importlib import ModuleSpec
 from marshal import loads
-from types import ModuleType
+from types import CodeType, ModuleType
 
 MAGIC = b"hookline-bundle-1\n"
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100
@@ -61,14 +61,14 @@ class _Names(dict):  # type: ignore[type-arg]
 
     __slots__ = ("lazy",)
 
-    lazy: dict[str, tuple[str, str | bytes | None]]
+    lazy: dict[str, tuple[str, str | bytes | CodeType | None]]
 
     def __missing__(self, name: str) -> object:
         module, how = self.lazy[name]
-        if not isinstance(how, bytes):
-            value = self[name] = _followed(module, how)
+        if module or how is None:
+            value = self[name] = _followed(module, how)  # type: ignore[arg-type]
             return value
-        exec(loads(how), self)  # noqa: S102 - it is our own
+        exec(loads(how) if isinstance(how, bytes) else how, self)  # noqa: S102 - it is our own
         return self[name]
 
 

@@ -25,7 +25,7 @@ Inside: TypeAlias = dict[ast.stmt, list[ast.AST]]
 # patterns by text and flags, as the engine runs them
 Patterns: TypeAlias = dict[tuple[str, int], bytes]
 # of a module by name: the module and the name it is imported from, or no module and the code that makes it
-Names: TypeAlias = dict[str, tuple[str, str | bytes | None]]
+Names: TypeAlias = dict[str, tuple[str, str | bytes | CodeType | None]]
 
 # What every call imports of the standard library. To search the folders of the path for a module, and to read it with
 # its docstrings, takes longer than to run it; so these are in the bundle, and differ in nothing else.
@@ -53,6 +53,7 @@ _LENT: Final = (
     "warnings",
     "weakref",
 )
+USUAL: Final = Path(bundle.HERE) / "usual.txt"
 # never on the way of a call
 _LEFT_OUT: Final = ("__main__", "adapters", "demo", "manager", "sources", "templates")
 # imported before there is a bundle, by themselves
@@ -102,16 +103,26 @@ def is_fresh() -> bool:
     return bool(tag == bundle.TAG and now == {name: entry[4] for name, entry in index.items()})
 
 
+def usual_names() -> dict[str, frozenset[str]]:
+    """Give the names that most calls use, by module: `tools/usual_names.py` wrote them down.
+
+    Those of a module are read at once, in half the time. A name that is missing here is read when it is needed.
+    """
+    lines = (line.partition(":") for line in USUAL.read_text("utf-8").splitlines())
+    return {module: frozenset(names.split()) for module, _, names in lines}
+
+
 def _written(package: Path) -> Iterator[bytes]:
     index: dict[str, tuple[int, int, bool, str, tuple[int, int]]] = {}
     codes: list[bytes] = []
     offset = 0
+    usual = usual_names()
     for name, path, is_package in _modules(package):
         # before it is read: what is written meanwhile shows
         stamp = _stamp(path)
         source = path.read_text("utf-8")
         if bundle.is_ours(name):
-            raw = marshal.dumps(compiled(source, str(path)))
+            raw = marshal.dumps(compiled(source, str(path), usual.get(name, ())))
         else:
             raw = marshal.dumps(_lent(source, str(path)))
         index[name] = (offset, len(raw), is_package, str(path), stamp)
@@ -141,8 +152,11 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def compiled(source: str, path: str) -> tuple[Names, CodeType, Patterns]:
-    """Give how the names of a module come about when they are needed, the code that runs at once, and its patterns."""
+def compiled(source: str, path: str, usual: Collection[str] = ()) -> tuple[Names, CodeType, Patterns]:
+    """Give how the names of a module come about when they are needed, the code that runs at once, and its patterns.
+
+    What is `usual` is read with the module; of all else, its code is read when it is needed.
+    """
     tree = ast.parse(source, path)
     _without_docstring(tree)
     inside: Inside = {statement: list(ast.walk(statement)) for statement in tree.body}
@@ -167,7 +181,8 @@ def compiled(source: str, path: str) -> tuple[Names, CodeType, Patterns]:
     for statement in rest:
         name = _maker_of(statement)
         if name and names.get(name) == ("", b""):
-            names[name] = ("", marshal.dumps(_code([*_needed_by_classes(statement, inside, lazy), statement], path)))
+            code = _code([*_needed_by_classes(statement, inside, lazy), statement], path)
+            names[name] = ("", code if name in usual else marshal.dumps(code))
     ready = [one for given in at_once for one in (*_needed_by_classes(given, inside, lazy), given)]
     return names, _code(ready, path), patterns
 
