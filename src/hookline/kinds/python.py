@@ -11,7 +11,7 @@ two projects' `hooks.py` do not meet, and no file of a project can stand in for 
 A hook module imports the files beside it as if its folder were on `sys.path`.
 """
 # folders are put together on every call, which costs five times more with pathlib
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120
+# ruff: noqa: PTH100, PTH118
 
 import asyncio
 import contextvars
@@ -26,9 +26,10 @@ from typing import Final
 
 from hookline import surroundings, wire
 from hookline.kinds._modules import Modules, Said, answer, locate
+from hookline.kinds._python_calls import REMEMBERED, Head, misnamed, places, whole_path
 from hookline.kinds._sealed import differs
 from hookline.kinds._worker import Crew, Ending, Heard, TeamKey, WorkerLimits, keep
-from hookline.kinds._worker_main import ANSWER_LIMIT, pack
+from hookline.kinds._worker_main import ANSWER_LIMIT
 from hookline.kinds.function import finish, late
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
@@ -57,13 +58,13 @@ class Python:
         self._limits = limits or WorkerLimits()
         self._modules = Modules()
         self._threads = _Threads()
+        self._heads: dict[str, tuple[Head, bytes]] = {}
         self._crews: dict[AbstractEventLoop, tuple[Crew, AsyncGenerator[Crew, None]]] = {}
 
     def refusal(self, hook: Hook) -> str:
         """Say why this hook cannot be called as it is written."""
-        for field, name in (("module", hook.module), ("function", hook.function)):
-            if name and not all(part.isidentifier() for part in name.split(".")):
-                return f'{field} "{name}" is not a dotted Python name such as package.module'
+        if wrong := misnamed(hook.module, hook.function):
+            return wrong
         if not hook.module:
             return f'hook "{hook.id}" names no module'
         if not hook.function and "." not in hook.module:
@@ -78,17 +79,13 @@ class Python:
         The workspace is searched for the workspace's own hooks only. Otherwise a cloned project could
         bring a file named like the module of a hook that the person has trusted long ago.
         """
-        cwd = os.path.abspath(event.cwd) if event.cwd else surroundings.folder()
-        places = list(self._folders)
-        is_local = hook.source is Source.WORKSPACE
-        if hook.working_directory and (is_local or os.path.isabs(hook.working_directory)):
-            places.append(os.path.normpath(os.path.join(cwd, hook.working_directory)))
-        if hook.source_path:
-            beside = os.path.dirname(os.path.abspath(hook.source_path))
-            places += [beside, os.path.join(beside, "hooks")]
-        if is_local:
-            places += [os.path.join(cwd, ".ollama", "hooks"), cwd]
-        return tuple(dict.fromkeys(places))
+        return places(
+            self._folders,
+            whole_path(event.cwd) if event.cwd else surroundings.folder(),
+            working_directory=hook.working_directory,
+            source_path=whole_path(hook.source_path) if hook.source_path else "",
+            is_local=hook.source is Source.WORKSPACE,
+        )
 
     def file(self, hook: Hook, event: Event) -> str:
         """Name the file that would be loaded; empty for installed modules and for what cannot be found."""
@@ -165,21 +162,21 @@ class Python:
         if hook.isolated:
             cwd = os.path.join(request.event.cwd or cwd, hook.working_directory)
             variables = {**request.env, **hook.env}
-        head = pack(
-            {
-                "module": hook.module,
-                "function": hook.function,
-                "folders": folders,
-                "cwd": cwd,
-                "env": variables if here is None else {**here.whole, **variables},
-                "whole": here is not None,
-            },
-            sealed,
-        )
+        whole = None if here is None else here.whole
+        head = self._head(Head(hook=hook, folders=folders, cwd=cwd, variables=variables, whole=whole, sealed=sealed))
         crew = await self._crew()
         key = TeamKey(self._interpreter, folders, vetted=sealed is not None)
         heard = await crew.ask(key, (head, wire.dump(request.document)), timeout=timeout)
         return self._read(heard, timeout)
+
+    def _head(self, head: Head) -> bytes:
+        """Write what a worker is told besides the document: most often that is what it was told for the last event."""
+        known = self._heads.get(head.hook.id)
+        if known is None or not known[0].is_same(head):
+            if len(self._heads) >= REMEMBERED:
+                self._heads.clear()
+            known = self._heads[head.hook.id] = (head, head.written())
+        return known[1]
 
     async def _crew(self) -> Crew:
         loop = asyncio.get_running_loop()
