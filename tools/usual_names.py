@@ -66,6 +66,7 @@ def record() -> Used:
         settings = home / ".config" / "hookline" / "hookline.toml"
         settings.parent.mkdir(parents=True)
         project.mkdir()
+        (home / ".local" / "share" / "hookline").mkdir(parents=True)
         settings.write_text(_HOOKS, "utf-8")
         env = {"PATH": os.environ["PATH"], "HOME": str(home), "HOOKLINE_DAEMON": "off", "HOOKLINE_COLD": "only"}
         # what has just changed is not remembered

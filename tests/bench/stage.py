@@ -103,7 +103,9 @@ class Stage:
         for each in (self.home, self.project, self.runtime):
             each.mkdir(mode=0o700)
         self.settings = self.home / ".config" / "hookline" / "hookline.toml"
-        self.settings.parent.mkdir(parents=True)
+        # as they are from the second call of a person on
+        for each in (self.settings.parent, self.home / ".local" / "share" / "hookline"):
+            each.mkdir(mode=0o700, parents=True)
         self.native = native_hook(folder, json.dumps(SAID, separators=(",", ":")) + "\n")
         self.script = folder / "hook.py"
         self.script.write_text(PYTHON_HOOK)

@@ -42,7 +42,8 @@ class Place:
         self.project = folder / "project"
         self.data = self.home / ".local" / "share" / "hookline"
         self._kept = folder / "approved"
-        for made in (self.home, self.project):
+        # as it is from the second call of a person on
+        for made in (self.data, self.project):
             made.mkdir(parents=True)
         if not self.package.exists():
             shutil.copytree(SOURCE, self.package, ignore=shutil.ignore_patterns("*.bundle*"))

@@ -9,6 +9,7 @@ import pytest
 
 from hookline.bridge.cold import bundle, bundling
 from hookline.bridge.cold.preparing import prepare
+from tests.bridge.cold.quickly import Place, settle
 
 
 @pytest.fixture
@@ -50,3 +51,15 @@ def test_where_nothing_can_be_written_that_is_said(file: Path) -> None:
     file.parent.joinpath("calls.bundle").mkdir()
     assert prepare([]) == 1
     assert [path.name for path in file.parent.glob("*.bundle.[0-9]*")] == []
+
+
+def test_the_first_time_what_was_made_for_it_is_old_enough_to_be_taken_for_unchanged(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.data.rmdir()
+    settle([place])
+
+    place.prepare()
+
+    (snapshot,) = (path for path in (place.data / "snapshots").iterdir() if not path.name.startswith("."))
+    above = place.data.parent.parent.parent.stat()
+    assert snapshot.stat().st_mtime_ns - above.st_ctime_ns > 2_000_000_000

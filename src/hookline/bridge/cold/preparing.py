@@ -12,6 +12,8 @@ from hookline.folders import person_folders
 
 # Seconds. What does not last, as where a variable is another at each call, is not made again and again.
 _REST: Final = 20.0
+# and after these, a change would show
+_SETTLED: Final = 2.1
 
 
 def prepare(words: Sequence[str]) -> int:
@@ -52,8 +54,13 @@ def _is_our_turn(root: Path) -> bool:
         if time.time() - mark.stat().st_mtime < _REST:
             return False
     with suppress(OSError):
+        is_new = not mark.parent.parent.exists()
         for folder in (mark.parent.parent, mark.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_new:
+            # The folders above it have just changed, and what has just changed is looked through at each call. This
+            # is the first time for a person, and nobody waits for it.
+            time.sleep(_SETTLED)
         handle = os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.utime(handle)
         os.close(handle)
