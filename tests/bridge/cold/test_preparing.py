@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,11 +56,11 @@ def test_where_nothing_can_be_written_that_is_said(file: Path) -> None:
 
 def test_the_first_time_what_was_made_for_it_is_old_enough_to_be_taken_for_unchanged(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.data.rmdir()
+    shutil.rmtree(place.home / ".local")
+    place.write({"~/.config/hookline/hookline.toml": ""})
     settle([place])
 
     place.prepare()
 
     (snapshot,) = (path for path in (place.data / "snapshots").iterdir() if not path.name.startswith("."))
-    above = place.data.parent.parent.parent.stat()
-    assert snapshot.stat().st_mtime_ns - above.st_ctime_ns > 2_000_000_000
+    assert snapshot.stat().st_mtime_ns - place.home.stat().st_ctime_ns > 2_000_000_000
