@@ -43,18 +43,19 @@ bundle._Names.__missing__, os._exit = missing, left
 calling.main(words)
 """
 
-_TOOLS: Final = {"allowed": "Bash", "refused": "Write", "not asked about": "Read"}
-_HOOKS: Final = """\
+# for each tool, what its hook prints, and what then stands in the answer; nobody asks about the last
+_TOOLS: Final = {
+    "Bash": ('{"decision": "allow", "reason": "checked"}', b'"permissionDecision":"allow"'),
+    "Write": ('{"decision": "deny", "reason": "never"}', b'"permissionDecision":"deny"'),
+    "Read": ("", b""),
+}
+_HOOK: Final = """\
 [[hook]]
-id = "yes"
-on = "before_tool"
-tools = ["shell"]
-run = ["echo", '{"decision": "allow", "reason": "checked"}']
-[[hook]]
-id = "no"
-on = "before_tool"
-tools = ["write_file"]
-run = ["sh", "-c", "echo no >&2; exit 2"]
+id = "{tool}"
+on = "PreToolUse"
+dialect = "claude-code"
+tools = ["{tool}"]
+run = ["/bin/cat", "{answer}"]
 """
 
 
@@ -67,7 +68,13 @@ def record() -> Used:
         settings.parent.mkdir(parents=True)
         project.mkdir()
         (home / ".local" / "share" / "hookline").mkdir(parents=True)
-        settings.write_text(_HOOKS, "utf-8")
+        hooks = []
+        for tool, (said, _) in _TOOLS.items():
+            if said:
+                answer = folder / tool
+                answer.write_text(said, "utf-8")
+                hooks.append(_HOOK.format(tool=tool, answer=answer))
+        settings.write_text("".join(hooks), "utf-8")
         env = {"PATH": os.environ["PATH"], "HOME": str(home), "HOOKLINE_DAEMON": "off", "HOOKLINE_COLD": "only"}
         # what has just changed is not remembered
         time.sleep(2.1)
@@ -80,7 +87,7 @@ def record() -> Used:
 
 
 def _calls(python: list[str], env: dict[str, str], project: Path, made: Path) -> Iterator[tuple[str, str]]:
-    for tool in _TOOLS.values():
+    for tool, (_, wanted) in _TOOLS.items():
         event = {
             "session_id": "usual",
             "transcript_path": str(project / "session.jsonl"),
@@ -92,7 +99,11 @@ def _calls(python: list[str], env: dict[str, str], project: Path, made: Path) ->
             "tool_use_id": "toolu_1",
         }
         words = [*python, "-c", _LISTENING, COLD, str(made), "hook", "claude-code", "PreToolUse"]
-        subprocess.run(words, input=json.dumps(event).encode(), env=env, cwd=project, check=False, capture_output=True)
+        done = subprocess.run(
+            words, input=json.dumps(event).encode(), env=env, cwd=project, check=True, stdout=subprocess.PIPE
+        )
+        if wanted not in done.stdout or bool(wanted) != bool(done.stdout):
+            raise SystemExit(f"a call about {tool} was answered with {done.stdout!r}, not with {wanted!r}")
         yield from json.loads(made.read_text("utf-8"))
 
 

@@ -1,8 +1,7 @@
 """`hookline` in a process of its own, forked from one that has imported it: nine tenths of a short run are imports.
 
-A run gets its own arguments, environment, folder and streams. What a Python settles
-before it imports anything cannot be given afterwards: `is_forkable` says which runs have to start from nothing.
-With `HOOKLINE_TEST_FORKED=0`, all do.
+A run gets its own arguments, environment, folder and streams. What a Python settles before it imports anything cannot be
+given afterwards: `is_forkable` says which runs have to start from nothing. With `HOOKLINE_TEST_FORKED=0`, all do.
 """
 
 import atexit
