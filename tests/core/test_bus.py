@@ -409,3 +409,68 @@ def test_threads_that_give_records_at_once_keep_their_order() -> None:
     for thread in threads:
         thread.join(30)
     assert taken == [record(0), record(1), record(2)]
+
+
+def test_the_beginning_of_something_is_given_with_its_end() -> None:
+    async def scenario() -> tuple[list[Record], list[Record]]:
+        bus = MessageBus()
+        taken: list[Record] = []
+        bus.subscribe(taken.append)
+        bus.put_aside_for_now(record(0))
+        bus.put_aside_for_now(lambda: (record(1),))
+        await asyncio.sleep(0)
+        before = list(taken)
+        bus.put_aside(record(2))
+        await asyncio.sleep(0)
+        return before, taken
+
+    before, taken = asyncio.run(scenario())
+
+    assert before == []
+    assert taken == [record(0), record(1), record(2)]
+
+
+def test_the_beginning_of_something_that_takes_long_is_given_meanwhile() -> None:
+    async def scenario() -> list[list[str]]:
+        bus = MessageBus()
+        taken: list[str] = []
+        told = asyncio.Event()
+
+        def take(one: Record) -> None:
+            taken.append(one.trace)
+            told.set()
+
+        bus.subscribe(take)
+        seen = []
+        # the second one comes when nobody is waited for any more
+        for number in range(2):
+            told.clear()
+            bus.put_aside_for_now(record(number))
+            async with asyncio.timeout(30):
+                await told.wait()
+            seen.append(list(taken))
+        return seen
+
+    assert asyncio.run(scenario()) == [["t0"], ["t0", "t1"]]
+
+
+def test_a_loop_that_was_woken_is_woken_once_for_all_that_waits() -> None:
+    class Counting(asyncio.SelectorEventLoop):
+        woken = 0
+
+        def call_soon(self, callback: object, *args: object, **more: object) -> asyncio.Handle:
+            self.woken += "MessageBus" in str(callback)
+            return super().call_soon(callback, *args, **more)  # type: ignore[arg-type]
+
+    async def scenario() -> int:
+        bus = MessageBus()
+        bus.subscribe(lambda _record: None)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, Counting)
+        bus.put_aside_for_now(record(0))
+        for number in range(1, 30):
+            bus.put_aside(record(number))
+        return loop.woken
+
+    with asyncio.Runner(loop_factory=Counting) as runner:
+        assert runner.run(scenario()) == 1

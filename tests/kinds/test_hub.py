@@ -81,3 +81,86 @@ def test_program_whose_loop_was_closed_under_it_is_ended_by_the_next_loop(tmp_pa
     assert len(os.listdir("/proc/self/fd")) == before - 4  # noqa: PTH208
     kept[0]._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001 - its loop is gone, as the test wants it
     kept[0].get_coro().close()  # type: ignore[attr-defined]
+
+
+class Waiting:
+    """Somebody who waits, and writes down how it was woken."""
+
+    def __init__(self, name: str, told: list[str], *, problem: BaseException | None = None) -> None:
+        self._name, self._told, self._problem = name, told, problem
+
+    def wake(self) -> None:
+        self._told.append(f"{self._name} now")
+        if self._problem is not None:
+            raise self._problem
+
+    def wake_soon(self) -> None:
+        self._told.append(f"{self._name} soon")
+
+
+def test_tasks_go_on_when_everything_was_read() -> None:
+    async def scenario() -> list[str]:
+        hub = hub_of(asyncio.get_running_loop())
+        told: list[str] = []
+        pipes = [os.pipe() for _ in range(2)]
+        for number, (read, _) in enumerate(pipes):
+
+            def call(read: int = read, number: int = number) -> None:
+                told.append(f"{number} read")
+                os.read(read, 1)
+                hub.wake(Waiting(str(number), told))
+
+            hub.watch(read, call, drop=call)
+        for _, write in pipes:
+            os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        for read, write in pipes:
+            hub.forget(read)
+            os.close(read)
+            os.close(write)
+        return told
+
+    told = asyncio.run(scenario())
+
+    assert sorted(told[:2]) == ["0 read", "1 read"]
+    assert sorted(told[2:]) == ["0 now", "1 now"]
+
+
+def test_task_that_ends_the_program_leaves_no_other_asleep() -> None:
+    told: list[str] = []
+
+    async def scenario() -> None:
+        hub = hub_of(asyncio.get_running_loop())
+        read, write = os.pipe()
+
+        def call() -> None:
+            os.read(read, 1)
+            hub.wake(Waiting("first", told, problem=KeyboardInterrupt()))
+            hub.wake(Waiting("second", told))
+            hub.forget(read)
+            os.close(read)
+            os.close(write)
+
+        hub.watch(read, call, drop=call)
+        os.write(write, b"x")
+        await asyncio.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(scenario())
+
+    assert told == ["first now", "second soon"]
+
+
+def test_hook_that_ends_as_its_caller_exits_leaves_no_other_waiting() -> None:
+    async def leaves() -> None:
+        await run("/bin/true", ("true",), stdin=b"", env={}, timeout=5)
+        raise SystemExit(3)
+
+    async def scenario() -> None:
+        stays = [asyncio.create_task(run("/bin/true", ("true",), stdin=b"", env={}, timeout=5)) for _ in range(6)]
+        await asyncio.gather(leaves(), *stays)
+
+    with pytest.raises(SystemExit) as left:
+        asyncio.run(asyncio.wait_for(scenario(), 20))
+
+    assert left.value.code == 3

@@ -132,7 +132,7 @@ class Book:
         if self._path is None:
             return (0,)
         try:
-            found = self._path.stat()
+            found = os.stat(self._path)  # noqa: PTH116 - asked before each run, where pathlib costs many times more
         except OSError:
             return ()
         # a person can set back when a file was written, but not when it was changed

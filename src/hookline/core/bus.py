@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from time import monotonic
 from typing import Final, TypeVar
 
 from hookline.core.sketch import Sketch, written_out
@@ -23,6 +24,9 @@ ANY_TOPIC: Final = "*"
 _AGAIN: Final = 64
 # as much as may wait; a store that gets more than it can hold at once loses some of it
 _MOST: Final = 5_000
+# how many seconds the beginning of something may wait for its end, so that both are given at once: most hooks are
+# over before, and nobody who looks on sees the difference
+_TOGETHER: Final = 0.05
 
 Handler = Callable[[str, object], object]
 Unsubscribe = Callable[[], None]
@@ -48,6 +52,9 @@ class MessageBus:
         self._giving = threading.RLock()
         # what waits to be given to the sinks; another list as soon as somebody begins to give it
         self.late: list[Record | Sketch | Later] = []
+        # the list that a loop was woken for
+        self.woken: list[Record | Sketch | Later] | None = None
+        self._due = 0.0
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -74,12 +81,23 @@ class MessageBus:
         """Do the same for us, a call less for each; a sketch stands for several records. Gives the list that it waits in."""
         late = self.late
         late.append(item)
-        if len(late) % _AGAIN == 1:
+        if self.woken is not late or len(late) % _AGAIN == 1:
             self.wake_again()
         return late
 
+    def put_aside_for_now(self, item: Record | Sketch | Later) -> None:
+        """Do the same for the beginning of something: whoever tells of its end wakes the loop, or time does."""
+        late = self.late
+        late.append(item)
+        if len(late) == 1 or len(late) % _AGAIN == 0:
+            now = monotonic()
+            if now >= self._due:
+                self._due = now + _TOGETHER
+                asyncio.get_running_loop().call_later(_TOGETHER, self._catch_up)
+
     def wake(self) -> None:
         """Have what waits given to the sinks when the loop has time: once for all that comes until then."""
+        self.woken = self.late
         asyncio.get_running_loop().call_soon(self._catch_up)
 
     def wake_again(self) -> None:
@@ -94,7 +112,7 @@ class MessageBus:
 
     def _catch_up(self) -> None:
         with self._giving:
-            late, self.late = self.late, []
+            late, self.late, self.woken = self.late, [], None
             waiting = iter(late)
             try:
                 for item in waiting:

@@ -112,7 +112,7 @@ def _one(
         sketch: Sketch = [name, tool, native, fields, arguments, session, cwd, now, trace, asked]
         late = bus.late
         late.append(sketch)
-        if len(late) == 1:
+        if bus.woken is not late:
             bus.wake()
         began = perf_counter()
         try:

@@ -92,7 +92,8 @@ class HookDoorkeeper:
 
     def concerns(self, hook: Hook) -> bool:
         """Say whether there is anything to ask about a hook."""
-        return self._concern(hook).any
+        known = self._concerns.get(hook.id)
+        return known.any if known is not None and known.hook is hook else self._concern(hook).any
 
     async def ask(self, hook: Hook, event: Event, sealed: Sealed | None) -> Held | Verdict | None:
         """Hold a hook back, or give the answer it gave before; None lets it run.

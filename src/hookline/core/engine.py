@@ -30,10 +30,10 @@ from hookline.core.options import HookOptions
 from hookline.core.parts import Parts, default_parts, default_state
 from hookline.core.planner import planner_of
 from hookline.core.quick import QUIET, Quick
-from hookline.core.recording import beginning, ending, record
+from hookline.core.recording import begun, ending, record
 from hookline.core.registry import HookRegistry, nothing_ready
 from hookline.core.relations import mentions, refuse_entangled
-from hookline.core.returns import ENDS, Returns
+from hookline.core.returns import BEGINS, ENDS, Returns
 from hookline.core.rounds import ask_again
 from hookline.core.runner import HookRunner, Run
 from hookline.core.scope import SessionScope
@@ -113,7 +113,7 @@ class Engine:
         self._mail = MAIL if queue is not None and self.settings.enabled else NO_MAIL
         self._moments = Moments(self._specs)
         # with these, something is to be done although no hook wants them
-        self._always = self._mail | {EventName.BEFORE_AGENT}
+        self._always = self._mail | {BEGINS}
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self.returns = Returns(self.state, self.bus, ready=self._ready, most=self.settings.returns)
         self._quick = Quick(
@@ -185,7 +185,8 @@ class Engine:
 
         `patience` is how many seconds the host waits: hooks that need longer have failed, and what they want then holds.
         """
-        await self.returns.begin(event)
+        if event.name is BEGINS:
+            await self.returns.begin(event)
         if not self._ready[event.name]:
             return await self._only_mail(QUIET, event)
         chosen = self.planner.plan(event)
@@ -225,7 +226,7 @@ class Engine:
             event = replace(event, id=new_id(now), timestamp=event.timestamp or now)
         plan = await self.trust.vet(chosen, event)
         if self.bus.listening:
-            self.bus.put_aside(beginning(replace(event, data=kept(event.data), args=kept(event.args))))
+            self.bus.put_aside_for_now(functools.partial(begun, event, kept(event.data), kept(event.args), time()))
         run = await self.runner.run(plan, event, budget)
         return await self._conclude(
             event, plan, run, started=started, host_asks=host_asks, budget=budget, is_alone=is_alone
@@ -271,7 +272,6 @@ class Engine:
         outcome = fit(outcome, event, able) if able is not None else outcome
         outcome = replace(outcome, skipped=skipped, trace=event.id, duration=perf_counter() - started)
         if self.bus.listening:
-            # put together when the answer is on its way
             self.bus.put_aside(functools.partial(ending, event, outcome, at=time()))
         return outcome
 

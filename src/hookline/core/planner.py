@@ -92,7 +92,9 @@ class HookPlanner:
 
     def plan(self, event: Event) -> Plan:
         """Plan for one event."""
-        found = self._look_again()
+        found = self._found
+        if found.version != self._registry.version:
+            found = self._look_again()
         key = _key(event)
         plan = found.plans.get(key)
         return plan if plan is not None else self._plan_anew(event, key, found)

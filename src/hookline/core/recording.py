@@ -35,6 +35,11 @@ def beginning(event: Event, *, at: float | None = None) -> Record:
     return record(event, Step.EVENT, detail, at=at)
 
 
+def begun(event: Event, data: Mapping[str, object], args: Mapping[str, object], at: float) -> tuple[Record]:
+    """Say the same with the fields as they were at the beginning: later somebody may have changed them."""
+    return (beginning(replace(event, data=data, args=args), at=at),)
+
+
 _SAID_IF_SET: Final = ("reason", "effects", "observed", "cached", "raised", "notes", "metadata")
 _SAID: Final = attrgetter(*_SAID_IF_SET)
 

@@ -27,6 +27,9 @@ T = TypeVar("T")
 # the moments at which a no, or something to do next, sends the agent back
 ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
 
+# the moment at which an agent begins anew
+BEGINS: Final = EventName.BEFORE_AGENT
+
 _PREFIX: Final = "returns:"
 _REMEMBERED: Final = 86_400.0  # seconds; a turn that takes longer has other worries
 _SHOWN: Final = 200  # characters of a reason
@@ -50,7 +53,7 @@ class Returns:
 
     async def begin(self, event: Event) -> None:
         """Begin anew where an event says that a new turn begins."""
-        if self._most > 0 and event.name is EventName.BEFORE_AGENT and any(self._ready[name] for name in ENDS):
+        if self._most > 0 and event.name is BEGINS and any(self._ready[name] for name in ENDS):
             prompt = event.data.get("prompt")
             try:
                 if not await self._in_turn(lambda: self._is_ours(event, prompt)):

@@ -16,19 +16,20 @@ from hookline.core.budget import Budget, limited
 from hookline.core.bus import MessageBus
 from hookline.core.failure import failed, settle
 from hookline.core.parts import Parts, default_parts
+from hookline.core.raising import Raise, raised
 from hookline.core.recording import as_it_was, said
 from hookline.core.translator import HookTranslator
 from hookline.core.trust import TrustedHooks
 from hookline.core.unfolding import together, untold
-from hookline.errors import ConfigError, StoreError
+from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings
-from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
-from hookline.ports import Immediate
+from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.ports import Immediate, Kind
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +64,18 @@ class Doorkeeper(Protocol):
 
 # puts a background hook into the queue and gives the job's id
 Enqueue = Callable[[Hook, Event], Awaitable[str]]
-# raises another event in the name of a hook, and gives what its hooks said
-Raise = Callable[[Hook, Event, str, Mapping[str, object], Budget | None], Awaitable[Outcome]]
 
 # told what went to a hook and what came back, for whoever looks for a mistake
 Tap = Callable[[Hook, Request, Reply], None]
+
+
+class _Approach(Struct, frozen=True):
+    """How a hook is asked, worked out once: that costs as much as to ask it."""
+
+    hook: Hook
+    encode: Callable[[Event, Hook], Request]
+    kind: Kind
+    seconds: float
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -112,6 +120,7 @@ class HookRunner:
         self._translator = HookTranslator(parts.dialects)
         self._bus = bus or MessageBus()
         self._refusals: dict[str, tuple[Hook, str]] = {}
+        self._approaches: dict[str, _Approach] = {}
         self.tap: Tap | None = None
         self.doorkeeper: Doorkeeper | None = None
         self.enqueue: Enqueue | None = None
@@ -120,6 +129,7 @@ class HookRunner:
     def set_timeout(self, seconds: float) -> None:
         """Set how long hooks without a time of their own may take."""
         self._timeout = seconds
+        self._approaches.clear()
 
     async def execute_hook(self, hook: Hook, event: Event | Mapping[str, object]) -> Verdict:
         """Run one hook and return what it said."""
@@ -287,7 +297,7 @@ class HookRunner:
             if hasattr(reply.value, "__await__") and isinstance(kind, Immediate):
                 reply = await kind.finish(reply.value, timeout=self._time_of(hook))
             verdict = self._translator.read(reply, request, hook)
-            return (await self._raised(hook, event, verdict, None) if verdict.effects else verdict), reply
+            return (await raised(self, hook, event, verdict) if verdict.effects else verdict), reply
         except Exception as problem:  # noqa: BLE001 - as below
             return self._our_fault(hook, problem)
 
@@ -318,15 +328,19 @@ class HookRunner:
         self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None
     ) -> tuple[Verdict, Reply]:
         try:
-            refusal = self.refusal(hook)
-            if refusal:
-                return self._failed(hook, FailureKind.REFUSED, refusal)
+            approach = self._approaches.get(hook.id)
+            if approach is None or approach.hook is not hook:
+                refusal = self.refusal(hook)
+                if refusal:
+                    return self._failed(hook, FailureKind.REFUSED, refusal)
+                encode, kind = self._translator.encoder(hook), self._kinds[hook.kind]
+                approach = self._approaches[hook.id] = _Approach(hook, encode, kind, self._time_of(hook))
             told = self._translator.told(event, hook)
             if not told:
                 return untold(event, hook), Reply()
             if told[0] is event:
-                return await self._ask_once(hook, event, sealed, budget)
-            return await self._ask_each(hook, told, sealed, budget)
+                return await self._ask_once(approach, event, sealed, budget)
+            return await self._ask_each(approach, told, sealed, budget)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the failure policy decides
             return self._our_fault(hook, problem)
 
@@ -336,32 +350,32 @@ class HookRunner:
         return self._failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
 
     async def _ask_each(
-        self, hook: Hook, told: Sequence[Event], sealed: Sealed | None, budget: Budget | None
+        self, approach: _Approach, told: Sequence[Event], sealed: Sealed | None, budget: Budget | None
     ) -> tuple[Verdict, Reply]:
         """Ask about each part of a call until one is not to be; the last reply is the one that is shown."""
         verdicts: list[Verdict] = []
         reply = Reply()
         for event in told:
-            verdict, reply = await self._ask_once(hook, event, sealed, budget)
+            verdict, reply = await self._ask_once(approach, event, sealed, budget)
             verdicts.append(verdict)
             if verdict.blocks:
                 break
         return together(verdicts), reply
 
     async def _ask_once(
-        self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None
+        self, approach: _Approach, event: Event, sealed: Sealed | None, budget: Budget | None
     ) -> tuple[Verdict, Reply]:
-        request = self._translator.encode(event, hook)
+        hook, own = approach.hook, approach.seconds
+        request = approach.encode(event, hook)
         request.sealed = sealed
-        own = self._time_of(hook)
         timeout = own if budget is None else limited(own, budget, hook)
-        reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
+        reply = await approach.kind.call(hook, request, timeout=timeout)
         if self.tap is not None:
             self.tap(hook, request, reply)
         if budget is not None and timeout < own and reply.failure is not None:
             reply = replace(reply, failure=_cut_short(reply.failure, budget))
         verdict = self._translator.read(reply, request, hook)
-        return (await self._raised(hook, event, verdict, budget) if verdict.effects else verdict), reply
+        return (await raised(self, hook, event, verdict, budget) if verdict.effects else verdict), reply
 
     def _time_of(self, hook: Hook) -> float:
         # the steps of a hook have times of their own
@@ -371,60 +385,7 @@ class HookRunner:
         general = None if hook.layer is Layer.MANAGED else self._timeout
         return self._translator.timeout(hook, general)
 
-    async def _raised(self, hook: Hook, event: Event, verdict: Verdict, budget: Budget | None) -> Verdict:
-        """Raise the events a hook asked for; what their hooks say counts as said by this one."""
-        wanted = [effect for effect in verdict.effects if effect.kind is EffectKind.RAISE]
-        if not wanted:
-            return verdict
-        kept = tuple(effect for effect in verdict.effects if effect.kind is not EffectKind.RAISE)
-        verdict = replace(verdict, effects=kept, raised=tuple(effect.path[0] for effect in wanted))
-        for effect in wanted:
-            name = effect.path[0]
-            wrong = chains.objection(name)
-            if wrong:
-                verdict = self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
-            else:
-                data = effect.value if isinstance(effect.value, Mapping) else {}
-                verdict = await self._raise(hook, event, verdict, name=name, data=data, budget=budget)
-        return verdict
-
-    async def _raise(
-        self,
-        hook: Hook,
-        event: Event,
-        verdict: Verdict,
-        *,
-        name: str,
-        data: Mapping[str, object],
-        budget: Budget | None,
-    ) -> Verdict:
-        if self.raise_event is None or self.observes(hook):
-            # what is only observed does nothing, and an event would do something
-            return replace(verdict, notes=(*verdict.notes, f'it wanted to raise the event "{name}"'))
-        refusal = chains.refusal(event, hook, name)
-        if refusal:
-            self.tell(Step.WARNING, hook, event, lambda: {"message": refusal})
-            verdict = replace(verdict, notes=(*verdict.notes, refusal))
-            # a guard that could not ask those it wanted to ask has not said yes
-            return self._fallen_over(hook, verdict, FailureKind.REFUSED, refusal) if self.guards(hook) else verdict
-        try:
-            outcome = await self.raise_event(hook, event, name, data, budget)
-        except ConfigError as problem:
-            wrong = f'the event "{name}" could not be raised: {problem}'
-            return self._fallen_over(hook, verdict, FailureKind.INVALID_REPLY, wrong)
-        except Exception as problem:
-            # what the hook said itself was said before: a denial is not lost to what came of an event
-            logger.exception("the event %s of hook %s could not be raised", name, hook.id)
-            wrong = f'error inside Hookline, raising the event "{name}": {problem!r}'
-            return self._fallen_over(hook, verdict, FailureKind.INTERNAL, wrong)
-        loops = [
-            f'hook "{skip.hook.id}" was not run again for "{name}": {skip.reason}'
-            for skip in outcome.skipped
-            if skip.gate is Gate.CHAIN
-        ]
-        return replace(merge.folded(verdict, outcome), notes=(*verdict.notes, *loops))
-
-    def _fallen_over(self, hook: Hook, verdict: Verdict, kind: FailureKind, message: str) -> Verdict:
+    def fallen_over(self, hook: Hook, verdict: Verdict, kind: FailureKind, message: str) -> Verdict:
         """Add a failure to what a hook said; the first one is told, and the failure policy decides."""
         failure = verdict.failure or Failure(kind, message)
         default = self._translator.default_on_error(hook)
@@ -443,7 +404,8 @@ class HookRunner:
         """Tell whoever listens what became of a hook; for nobody, nothing is put together."""
         if self._bus.listening:
             # what it says is put together when the answer is on its way
-            self._bus.put_aside(partial(_line, step, hook.id, event, time(), detail))
+            line = partial(_line, step, hook.id, event, time(), detail)
+            (self._bus.put_aside_for_now if step is Step.STARTED else self._bus.put_aside)(line)
 
     def refusal(self, hook: Hook) -> str:
         """Say why a hook would not be run as it is written; empty when it would."""

@@ -1,6 +1,6 @@
 """Between our words and a hook's: which dialect encodes, which decodes, and what a broken answer means."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from hookline import wire
 from hookline.core.failure import failed, settle
 from hookline.core.matchers import matcher_for
 from hookline.core.registry import event_key
-from hookline.core.unfolding import unfolded
+from hookline.core.unfolding import FOLDED, unfolded
 from hookline.errors import ConfigError, DialectError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
@@ -90,14 +90,18 @@ class HookTranslator:
 
     def told(self, event: Event, hook: Hook) -> tuple[Event, ...]:
         """Give the events a hook is told in place of one: a call its system has no word for is told in its own."""
-        if not event.tool:
+        if event.tool not in FOLDED:
             return (event,)
         dialect = self._spoken.get(hook.dialect) or self._dialects.get(hook.dialect)
         return unfolded(event, dialect.SPEC, partial(_is_for, hook, dialect.SPEC)) if dialect is not None else (event,)
 
     def encode(self, event: Event, hook: Hook) -> Request:
         """Say an event to a hook."""
-        return (self._spoken.get(hook.dialect) or self._speak(hook.dialect)).encode_event(event, hook)
+        return self.encoder(hook)(event, hook)
+
+    def encoder(self, hook: Hook) -> Callable[[Event, Hook], Request]:
+        """Give the function that says events to a hook."""
+        return (self._spoken.get(hook.dialect) or self._speak(hook.dialect)).encode_event
 
     def _speak(self, name: str) -> Dialect:
         found = self._spoken[name] = self._dialects[name]
@@ -112,7 +116,7 @@ class HookTranslator:
                 verdict = self._answer(reply, request, hook)
             except DialectError as problem:
                 verdict = failed(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
-        return settle(verdict, hook=hook, default=self.default_on_error(hook))
+        return verdict if verdict.failure is None else settle(verdict, hook=hook, default=self.default_on_error(hook))
 
     def _answer(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
         if isinstance(reply.value, Verdict):

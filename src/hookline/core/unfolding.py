@@ -189,3 +189,6 @@ _STANDS_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "delete_file": _EDITED,
     "read_files": ("read_file",),
 }
+
+FOLDED: Final = frozenset(_UNFOLD)
+"""The tools whose calls may be several calls of others."""

@@ -6,6 +6,7 @@ that nothing is lost and nothing can pass for something else.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 
@@ -102,7 +103,8 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     def _set_aside(self, body: dict[str, object], key: str, *, value: object) -> None:
         known = self.groups.get(key)
-        if known is not None and isinstance(value, Mapping) and value and known.isdisjoint(value):
+        # to ask whether a dict is a mapping takes longer than all the rest
+        if known is not None and isinstance(value, (dict, Mapping)) and value and known.isdisjoint(value):
             _group(body, key).update(value)
         else:
             _group(body, EXTRA)[key] = value
@@ -224,9 +226,9 @@ class Names(Struct, frozen=True):
 
     def say(self, event: Event) -> str:
         """Give the event's name in this system."""
-        if self.is_foreign(event):
+        if event.name is EventName.CUSTOM and self.is_foreign(event):
             return event.native_name
-        return self.native.get(event.name, event.name.value)
+        return self.native.get(event.name) or event.name.value
 
     def is_foreign(self, event: Event) -> bool:
         """Tell whether the event goes by a name that only its own system knows."""
@@ -271,7 +273,7 @@ class Layout(Struct, frozen=True, kw_only=True):
 
     def write(self, event: Event, body: dict[str, object], *, flatten: bool = False) -> None:
         """Put an event's tool call and data into the body, where the session already is."""
-        foreign = self.names.is_foreign(event)
+        foreign = event.name is EventName.CUSTOM and self.names.is_foreign(event)
         shape_ = self.foreign if foreign else self.shapes[event.name]
         arguments: dict[str, object] = {}
         if event.tool or event.args or event.name in _TOOL_EVENTS:
@@ -376,11 +378,14 @@ def _told(event: Event) -> Mapping[str, object]:
 SESSION_TEXTS: Final = ("id", "user", "model", "provider")
 SESSION_OBJECTS: Final = ("config", "agent", "profile")
 SESSION_KEYS: Final = frozenset({*SESSION_TEXTS, "startTime", *SESSION_OBJECTS})
+_ALL_OF_SESSION: Final = attrgetter(*Session.__struct_fields__)
 
 
 def write_session(session: Session, *, without: Collection[str] = ()) -> dict[str, object]:
     """Give what is known about a session."""
     written: dict[str, object] = {}
+    if not any(_ALL_OF_SESSION(session)):
+        return written
     for key in SESSION_TEXTS:
         if (value := getattr(session, key)) and key not in without:
             written[key] = value

@@ -73,7 +73,7 @@ def read_reply(reply: Reply, request: Request, *, read: Reader, manners: Manners
 def _read_document(
     document: Document | None, noise: str, *, reply: Reply, request: Request, read: Reader, manners: Manners
 ) -> Verdict:
-    notes = (*reply.notes, *_noted(noise))
+    notes = (*reply.notes, *_noted(noise)) if noise else reply.notes
     if document is None:
         if manners.chatter if noise else manners.silence:
             return Verdict(notes=notes)

@@ -165,8 +165,11 @@ class Toolbox(Struct, frozen=True):
 
     def _sent(self, event: Event) -> tuple[str, Row]:
         """Find what hooks are told. Other spellings of a tool are its usual name to them; other tools stay others."""
+        usual = self.by_tool.get(event.tool)
+        if usual is not None and not event.native_tool:
+            return usual.names[0], usual
         name, row = self._row(event)
-        if row is self.by_tool.get(event.tool):
+        if row is usual:
             return row.names[0], row
         wanted = _folded(_bare(name))
         return next((known for known in row.names if _folded(known) == wanted), name), row
@@ -262,6 +265,8 @@ def _whole(value: object) -> int:
 
 
 def _to_ms(key: str, args: dict[str, object]) -> dict[str, object]:
+    if key not in args:
+        return args
     seconds = _number(args.get(key))
     if seconds is None or not abs(seconds) < _LONGEST:
         return args

@@ -231,7 +231,8 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    _check_version(document)
+    if "version" in document:
+        _check_version(document)
     allow = document.get("allow")
     if not isinstance(allow, bool):
         raise _read.wrong(allow, "allow", dialect=_NAME, wanted="true or false")

@@ -32,7 +32,10 @@ class Drafted(Struct, frozen=True, kw_only=True):
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """How a draft was sealed, and everything that went into it."""
+    """How a draft was sealed, and everything that went into it.
+
+    `is_free` says that it names no file that was vetted: it is handed nothing, and there is nothing to compare.
+    """
 
     draft: Job
     sealed: Sealed
@@ -41,6 +44,7 @@ class Done(Struct, frozen=True, kw_only=True):
     descriptors: tuple[int, ...]
     job: Job
     vetted: Vetted
+    is_free: bool
 
     def again(self, draft: Job, folder: str, seals: Seals) -> Job | None:
         """Give what sealing it again would give; None when that is something else. Its files are opened again, too."""

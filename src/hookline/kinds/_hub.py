@@ -8,7 +8,7 @@ import select
 import threading
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 from weakref import WeakKeyDictionary, ref
 
 # Loops are not ours, so what belongs to one is kept beside it, and goes with it.
@@ -31,14 +31,25 @@ class _Last:
 _LAST: Final = _Last()
 
 
+class Awaited(Protocol):
+    """What a task waits for."""
+
+    def wake(self) -> None:
+        """Go on with the task."""
+
+    def wake_soon(self) -> None:
+        """Go on with the task in the loop's next round."""
+
+
 class Hub:
     """Call a function when a descriptor has something to read."""
 
-    __slots__ = ("__weakref__", "_calls", "_epoll")
+    __slots__ = ("__weakref__", "_calls", "_epoll", "_woken")
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self._epoll = select.epoll()
         self._calls: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
+        self._woken: list[Awaited] = []
         loop.add_reader(self._epoll.fileno(), self._dispatch)
 
     def watch(self, descriptor: int, call: Callable[[], None], *, drop: Callable[[], None]) -> None:
@@ -60,11 +71,27 @@ class Hub:
             drop()
         self._epoll.close()
 
+    def wake(self, awaited: Awaited) -> None:
+        """Go on with who waits, when everything was read that there is to read.
+
+        Not before: it may close descriptors, and open others under their numbers.
+        """
+        self._woken.append(awaited)
+
     def _dispatch(self) -> None:
         for descriptor, _ in self._epoll.poll(0):
             watched = self._calls.get(descriptor)
             if watched is not None:
                 watched[0]()
+        woken, self._woken = self._woken, []
+        for place, awaited in enumerate(woken):
+            try:
+                awaited.wake()
+            except BaseException:
+                # a task that ends the program ends none of the others
+                for other in woken[place + 1 :]:
+                    other.wake_soon()
+                raise
 
 
 def hub_of(loop: AbstractEventLoop) -> Hub:

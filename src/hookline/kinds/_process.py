@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import Final
 
 from hookline.kinds import _portable
-from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output, text_of
+from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output
 from hookline.kinds._hub import Hub, hub_of
+from hookline.kinds._prompt import Prompt
 from hookline.kinds._starting import EXTRA, start
 
 _CHUNK: Final = 65_536
@@ -73,7 +74,7 @@ class Child:
         self._output = Output()
         self._ended = Ended.EXITED
         self._gone = False
-        self.finished: asyncio.Future[Finished] = loop.create_future()
+        self.finished: asyncio.Future[Finished] | Prompt[Finished] = Prompt(loop)
         # one timer does for both, because most children need neither
         now = loop.time()
         self._deadline = now + timeout
@@ -103,6 +104,8 @@ class Child:
 
     def _listen(self) -> None:
         """Read along: the child takes longer than most, and may print more than its pipes hold."""
+        if self._pidfd < 0:
+            return
         self._reading = True
         for stream, pipe in self._pipes.items():
             self._loop.add_reader(pipe, self._on_output, stream)
@@ -186,7 +189,7 @@ class Child:
         self._pipes.clear()
         os.close(stdout)
         os.close(stderr)
-        self._timer.cancel()
+        # its timer finds it gone: to cancel it costs as much, and somebody waits for this
         code = self._reap()
         self._hub.forget(self._pidfd)
         os.close(self._pidfd)
@@ -194,8 +197,11 @@ class Child:
         finished = self.finished
         if code is None:
             self._resolve(None)
-        elif not finished.done() and not self._loop.is_closed():
-            finished.set_result(Finished(exit_code=code, stdout=said, stderr=complained))
+        elif isinstance(finished, Prompt):
+            finished.give(Finished(exit_code=code, stdout=said, stderr=complained))
+            self._hub.wake(finished)
+        else:
+            self._resolve(code)
         return True
 
     def _drain(self) -> None:
@@ -410,7 +416,7 @@ async def _run(
     """
     child = _spawn(program, argv, env=env, cwd=cwd, timeout=timeout, extra=extra, files=files)
     try:
-        child.feed(text_of(stdin))
+        child.feed(stdin if isinstance(stdin, bytes) else stdin())
         child.watch()
         return await child.finished
     except asyncio.CancelledError:

@@ -57,9 +57,9 @@ class Environment:
         # The dict inside `os.environ` is what changes are made to. To compare all of it costs half a microsecond
         # and misses no change; to read it through `os.environ` costs thirty.
         live = getattr(os.environ, "_data", None)
-        if not isinstance(live, dict):
-            live = dict(os.environb)
-        return self._of(live)
+        if live == self._seen:
+            return self._base
+        return self._of(live if isinstance(live, dict) else dict(os.environb))
 
     def _of(self, live: dict[bytes, bytes]) -> dict[bytes, bytes]:
         if live != self._seen:

@@ -72,19 +72,22 @@ def _start_failure(name: str, cwd: str, problem: OSError | ValueError) -> Failur
 
 def reply(finished: Finished, timeout: float, argv: tuple[str, ...]) -> Reply:
     """Give what a program said, and what went wrong with it."""
+    if finished.ended is Ended.EXITED and finished.exit_code >= 0:
+        # most often, and the caller waits for it
+        return Reply(stdout=finished.stdout, stderr=finished.stderr, exit_code=finished.exit_code, argv=argv)
     failure = _failure(finished, timeout)
     code = finished.exit_code if finished.exit_code >= 0 else 128 - finished.exit_code
     return Reply(
         stdout=finished.stdout,
         stderr=finished.stderr,
         # a hook that answers the request to end with 0 did not succeed
-        exit_code=code or 1 if failure else code,
+        exit_code=code or 1,
         failure=failure,
         argv=argv,
     )
 
 
-def _failure(finished: Finished, timeout: float) -> Failure | None:
+def _failure(finished: Finished, timeout: float) -> Failure:
     match finished.ended:
         case Ended.TIMED_OUT:
             return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; ended")
@@ -93,7 +96,7 @@ def _failure(finished: Finished, timeout: float) -> Failure | None:
                 FailureKind.TOO_MUCH_OUTPUT, f"printed more than {OUTPUT_LIMIT >> 20} MB on stdout and stderr; ended"
             )
         case Ended.EXITED:
-            return None if finished.exit_code >= 0 else Failure(FailureKind.KILLED, _killed(-finished.exit_code))
+            return Failure(FailureKind.KILLED, _killed(-finished.exit_code))
         case _:
             assert_never(finished.ended)
 

@@ -70,7 +70,8 @@ def start(program: str, argv: tuple[str, ...], *, env: Env, cwd: str, ends: Sequ
 
 def _spawn(program: str, argv: tuple[str, ...], *, env: Env, ends: Sequence[int], files: Sequence[int]) -> int:
     actions = [(_DUP2, ends[0], 0), (_DUP2, ends[1], 1), (_DUP2, ends[2], 2)]
-    actions += [(_DUP2, end, EXTRA) for end in ends[EXTRA:]]
+    if len(ends) > EXTRA:
+        actions.append((_DUP2, ends[EXTRA], EXTRA))
     if files:
         # a descriptor that is made its own twin stays open in the child
         actions += [(_DUP2, file, file) for file in files]

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import os
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -155,13 +155,19 @@ class Command:
     async def _answer(self, job: Job, request: Request, *, argv: tuple[str, ...], timeout: float) -> Reply:
         """Run it; `argv` are the words a person knows it by."""
         try:
-            finished = await self._run(job, stdin=lambda: request.body, timeout=timeout)
+            finished = await self._run(job, stdin=request.written, timeout=timeout)
         except (OSError, ValueError) as problem:
             return not_started(job.program, job.cwd, argv, problem=problem)
         return reply(finished, timeout, argv)
 
     async def _answer_sealed(self, draft: Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
         """Run exactly what was vetted; what has to stay where it lies is compared before and after."""
+        done = self._done.get(_command_of(draft))
+        if done is not None and done.draft is draft and done.sealed is sealed and done.is_free:
+            answer = await self._answer(done.job, request, argv=draft.argv or _written(draft), timeout=timeout)
+            if answer.failure is not None:
+                self._done.clear()
+            return answer
         with Seals(self._vault) as seals:
             opened = self._opened(draft, request, sealed=sealed, seals=seals)
             if isinstance(opened, Reply):
@@ -204,8 +210,7 @@ class Command:
 
     def _sealed(self, draft: Job, sealed: Sealed, seals: Seals) -> tuple[Job, Vetted]:
         """Put vetted bytes where a command names files, or remember how that was done with the same files."""
-        folder = draft.cwd or draft.here
-        key = (draft.argv, draft.script, folder, draft.path, draft.foreign)
+        folder, key = draft.folder, _command_of(draft)
         done = self._done.get(key)
         if done is not None and done.sealed is sealed:
             job = done.again(draft, folder, seals)
@@ -226,6 +231,7 @@ class Command:
                 descriptors=tuple(seals.descriptors[first:]),
                 job=job,
                 vetted=vetted,
+                is_free=not sealed and bool(job.program),
             )
         return job, vetted
 
@@ -357,17 +363,27 @@ class Command:
         return replace(job, program=shell, argv=argv, script="", extra=bound.long_values)
 
     async def _run(self, job: Job, *, stdin: Feed, timeout: float) -> Finished:
+        is_other = False
         if job.warm:
             finished = await self._warm.run(job, stdin=stdin, timeout=timeout)
             if finished is not None:
                 return finished
-        try:
-            return await _start(job, stdin=stdin, timeout=timeout)
-        except OSError as problem:
-            other = self._another_way(job, problem.errno or 0)
-            if other is None:
-                raise
-        return await _start(other, stdin=stdin, timeout=timeout)
+        while True:
+            try:
+                return await run(
+                    *(job.program, job.argv),
+                    stdin=stdin,
+                    env=job.env,
+                    cwd=job.cwd,
+                    timeout=timeout,
+                    extra=job.extra,
+                    files=job.files,
+                )
+            except OSError as problem:
+                other = self._another_way(job, problem.errno or 0)
+                if other is None or is_other:
+                    raise
+            job, is_other = other, True
 
     def _another_way(self, job: Job, code: int) -> Job | None:
         """Say how else a program may be started that could not be; None when there is no other way."""
@@ -412,12 +428,6 @@ def _unable_to_stay(hook: Hook) -> str:
     return "persistent commands are not for Windows" if os.name == "nt" else ""
 
 
-def _start(job: Job, *, stdin: Feed, timeout: float) -> Awaitable[Finished]:
-    return run(
-        job.program, job.argv, stdin=stdin, env=job.env, cwd=job.cwd, timeout=timeout, extra=job.extra, files=job.files
-    )
-
-
 def _is_text(file: Path) -> bool:
     """Tell a script from a program of another machine, as shells do: by a NUL in the first line."""
     try:
@@ -425,6 +435,11 @@ def _is_text(file: Path) -> bool:
             return b"\0" not in opened.readline(256)
     except OSError:
         return False
+
+
+def _command_of(draft: Job) -> tuple[object, ...]:
+    """Give what says which files a command names."""
+    return draft.argv, draft.script, draft.cwd or draft.here, draft.path, draft.foreign
 
 
 def _written(draft: Job) -> tuple[str, ...]:

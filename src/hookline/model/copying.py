@@ -22,8 +22,15 @@ def kept(fields: Mapping[str, object]) -> Mapping[str, object]:
 
     What is nested deeper than can be copied is given as it is.
     """
+    own = dict(fields)
+    for value in own.values():
+        kind = type(value)
+        if kind is dict or kind is list:
+            break
+    else:
+        return own
     try:
-        return own_copy(dict(fields), {})
+        return own_copy(own, {})
     except RecursionError:
         return fields
 

@@ -78,7 +78,13 @@ class Request:
     @property
     def body(self) -> bytes:
         """The document as one line of JSON: `input()` in a hook reads exactly one line."""
-        return wire.dump(self.document) + b"\n"
+        return self.written()
+
+    def written(self) -> bytes:
+        """Give the body, for who asks for it later."""
+        if self._document is UNSET and self._later is not None:
+            self._document = self._later()
+        return wire.dump(self._document) + b"\n"
 
 
 class Reply(Struct, frozen=True, kw_only=True):
