@@ -82,3 +82,17 @@ def test_a_turn_is_had_at_once_only_where_nobody_has_to_wait() -> None:
     assert not slots.take_now()
     slots.give()
     assert slots.take_now()
+
+
+def test_without_patience_nobody_is_let_in_before_its_turn() -> None:
+    async def scenario() -> tuple[bool, bool]:
+        slots = Slots(1, patience=None)
+        await slots.take()
+        waiting = asyncio.create_task(slots.take())
+        await asyncio.sleep(PATIENCE + 0.2)
+        early = waiting.done()
+        slots.give()
+        await asyncio.wait_for(waiting, 20)
+        return early, waiting.done()
+
+    assert asyncio.run(scenario()) == (False, True)

@@ -257,7 +257,7 @@ def _said(verdict: Verdict) -> str:
     if verdict.decision is Decision.PASS:
         return f"{verdict.hook} ran in {span(verdict.duration)}"
     reason = f": {verdict.reason}" if verdict.reason else ""
-    return f"{verdict.hook} said {verdict.decision.name.lower()}{reason}"
+    return f"{verdict.hook} said {verdict.decision.word}{reason}"
 
 
 def _texts(outcome: Outcome) -> Iterator[str]:

@@ -303,7 +303,7 @@ def letters(effects: Sequence[Effect], event: Event, *, hook: str, project: str)
 def too_late(verdict: Verdict) -> str:
     """Say what of a background hook's answer has no meaning any more; empty when all of it has."""
     if verdict.failure is None and verdict.decision >= Decision.ASK:
-        what = f"wanted to {verdict.decision.name.lower()}"
+        what = f"wanted to {verdict.decision.word}"
     elif any(effect.kind in {EffectKind.REWRITE, EffectKind.DATA} for effect in verdict.effects):
         what = "wanted to change something"
     else:

@@ -182,7 +182,7 @@ def together(verdicts: Sequence[Verdict], *, observed: bool = False) -> Verdict:
         ends=any(verdict.ends for verdict in counted),
         notes=tuple(_notes(verdicts)),
         raised=tuple(name for verdict in verdicts for name in verdict.raised),
-        metadata={"steps": {verdict.hook: verdict.decision.name.lower() for verdict in verdicts}},
+        metadata={"steps": {verdict.hook: verdict.decision.word for verdict in verdicts}},
     )
 
 

@@ -92,11 +92,12 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
         decision = Decision.PASS
     strongest = [verdict for verdict in counted if verdict.decision is decision]
     reasons = dict.fromkeys(verdict.reason for verdict in strongest if verdict.reason)
-    rewrote = {effect.path[0] for effect in _effects(counted, before) if effect.kind is EffectKind.REWRITE}
+    effects = tuple(_effects(counted, before))
+    rewrote = {effect.path[0] for effect in effects if effect.kind is EffectKind.REWRITE} if effects else ()
     return Outcome(
         decision=decision,
         reasons=tuple(reasons) or (_UNEXPLAINED if decision >= Decision.ASK else ()),
-        effects=tuple(_effects(counted, before)),
+        effects=effects,
         args=_final_args(after, counted) if "args" in rewrote or before.spec.input else None,
         output=after.data[before.spec.output] if "output" in rewrote else UNSET,
         verdicts=tuple(verdicts),

@@ -56,7 +56,7 @@ def as_it_was(verdict: Verdict) -> Verdict:
 
 def said(verdict: Verdict, reply: Reply) -> dict[str, object]:
     """Say what a hook answered, and what there is to know of the program that did."""
-    detail: dict[str, object] = {"decision": verdict.decision.name.lower(), "duration": verdict.duration}
+    detail: dict[str, object] = {"decision": verdict.decision.word, "duration": verdict.duration}
     if verdict.failure is not None:
         detail["failure"] = verdict.failure.kind
         detail["message"] = verdict.failure.message
@@ -92,7 +92,7 @@ def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:
     if event.spec.can_block:
         return []
     return [
-        f'hook "{verdict.hook}" wanted to {verdict.decision.name.lower()}, but {event.name} cannot be blocked'
+        f'hook "{verdict.hook}" wanted to {verdict.decision.word}, but {event.name} cannot be blocked'
         for verdict in verdicts
         if verdict.decision >= Decision.ASK and not verdict.observed
     ]
@@ -100,7 +100,7 @@ def _warnings(event: Event, verdicts: Sequence[Verdict]) -> list[str]:
 
 def _summary(outcome: Outcome) -> dict[str, object]:
     return {
-        "decision": outcome.decision.name.lower(),
+        "decision": outcome.decision.word,
         "reasons": outcome.reasons,
         "duration": outcome.duration,
         "ran": len(outcome.verdicts),

@@ -98,10 +98,9 @@ def _time(value: object, where: str) -> int:
 
 
 _MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, deny_exit=2)
-_WORDS: Final = {decision.name.lower(): decision for decision in Decision}
-_FIELDS: Final = frozenset(
-    {"decision", "reason", "args", "output", "context", "message", "ask_agent", "data", "metadata", "raise"}
-)
+_WORDS: Final = {decision.word: decision for decision in Decision}
+_SAYING_MORE: Final = frozenset({"args", "output", "context", "message", "ask_agent", "data", "raise"})
+_FIELDS: Final = _SAYING_MORE | {"decision", "reason", "metadata"}
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
@@ -119,11 +118,12 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     if decision is None:
         raise _read.wrong(word, "decision", dialect=_NAME, wanted=f"one of {', '.join(_WORDS)}")
     metadata = _read.obj(document.get("metadata"), "metadata", dialect=_NAME)
-    others = {key: value for key, value in document.items() if key not in _FIELDS}
+    others = {} if document.keys() <= _FIELDS else {key: document[key] for key in document if key not in _FIELDS}
     return Verdict(
         decision=decision,
         reason=_read.text(document.get("reason"), "reason", dialect=_NAME),
-        effects=_effects(document, request.event),
+        # most answers are a word and a reason
+        effects=() if _SAYING_MORE.isdisjoint(document) else _effects(document, request.event),
         ends=decision is Decision.STOP,
         metadata={**others, **metadata},
     )
@@ -157,7 +157,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     parts = _reply.parts(outcome, event, tools=_TOOLS)
     return _reply.answer(
         {
-            "decision": outcome.decision.name.lower(),
+            "decision": outcome.decision.word,
             "reason": parts.reason,
             "args": parts.args,
             "output": parts.output,

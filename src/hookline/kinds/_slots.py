@@ -19,10 +19,12 @@ class Slots:
     Belongs to one event loop.
     """
 
-    __slots__ = ("_limit", "_running", "_waiting")
+    __slots__ = ("_limit", "_patience", "_running", "_waiting")
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = LIMIT, *, patience: float | None = PATIENCE) -> None:
+        """Take how many may run at once, and how long one waits at most; None for as long as it takes."""
         self._limit = limit
+        self._patience = patience
         self._running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -40,7 +42,7 @@ class Slots:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(turn)
-        timer = loop.call_later(PATIENCE, self._admit, turn)
+        timer = None if self._patience is None else loop.call_later(self._patience, self._admit, turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -48,7 +50,8 @@ class Slots:
                 self.give()
             raise
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
 
     def give(self) -> None:
         """Let the next one run."""

@@ -20,6 +20,8 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.kinds import _worker_main
+from hookline.kinds._prompt import Prompt
+from hookline.kinds._slots import Slots
 from hookline.kinds._worker_main import ANSWER_LIMIT, HEADER
 
 NOISE_LIMIT: Final = 1_000_000
@@ -83,7 +85,9 @@ class Worker:
         self.idle_since = 0.0
         self.exit_code: int | None = None
         self._loop = asyncio.get_running_loop()
-        self._answer: asyncio.Future[Ending] | None = None
+        self._answer: Prompt[Ending] | None = None
+        self._deadline = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
         self._received = bytearray()
         self._unsent = bytearray()
         self._is_writing = False
@@ -112,13 +116,12 @@ class Worker:
         """Ask one question; whatever is not answered leaves a worker that must be ended."""
         self.calls += 1
         self._forget_noise()
-        answer = self._answer = self._loop.create_future()
-        timer = self._loop.call_at(deadline, self._settle, Ending.TIMED_OUT)
+        answer = self._answer = Prompt(self._loop)
+        self._set_alarm(deadline)
         self._send(*frames)
         try:
             ending = await answer
         finally:
-            timer.cancel()
             self._answer = None
         self._read_noise()
         body = bytes(self._received[HEADER.size :]) if ending is Ending.ANSWERED else b""
@@ -153,8 +156,8 @@ class Worker:
             until = time.monotonic() + _REAP_SECONDS
             while not self._reap() and time.monotonic() < until:
                 time.sleep(0.0005)
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in filter(None, (self._timer, self._alarm)):
+            timer.cancel()
         if not self._loop.is_closed():
             self._loop.remove_reader(self._noise_end)
             self._loop.remove_reader(self._channel)
@@ -208,8 +211,27 @@ class Worker:
         return self.exit_code is not None
 
     def _settle(self, ending: Ending) -> None:
-        if self._answer is not None and not self._answer.done():
+        if self._answer is not None:
             self._answer.set_result(ending)
+
+    def _set_alarm(self, deadline: float) -> None:
+        """Have a question end at its deadline; most have ended long before, so one timer serves many of them."""
+        self._deadline = deadline
+        if self._alarm is not None and self._alarm.when() > deadline:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._alarm is None:
+            self._alarm = self._loop.call_at(deadline, self._on_alarm, deadline)
+
+    def _on_alarm(self, deadline: float) -> None:
+        self._alarm = None
+        if self._answer is None:
+            return
+        if self._deadline > deadline:
+            # this is a later question, which has some time left
+            self._set_alarm(self._deadline)
+        else:
+            self._settle(Ending.TIMED_OUT)
 
     def _send(self, *frames: bytes) -> None:
         for frame in frames:
@@ -248,8 +270,10 @@ class Worker:
         (size,) = HEADER.unpack_from(received)
         if size > ANSWER_LIMIT:
             self._settle(Ending.OVERFLOWED)
-        elif len(received) >= HEADER.size + size:
-            self._settle(Ending.ANSWERED)
+        elif len(received) >= HEADER.size + size and self._answer is not None:
+            # nothing is left to do here
+            self._answer.give(Ending.ANSWERED)
+            self._answer.wake()
 
     def _on_end(self) -> None:
         self._ended = True
@@ -272,9 +296,12 @@ class Worker:
 
     def _read_noise(self) -> None:
         """Take what was printed before the answer: it is in the pipe by the time the answer is here."""
-        with suppress(OSError):
+        try:
             while self._noise_size <= NOISE_LIMIT and (data := os.read(self._noise_end, NOISE_KEPT)):
                 self._take_noise(data)
+        except OSError:
+            # most often nothing, at each question: `suppress` takes longer than to read
+            return
 
     def _forget_noise(self) -> None:
         """Drop what was printed between two questions."""
@@ -332,7 +359,7 @@ class _Team:
     """The workers that can stand in for each other."""
 
     def __init__(self, size: int) -> None:
-        self.seats = asyncio.Semaphore(size)
+        self.seats = Slots(size, patience=None)
         self.idle: list[Worker] = []
         self.users = 0
 
@@ -361,18 +388,16 @@ class Crew:
             team = self._teams[key] = _Team(self._limits.team)
         team.users += 1
         try:
-            if team.seats.locked():
+            if not team.seats.take_now():
                 async with asyncio.timeout_at(deadline):
-                    await team.seats.acquire()
-            else:
-                await team.seats.acquire()
+                    await team.seats.take()
         except TimeoutError:
             return Heard(ending=Ending.NO_FREE_WORKER)
         else:
             try:
                 return await self._ask(team, key, frames=frames, deadline=deadline)
             finally:
-                team.seats.release()
+                team.seats.give()
         finally:
             team.users -= 1
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 _LOADER: Final = "hookline.kinds._modules"
 
@@ -31,6 +31,7 @@ from hookline.kinds._modules import Modules, Said, answer, describe  # noqa: E40
 
 HEADER: Final = struct.Struct("!I")
 ANSWER_LIMIT: Final = 1_000_000
+_CHUNK: Final = 65_536
 # what a worker may still do when the process that started it is gone
 ORPHAN_SECONDS: Final = 1.0
 
@@ -56,9 +57,13 @@ def _finish(said: Said) -> Said:
         return Said(failure="raised", message=describe(problem))
 
 
+# made once: `json.dumps` makes one for each call that wants it so
+_ENCODER: Final = json.JSONEncoder(allow_nan=False)
+
+
 def _encode(said: Said) -> bytes:
     try:
-        frame = json.dumps(said._asdict(), allow_nan=False).encode()
+        frame = _ENCODER.encode(said._asdict()).encode()
     except (TypeError, ValueError, RecursionError) as problem:
         text = f"the hook returned a {type(said.value).__name__} that JSON cannot carry: {problem}"
         return json.dumps(Said(failure="invalid_reply", message=text)._asdict()).encode()
@@ -72,7 +77,7 @@ class _Surroundings:
     """The environment and the folder a worker was started with, to go back to after each call."""
 
     def __init__(self) -> None:
-        self._environment = dict(os.environ)
+        self._variables = dict(os.environb)
         try:
             self._folder = os.getcwd()
         except OSError:
@@ -93,11 +98,15 @@ class _Surroundings:
 
     def leave(self) -> None:
         """Undo whatever the hook changed."""
-        kept = self._environment
-        if dict(os.environ) != kept:
-            for name in os.environ.keys() - kept.keys():
-                del os.environ[name]
-            os.environ.update(kept)
+        kept = self._variables
+        # The dict inside is what changes are made to, and to read it through `os.environ` costs more than most hooks.
+        live = getattr(os.environb, "_data", None)
+        if live != kept:
+            for name in os.environb.keys() - kept.keys():
+                del os.environb[name]
+            for name, value in kept.items():
+                if os.environb.get(name) != value:
+                    os.environb[name] = value
         try:
             os.chdir(self._folder)
         except OSError:
@@ -108,8 +117,22 @@ def _unpacked(files: Mapping[str, str] | None) -> Mapping[str, bytes] | None:
     return None if files is None else {path: content.encode("latin-1") for path, content in files.items()}
 
 
-def _serve(modules: Modules, surroundings: _Surroundings, *, head: bytes, document: bytes) -> bytes:
-    request = json.loads(head)
+class _Heads:
+    """What a worker is told besides the document, read once as long as it stays the same."""
+
+    def __init__(self) -> None:
+        self._last = b""
+        self._read: dict[str, Any] = {}
+
+    def read(self, head: bytes) -> dict[str, Any]:
+        """Give what it says, with the files as bytes."""
+        if head != self._last:
+            request = json.loads(head)
+            self._last, self._read = head, {**request, "sealed": _unpacked(request["sealed"])}
+        return self._read
+
+
+def _serve(modules: Modules, surroundings: _Surroundings, *, request: dict[str, Any], document: bytes) -> bytes:
     try:
         surroundings.enter(request["cwd"], request["env"], whole=request["whole"])
     except (OSError, ValueError) as problem:
@@ -122,7 +145,7 @@ def _serve(modules: Modules, surroundings: _Surroundings, *, head: bytes, docume
                 function=request["function"],
                 folders=request["folders"],
                 document=json.loads(document),
-                sealed=_unpacked(request["sealed"]),
+                sealed=request["sealed"],
             )
         )
     for stream in (sys.stdout, sys.stderr):
@@ -130,31 +153,40 @@ def _serve(modules: Modules, surroundings: _Surroundings, *, head: bytes, docume
             stream.flush()
         except (AttributeError, OSError, ValueError):
             continue
-    surroundings.leave()
     return _encode(said)
 
 
-def _read(channel: int) -> bytes:
-    """Read one frame; nothing means that there will be no more."""
-    head = _read_exactly(channel, HEADER.size)
-    return _read_exactly(channel, HEADER.unpack(head)[0]) if head else b""
+class _Channel:
+    """Read and write frames; what comes together is read together."""
 
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._received = bytearray()
 
-def _read_exactly(channel: int, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size:
-        part = os.read(channel, min(size, 1 << 20))
-        if not part:
+    def read(self) -> bytes:
+        """Read one frame; nothing means that there will be no more."""
+        if not self._has(HEADER.size):
             return b""
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        end = HEADER.size + HEADER.unpack_from(self._received)[0]
+        if not self._has(end):
+            return b""
+        frame = bytes(self._received[HEADER.size : end])
+        del self._received[:end]
+        return frame
 
+    def _has(self, size: int) -> bool:
+        while len(self._received) < size:
+            part = os.read(self._descriptor, _CHUNK)
+            if not part:
+                return False
+            self._received += part
+        return True
 
-def _write(channel: int, frame: bytes) -> None:
-    rest = memoryview(HEADER.pack(len(frame)) + frame)
-    while rest:
-        rest = rest[os.write(channel, rest) :]
+    def write(self, frame: bytes) -> None:
+        """Write one frame."""
+        rest = memoryview(HEADER.pack(len(frame)) + frame)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
 
 
 def _end_with(channel: int) -> None:
@@ -180,15 +212,17 @@ def _take_channel() -> int:
 
 def main() -> None:
     """Answer one request after another until there are no more; each is two frames, what to call and with what."""
-    channel = _take_channel()
-    threading.Thread(target=_end_with, args=(channel,), daemon=True).start()
-    setup = json.loads(_read(channel) or b'{"path": []}')
+    descriptor = _take_channel()
+    threading.Thread(target=_end_with, args=(descriptor,), daemon=True).start()
+    channel = _Channel(descriptor)
+    setup = json.loads(channel.read() or b'{"path": []}')
     sys.path.extend(place for place in setup["path"] if place not in sys.path)
-    modules = Modules()
-    surroundings = _Surroundings()
+    modules, heads, surroundings = Modules(), _Heads(), _Surroundings()
     try:
-        while (head := _read(channel)) and (document := _read(channel)):
-            _write(channel, _serve(modules, surroundings, head=head, document=document))
+        while (head := channel.read()) and (document := channel.read()):
+            channel.write(_serve(modules, surroundings, request=heads.read(head), document=document))
+            # nobody waits for this
+            surroundings.leave()
     except (BrokenPipeError, ConnectionResetError):
         return
 

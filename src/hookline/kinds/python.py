@@ -103,11 +103,11 @@ class Python:
             return Reply(failure=Failure(FailureKind.NOT_FOUND, text))
         # modules are made of the vetted bytes themselves; other files stay where they lie, and are compared
         sources, others = _parted(request.sealed)
-        if changed := _changed(others):
+        if others and (changed := _changed(others)):
             return _refused(f'"{changed}" changed since it was checked')
         call = self._call_worker if hook.isolated or self._always_isolated else self._call_here
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
-        if changed := _changed(others):
+        if others and (changed := _changed(others)):
             return _refused(f'"{changed}" changed while the hook ran')
         return reply
 
@@ -164,7 +164,8 @@ class Python:
             variables = {**request.env, **hook.env}
         whole = None if here is None else here.whole
         head = self._head(Head(hook=hook, folders=folders, cwd=cwd, variables=variables, whole=whole, sealed=sealed))
-        crew = await self._crew()
+        known = self._crews.get(asyncio.get_running_loop())
+        crew = known[0] if known is not None else await self._crew()
         key = TeamKey(self._interpreter, folders, vetted=sealed is not None)
         heard = await crew.ask(key, (head, wire.dump(request.document)), timeout=timeout)
         return self._read(heard, timeout)

@@ -10,7 +10,7 @@ from hookline.model.verdict import Outcome, Verdict
 def described(outcome: Outcome) -> Mapping[str, object]:
     """Give an outcome as the object that programs read: `emit --json` prints it, and HTTP answers with it."""
     return {
-        "decision": outcome.decision.name.lower(),
+        "decision": outcome.decision.word,
         "blocked": outcome.blocked,
         "reasons": outcome.reasons,
         "context": outcome.context,
@@ -30,7 +30,7 @@ def _verdict(verdict: Verdict) -> Mapping[str, object]:
     failure = verdict.failure
     return {
         "id": verdict.hook,
-        "verdict": verdict.decision.name.lower(),
+        "verdict": verdict.decision.word,
         "reason": verdict.reason or None,
         "duration": verdict.duration,
         "failure": {"kind": failure.kind, "message": failure.message} if failure else None,

@@ -19,6 +19,12 @@ class Decision(IntEnum):
     DENY = 3
     STOP = 4
 
+    word: str
+
+    def __init__(self, _value: int) -> None:
+        """Work out once how it is written."""
+        self.word = self._name_.lower()
+
 
 class EffectKind(StrEnum):
     """What a hook may ask for besides a decision."""

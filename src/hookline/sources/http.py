@@ -264,7 +264,7 @@ def _title(event: Event) -> str:
 
 
 def _word(outcome: Outcome) -> str:
-    return "blocked" if outcome.blocked else outcome.decision.name.lower()
+    return "blocked" if outcome.blocked else outcome.decision.word
 
 
 def _refusal(problem: HttpError) -> _Reply:
