@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os.path import dirname, join, normpath
 from typing import Final
 
-from msgspec import Struct
-
 from hookline import surroundings
 from hookline.core import lines
 from hookline.core.cases import without_patterns
 from hookline.model.hook import Hook
+from hookline.model.reach import Reach
 from hookline.model.workspace import OF_THE_PERSON, inside
 
 # what interpreters add to a name that has no ending
@@ -138,27 +137,6 @@ _MOST_NAMES: Final = 20_000
 _PROJECT_FOLDERS: Final = tuple(
     f"{agent}_PROJECT_DIR" for agent in ("CLAUDE", "GEMINI", "QWEN", "FACTORY", "DROID", "CURSOR", "COPILOT")
 )
-
-
-class Reach(Struct, frozen=True, kw_only=True):
-    """The files a hook may name, by absolute path, and the programs it may start, by name or by absolute path.
-
-    `data` are those files that are only named to programs which run none, such as the words that grep looks for.
-    `recipes` are those files that say what a program such as make starts, `scripts` the words behind each
-    interpreter, the first of which that is a file is run. `patterns` have to be matched anew each time. `imports`
-    are folders in which Python looks for modules though no script lies there, `search` those that the hook itself
-    puts on its search path. `problem` says why nobody can know what this runs.
-    """
-
-    files: tuple[str, ...] = ()
-    data: frozenset[str] = frozenset()
-    programs: tuple[str, ...] = ()
-    recipes: frozenset[str] = frozenset()
-    scripts: tuple[tuple[str, ...], ...] = ()
-    patterns: tuple[str, ...] = ()
-    imports: tuple[str, ...] = ()
-    search: tuple[str, ...] = ()
-    problem: str = ""
 
 
 def reach(hook: Hook, cwd: str) -> Reach:

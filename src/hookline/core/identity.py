@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os.path import dirname, join, relpath, splitext
 from stat import S_ISDIR
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from hookline import surroundings, wire
-from hookline.core.closure import Reach, base_of, reach
+from hookline.core.closure import base_of, reach
 from hookline.core.contents import SETTLED, Content, Contents, Fingerprint, are_as_they_were, is_settled, state_of
 from hookline.core.includes import expanded, included
 from hookline.core.loads import Around, Loads, Look, stand_ins
@@ -24,6 +24,7 @@ from hookline.core.programs import LONGEST_LINE, Program, Programs, interpreters
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
+from hookline.model.reach import Reach
 from hookline.model.workspace import OF_THE_PERSON, grounds, inside, lies_in, real_path
 
 # Where a hook stands, what it is called and whether it is switched on is not what it does: a comment above it,
@@ -41,6 +42,10 @@ _ROOT: Final = "\0root"
 _MOST_FILES: Final = 4_000
 _LARGEST: Final = 64 * 1024 * 1024
 _SCRIPTS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".bash", ".rb", ".pl", ".php", ".lua"})
+
+
+# what a hook reaches in a folder, as far as somebody knows
+Reached = Callable[[Hook, str], Reach | None]
 
 
 class Identity(Struct, frozen=True, kw_only=True):
@@ -101,11 +106,19 @@ class _Own(Struct, frozen=True):
 class Identities:
     """Work out what hooks are, remembering what cannot have changed."""
 
-    def __init__(self, shell_dialects: Collection[str] | None = None, *, settled: int = SETTLED) -> None:
+    def __init__(
+        self,
+        shell_dialects: Collection[str] | None = None,
+        *,
+        reached: Reached | None = None,
+        settled: int = SETTLED,
+    ) -> None:
         """Take the names of the dialects whose commands are shell lines; None when any of them could be.
 
-        What has not changed for `settled` nanoseconds is only read again when its numbers say so.
+        `reached` gives what was found out about a hook in a folder before, if it still holds. What has not changed for
+        `settled` nanoseconds is only read again when its numbers say so.
         """
+        self._reached = reached
         self._shell_dialects = shell_dialects
         self._settled = settled
         self._known: dict[str, _Known] = {}
@@ -225,7 +238,8 @@ class Identities:
     def _recall(self, hook: Hook, cwd: str) -> _Known:
         known = self._known.get(hook.id)
         if known is None or known.hook is not hook or known.cwd != cwd:
-            known = self._known[hook.id] = _Known(hook, cwd, reach(hook, cwd))
+            before = self._reached(hook, cwd) if self._reached is not None else None
+            known = self._known[hook.id] = _Known(hook, cwd, before or reach(hook, cwd))
         return known
 
 

@@ -19,7 +19,7 @@ from hookline import surroundings
 from hookline.core import carrying
 from hookline.core.approvals import Approval, Book, Key
 from hookline.core.changes import Change, changes
-from hookline.core.identity import Identities, Identity, printable, shown
+from hookline.core.identity import Identities, Identity, Reached, printable, shown
 from hookline.core.programs import Program, changed
 from hookline.core.repository import repository
 from hookline.errors import ConfigError, StoreError
@@ -83,7 +83,7 @@ class TrustedHooksConfig(Struct, frozen=True, kw_only=True):
     `trust_workspace` and `trusted_workspaces` (folders) come from the person's own settings, never from the
     workspace. Without `approve` nobody is asked, and what nobody approved does not run. `extra_books` are files
     of exported approvals that are only read, and only from outside the workspace. `shell_dialects` are those whose
-    commands are shell lines; None when any could be.
+    commands are shell lines; None when any could be. `reached` gives what was found out about a hook before.
     """
 
     storage_path: Path | None = None
@@ -92,6 +92,7 @@ class TrustedHooksConfig(Struct, frozen=True, kw_only=True):
     approve: Approve | None = None
     extra_books: tuple[Path, ...] = ()
     shell_dialects: Collection[str] | None = None
+    reached: Reached | None = None
 
 
 class TrustedHooks:
@@ -100,7 +101,7 @@ class TrustedHooks:
     def __init__(self, config: TrustedHooksConfig | None = None) -> None:
         self._config = config or TrustedHooksConfig()
         self._book = Book(self._config.storage_path)
-        self._identities = Identities(self._config.shell_dialects)
+        self._identities = Identities(self._config.shell_dialects, reached=self._config.reached)
         self._repositories: dict[str, str] = {}
         self._extra: dict[Path, Mapping[Key, Approval]] = {}
         self._denied: set[Key] = set()

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hookline import wire
 from hookline.dialects import _calls, _read, _reply
 from hookline.dialects._claude_answers import ENDS, Told, answer
-from hookline.dialects._fields import Field, Names, Shape, shape
+from hookline.dialects._fields import Field, Names, Shape, Shapes, shape
 from hookline.dialects._tools import Toolbox, UnfitError
 from hookline.errors import DialectError
 from hookline.model.ability import Ability
@@ -67,13 +67,10 @@ def shapes(
     *,
     taken: Iterable[str] = (),
     marks: Mapping[EventName, tuple[str, str]] = MappingProxyType({}),
-) -> dict[EventName, Shape]:
-    """Work out the shape of every event from its table."""
+) -> Shapes:
+    """Say how every event looks, by its table."""
     names = (*_TAKEN, *taken)
-    return {
-        name: shape(fields.get(name, ()), taken=(*names, marks[name][0]) if name in marks else names)
-        for name in EventName
-    }
+    return Shapes(lambda name: shape(fields.get(name, ()), taken=(*names, marks[name][0]) if name in marks else names))
 
 
 class Family(Struct, frozen=True, kw_only=True):

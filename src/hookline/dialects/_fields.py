@@ -194,22 +194,35 @@ def _split(path: str) -> tuple[str, str]:
     return group, leaf
 
 
+class Shapes(dict[EventName, Shape]):
+    """The shapes of all events, each worked out when one of its name first comes: a call is about one of thirty."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[EventName], Shape]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: EventName) -> Shape:
+        made = self[name] = self._make(name)
+        return made
+
+
 def shapes_with_error(
     fields: Mapping[EventName, tuple[Field, ...]],
     *,
     taken: tuple[str, ...],
     objects: Mapping[str, frozenset[str]],
-) -> dict[EventName, Shape]:
-    """Work out all shapes of a system in which a tool that failed is one that ran and has an `error` beside it."""
-    return {
+) -> Shapes:
+    """Say how all events look in a system in which a tool that failed is one that ran and has an `error` beside it."""
+    return Shapes(
         # other data of that name beside a result would turn the event into a failed one
-        name: shape(
+        lambda name: shape(
             fields.get(name, ()),
             taken=(*taken, "error") if name is EventName.AFTER_TOOL else taken,
             objects=objects,
         )
-        for name in EventName
-    }
+    )
 
 
 def failed_by_error(body: Mapping[str, object]) -> EventName:

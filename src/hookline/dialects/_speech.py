@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.dialects import _calls, _mcp, _read, _results
-from hookline.dialects._fields import Field, Names, Shape, shape
+from hookline.dialects._fields import Field, Names, Shape, Shapes, shape
 from hookline.dialects._reply import Manners
 from hookline.dialects._tools import Toolbox
 from hookline.errors import DialectError
@@ -118,13 +118,10 @@ def shapes(
     taken: Iterable[str],
     scalars: Mapping[EventName, Mapping[str, str]] | None = None,
     objects: Mapping[str, frozenset[str]] | None = None,
-) -> dict[EventName, Shape]:
-    """Work out the shape of every event from its table."""
-    plain, groups = scalars or {}, objects or {}
-    return {
-        name: shape(fields.get(name, ()), taken=taken, scalars=plain.get(name, {}), objects=groups)
-        for name in EventName
-    }
+) -> Shapes:
+    """Say how every event looks, by its table."""
+    plain, groups, names = scalars or {}, objects or {}, tuple(taken)
+    return Shapes(lambda name: shape(fields.get(name, ()), taken=names, scalars=plain.get(name, {}), objects=groups))
 
 
 def _time(document: dict[str, object], *, dialect: str, iso: bool) -> int:

@@ -17,7 +17,17 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline.dialects import _read, _reply
-from hookline.dialects._fields import SESSION_KEYS, Field, Layout, Shape, names, read_session, shape, write_session
+from hookline.dialects._fields import (
+    SESSION_KEYS,
+    Field,
+    Layout,
+    Shape,
+    Shapes,
+    names,
+    read_session,
+    shape,
+    write_session,
+)
 from hookline.dialects._ollm import DASHED_ROWS
 from hookline.dialects._tools import toolbox
 from hookline.errors import DialectError
@@ -135,7 +145,7 @@ _LAYOUT: Final = Layout(
     where="context",
     names=names(SPEC.events, {"post-tool-call": _tool_event, "on-file-change": _file_event}),
     tools=_TOOLS,
-    shapes={name: _shape(name) for name in EventName},
+    shapes=Shapes(_shape),
     foreign=shape(taken=_TAKEN, objects=_OBJECTS),
     tool=("tool",),
     args=("args",),

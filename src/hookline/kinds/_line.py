@@ -16,12 +16,11 @@ WHITELIST: Final = PROGRAMS
 METACHARACTERS: Final = ";&|`$(){}[]<>"
 """What a shell would give a meaning to; refused where there is no shell."""
 
-_META: Final = re.compile(f"[{re.escape(METACHARACTERS)}\0]")
+# patterns that stand here as they are, are compiled ahead for calls without a daemon
+_META: Final = re.compile(r"[;&|`$(){}\[\]<>\0]")
 
-# A line that means the same to a shell and to us. Its first word is a path or a program no shell has built in.
-_PLAIN: Final = re.compile(
-    rf"(?:[\w.,:@%+-]*/[\w.,:@%+/-]*|{'|'.join(WHITELIST)})(?:[ \t]+[\w./,:=@%+-]+)*", flags=re.ASCII
-)
+# A line that may mean the same to a shell and to us: so it does if its first word is a path, or a program no shell has built in.
+_SIMPLE: Final = re.compile(r"([\w.,:@%+/-]+)(?:[ \t]+[\w./,:=@%+-]+)*", re.ASCII)
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -39,12 +38,17 @@ def shell_line(command: str, args: tuple[str, ...]) -> Line:
         return Line(refusal="a shell line has no args: write them into the line, or leave shell out")
     if "\0" in command:
         return Line(refusal="the command holds a NUL character")
-    return Line(script=command, words=tuple(command.split()) if _PLAIN.fullmatch(command) else ())
+    return Line(script=command, words=tuple(command.split()) if _is_plain(command) else ())
+
+
+def _is_plain(command: str) -> bool:
+    found = _SIMPLE.fullmatch(command)
+    return found is not None and ("/" in found[1] or found[1] in WHITELIST)
 
 
 def _split(command: str) -> tuple[str, ...]:
     # reading a line as a shell does takes its time, and most have nothing a shell would read
-    return tuple(command.split() if _PLAIN.fullmatch(command) else shlex.split(command))
+    return tuple(command.split() if _is_plain(command) else shlex.split(command))
 
 
 @lru_cache(maxsize=512)

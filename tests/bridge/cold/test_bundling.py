@@ -1,6 +1,7 @@
 """A module out of the bundle is the module: only when its names are made differs."""
 # ruff: noqa: SLF001 - what is looked into is how it is made
 
+import builtins
 import marshal
 import subprocess
 import sys
@@ -76,10 +77,11 @@ made.append(Ordered(a=1))
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    lazy, code, _ = bundling.compiled(ALL, "whole.py")
-    names = bundle._Names(vars(__import__("builtins")))
+    lazy, code, _, used = bundling.compiled(ALL, "whole.py")
+    names = bundle._Names([(one, vars(builtins)[one]) for one in used])
     names.lazy = lazy
     names["__name__"] = "whole"
+    names["__builtins__"] = vars(builtins)
     made = bundle._Module("whole")
     object.__setattr__(made, "_names", names)
     monkeypatch.setitem(sys.modules, "whole", made)
@@ -201,6 +203,18 @@ def test_functions_are_made_without_words_about_what_they_take() -> None:
     twice = names["twice"]
     assert twice.__annotations__ == {}
     assert twice(4) == 8  # type: ignore[operator]
+
+
+def test_a_module_has_the_builtins_that_it_uses_and_none_that_it_has_itself() -> None:
+    source = "def hash(one):\n    return [len(one), *map(str, hash(one))]\nclass Own(dict):\n    size = max(1, 2)\n"
+
+    assert set(bundling.compiled(source, "whole.py").builtins) == {"dict", "len", "map", "max", "str"}
+
+
+def test_a_builtin_that_nobody_saw_coming_is_found_all_the_same(module: ModuleType) -> None:
+    assert "bytearray" not in vars(module)
+    exec("def late():\n    return bytearray(2)", vars(module))  # noqa: S102
+    assert module.late() == b"\0\0"
 
 
 def test_the_names_that_calls_use_are_names_of_our_modules() -> None:

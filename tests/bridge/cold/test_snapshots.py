@@ -2,10 +2,11 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -110,6 +111,79 @@ def test_a_snapshot_that_is_not_right_is_no_snapshot(place: Place, spoil: Callab
     finally:
         path.write_bytes(raw)
         path.chmod(mode)
+
+
+def named(place: Place, line: str, *, env: Mapping[str, str] | None = None) -> None:
+    """Have a person's own hook run a line, and have that prepared."""
+    place.write({OWN: f'[[hook]]\nid = "one"\non = "before_tool"\nshell = true\nrun = {json.dumps(line)}\n'})
+    settle([place])
+    place.prepare(env)
+
+
+def test_a_script_that_a_project_brings_later_is_not_run_for_the_person(place: Place) -> None:
+    # what a hook reaches is in the snapshot; what is there, and whose it is, is looked at for each call
+    named(place, "sh check.sh; true")
+    before = place.quick(*WORDS, stdin=event(place))
+    place.write({"check.sh": "#!/bin/sh\ntouch ran\n"})
+    try:
+        done = place.quick(*WORDS, stdin=event(place, session_id="another"))
+    finally:
+        (place.project / "check.sh").unlink()
+
+    assert (before.returncode, before.stdout) == (0, b"")
+    assert b'runs \\"check.sh\\" of this workspace, which nobody approved' in done.stdout
+    assert not (place.project / "ran").exists()
+
+
+def test_a_variable_that_says_what_a_hook_reaches_is_noticed(place: Place) -> None:
+    named(place, 'sh "$CLAUDE_PROJECT_DIR/check.sh"; true', env={"CLAUDE_PROJECT_DIR": str(place.project)})
+
+    assert not why(place, CLAUDE_PROJECT_DIR=str(place.project))
+    assert "a variable has changed" in why(place, CLAUDE_PROJECT_DIR=str(place.home))
+
+
+def test_a_call_from_another_folder_of_the_project_is_answered_as_ever(place: Place) -> None:
+    place.write({"below/check.sh": "#!/bin/sh\ntouch ran\n"})
+    env = {"CLAUDE_PROJECT_DIR": str(place.project)}
+    try:
+        named(place, "sh check.sh; true", env=env)
+        said = event(place, session_id="below", cwd=str(place.project / "below"))
+        done = place.quick(*WORDS, stdin=said, env=env)
+        has_run = (place.project / "below" / "ran").exists()
+    finally:
+        shutil.rmtree(place.project / "below")
+
+    assert b'check.sh\\" of this workspace, which nobody approved' in done.stdout, done.stderr
+    assert not has_run
+
+
+def test_a_call_does_not_work_out_again_what_its_hooks_reach(place: Place, tmp_path: Path) -> None:
+    listening = (
+        "import os, sys\n"
+        "sys.path.insert(0, os.path.dirname(sys.argv[1]))\n"
+        "import calling\n"
+        "leave = os._exit\n"
+        "def left(code):\n"
+        "    with open(sys.argv[2], 'w') as file:\n"
+        "        file.write(' '.join(sys.modules))\n"
+        "    leave(code)\n"
+        "os._exit = left\n"
+        "calling.main(sys.argv[3:])\n"
+    )
+    found = tmp_path / "modules"
+    done = subprocess.run(
+        [sys.executable, "-E", "-P", "-S", "-c", listening, str(place.start), str(found), *WORDS],
+        cwd=place.project,
+        env=place.environment({"HOOKLINE_COLD": "only"}),
+        input=event(place),
+        capture_output=True,
+        check=False,
+    )
+
+    loaded = set(found.read_text().split())
+    assert done.returncode == 0, done.stderr
+    assert "hookline.core.trust" in loaded
+    assert not loaded & {"hookline.core.lines", "shlex"}
 
 
 def test_a_link_in_its_place_is_not_followed(place: Place, tmp_path: Path) -> None:

@@ -147,12 +147,10 @@ class Bundle:
             module.__file__ = path
             exec(loads(raw), module.__dict__)  # noqa: S102 - Python's own, as we compiled it
             return
-        lazy, code, patterns = loads(raw)
+        lazy, code, patterns, used = loads(raw)
         self.patterns.update(patterns)
         # builtins are looked up here first, and would be asked for as if they were imports
-        names = _Names(_BUILTINS)
-        for one in lazy:
-            names.pop(one, None)
+        names = _Names([(one, _BUILTINS[one]) for one in used])
         names.lazy = lazy
         names["__name__"] = name
         names["__file__"] = path

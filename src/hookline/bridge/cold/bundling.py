@@ -8,6 +8,7 @@ annotations are not evaluated, and docstrings, the annotations of functions and 
 import __future__
 
 import ast
+import builtins
 import marshal
 import os
 from collections import Counter
@@ -15,7 +16,7 @@ from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from hookline.bridge.cold import bundle
 from hookline.bridge.cold.patterns import written_in
@@ -122,7 +123,7 @@ def _written(package: Path) -> Iterator[bytes]:
         stamp = _stamp(path)
         source = path.read_text("utf-8")
         if bundle.is_ours(name):
-            raw = marshal.dumps(compiled(source, str(path), usual.get(name, ())))
+            raw = marshal.dumps(tuple(compiled(source, str(path), usual.get(name, ()))))
         else:
             raw = marshal.dumps(_lent(source, str(path)))
         index[name] = (offset, len(raw), is_package, str(path), stamp)
@@ -152,11 +153,17 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def compiled(source: str, path: str, usual: Collection[str] = ()) -> tuple[Names, CodeType, Patterns]:
-    """Give how the names of a module come about when they are needed, the code that runs at once, and its patterns.
+class Compiled(NamedTuple):
+    """A module: how its names come about when they are needed, the code that runs at once, its patterns and builtins."""
 
-    What is `usual` is read with the module; of all else, its code is read when it is needed.
-    """
+    names: Names
+    code: CodeType
+    patterns: Patterns
+    builtins: tuple[str, ...]
+
+
+def compiled(source: str, path: str, usual: Collection[str] = ()) -> Compiled:
+    """Compile a module. What is `usual` is read with it; of all else, its code is read when it is needed."""
     tree = ast.parse(source, path)
     _without_docstring(tree)
     inside: Inside = {statement: list(ast.walk(statement)) for statement in tree.body}
@@ -184,7 +191,9 @@ def compiled(source: str, path: str, usual: Collection[str] = ()) -> tuple[Names
             code = _code([*_needed_by_classes(statement, inside, lazy), statement], path)
             names[name] = ("", code if name in usual else marshal.dumps(code))
     ready = [one for given in at_once for one in (*_needed_by_classes(given, inside, lazy), given)]
-    return names, _code(ready, path), patterns
+    read = {node.id for nodes in inside.values() for node in nodes if isinstance(node, ast.Name)}
+    used = tuple(sorted((read & vars(builtins).keys()) - lazy))
+    return Compiled(names, _code(ready, path), patterns, used)
 
 
 def _lent(source: str, path: str) -> CodeType:

@@ -36,13 +36,22 @@ _STAND_INS = {
     "hashlib": "hookline.bridge.cold.digests",
     "logging": "hookline.bridge.cold.logs",
 }
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
 # Where Python has the part in C that we use, and its module makes much more ready: from where, and which names; all
 # of them where none are given.
 _CORES = {
     "datetime": ("_datetime", {}),
     "signal": ("_signal", {}),
     "threading": ("_thread", {"Lock": "allocate_lock", "RLock": "RLock", "get_ident": "get_ident"}),
+    "weakref": ("_weakref", {"ref": "ref"}),
 }
+# Nothing is given back before the end, so what is held weakly may as well be held.
+_SIMPLER = {"weakref": {"WeakKeyDictionary": dict, "WeakSet": set, "finalize": _nothing}}
 # msgspec makes these ready, and nothing that answers a call uses them
 _UNUSED_OF_MSGSPEC = ("_json_schema", "inspect", "msgpack", "toml", "yaml")
 # off: the ordinary way; only: the quick way, or the reason why not, for whoever looks for it
@@ -78,6 +87,8 @@ def main(words: list[str]) -> None:
     chosen = os.environ.get(_VARIABLE, "").lower()
     if words[:1] != ["hook"] or chosen in _OFF or _is_closed():
         sys.exit(_ordinary(words))
+    # nothing is given back before the end, and to look for what could be takes a tenth of the time
+    gc.disable()
     try:
         _insist_on_pidfd()
         libraries = _libraries()
@@ -127,8 +138,6 @@ def _line(words: list[str]) -> list[str]:
 
 
 def _quick(words: list[str], libraries: str) -> int:
-    # nothing is given back before the end, and to look for what could be takes a tenth of the time
-    gc.disable()
     try:
         answer_agent = _program(libraries)
     except Exception as problem:
@@ -154,6 +163,7 @@ def _program(libraries: str) -> Callable[[list[str]], int]:
 
 
 def _ordinary(words: list[str]) -> int:
+    gc.enable()
     # a hook may have modules of these names
     for name in ("bundle", "calling"):
         sys.modules.pop(name, None)
@@ -194,6 +204,7 @@ def _put_cores() -> None:
             stand_in = sys.modules[name] = _Later(name)
             taken = names or {one: one for one in found if not one.startswith("__")}
             vars(stand_in).update({ours: found[theirs] for ours, theirs in taken.items()})
+            vars(stand_in).update(_SIMPLER.get(name, {}))
 
 
 def _import_msgspec() -> None:
@@ -235,10 +246,14 @@ def _import_pathlib() -> None:
         return
     stand_in = sys.modules["urllib.parse"] = ModuleType("urllib.parse")
     stand_in.quote_from_bytes = _quoted  # type: ignore[attr-defined]
+    # it looks for these five times, and they are not there
+    absent = [name for name in ("_winapi", "nt") if name not in sys.modules and os.name == "posix"]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     try:
         __import__("pathlib")
     finally:
-        del sys.modules["urllib.parse"]
+        for name in ("urllib.parse", *absent):
+            del sys.modules[name]
 
 
 def _quoted(raw: bytes, *rest: str) -> str:
