@@ -9,7 +9,7 @@ if sys.platform != "linux":
     pytest.skip("epoll is Linux's", allow_module_level=True)
 
 from hookline.kinds._child import Finished
-from hookline.kinds._hub import hub_of, sweep
+from hookline.kinds._hub import MOMENT, hub_of, sweep
 from hookline.kinds._process import run
 
 
@@ -164,3 +164,69 @@ def test_hook_that_ends_as_its_caller_exits_leaves_no_other_waiting() -> None:
         asyncio.run(asyncio.wait_for(scenario(), 20))
 
     assert left.value.code == 3
+
+
+def test_what_is_watched_once_is_told_once() -> None:
+    async def scenario() -> int:
+        hub = hub_of(asyncio.get_running_loop())
+        read, write = os.pipe()
+        told: list[None] = []
+        hub.watch(read, lambda: told.append(None), drop=lambda: None, once=True)
+        # it is never read, so it stays readable
+        os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        # and its number may be used again
+        hub.forget(read)
+        os.close(read)
+        os.close(write)
+        read, write = os.pipe()
+        hub.watch(read, lambda: told.append(None), drop=lambda: None, once=True)
+        os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        os.close(read)
+        os.close(write)
+        return len(told)
+
+    assert asyncio.run(scenario()) == 2
+
+
+def test_what_is_watched_once_can_be_forgotten_before() -> None:
+    async def scenario() -> int:
+        hub = hub_of(asyncio.get_running_loop())
+        read, write = os.pipe()
+        told: list[None] = []
+        hub.watch(read, lambda: told.append(None), drop=lambda: None, once=True)
+        hub.forget(read)
+        os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        os.close(read)
+        os.close(write)
+        return len(told)
+
+    assert asyncio.run(scenario()) == 0
+
+
+def test_calls_in_a_moment_come_in_their_order_and_a_broken_one_takes_no_other_with_it() -> None:
+    async def scenario() -> tuple[list[int], list[str]]:
+        loop = asyncio.get_running_loop()
+        hub = hub_of(loop)
+        told: list[int] = []
+        wrong: list[str] = []
+        loop.set_exception_handler(lambda _loop, context: wrong.append(str(context["exception"])))
+
+        def fail() -> None:
+            raise LookupError("a moment too late")
+
+        hub.call_in_a_moment(loop, lambda: told.append(1))
+        hub.call_in_a_moment(loop, fail)
+        hub.call_in_a_moment(loop, lambda: told.append(2))
+        assert told == []
+        await asyncio.sleep(0)
+        hub.call_in_a_moment(loop, lambda: told.append(3))
+        await asyncio.sleep(MOMENT * 10)
+        # nobody is waited for any more, and the next one is called all the same
+        hub.call_in_a_moment(loop, lambda: told.append(4))
+        await asyncio.sleep(MOMENT * 10)
+        return told, wrong
+
+    assert asyncio.run(scenario()) == ([1, 2, 3, 4], ["a moment too late"])

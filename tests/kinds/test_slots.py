@@ -96,3 +96,24 @@ def test_without_patience_nobody_is_let_in_before_its_turn() -> None:
         return early, waiting.done()
 
     assert asyncio.run(scenario()) == (False, True)
+
+
+def test_all_who_have_waited_long_enough_go_on_one_after_another() -> None:
+    async def scenario() -> list[int]:
+        slots = Slots(1, patience=0.1)
+        went: list[int] = []
+
+        async def wait(number: int) -> None:
+            await slots.take()
+            went.append(number)
+
+        await slots.take()
+        first = asyncio.create_task(wait(1))
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(20):
+            await asyncio.gather(first, wait(2))
+            # and who comes when nobody waits any more has a time of its own
+            await wait(3)
+        return went
+
+    assert asyncio.run(scenario()) == [1, 2, 3]

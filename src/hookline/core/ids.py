@@ -8,12 +8,15 @@ from typing import Final
 COUNT: Final = itertools.count(1)
 
 _NONE: Final = (-1, "")
+# the number of this process, which costs a call of the system
+_OWN: Final[list[int]] = []
 # the last millisecond that had a name, and how all names of it begin: one item, so that threads agree
 LAST: Final = [_NONE]
 
 
 def _forget() -> None:
     LAST[0] = _NONE
+    _OWN.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -24,6 +27,7 @@ def new_id(milliseconds: int) -> str:
     """Make a name for something that happens now, in milliseconds since the epoch."""
     known = LAST[0]
     if known[0] != milliseconds:
-        # the number of a process costs a call of the system, and events come in crowds
-        known = LAST[0] = (milliseconds, f"{milliseconds:x}-{os.getpid():x}-")
+        if not _OWN:
+            _OWN.append(os.getpid())
+        known = LAST[0] = (milliseconds, f"{milliseconds:x}-{_OWN[0]:x}-")
     return f"{known[1]}{next(COUNT)}"

@@ -7,6 +7,7 @@ watches one epoll object for as long as it lives, and a child costs two system c
 import select
 import threading
 from asyncio import AbstractEventLoop
+from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary, ref
@@ -16,6 +17,14 @@ _HUBS: Final[WeakKeyDictionary[AbstractEventLoop, "Hub"]] = WeakKeyDictionary()
 
 
 _CHANGING: Final = threading.Lock()
+
+# Seconds. Most hooks are done before this, and what they said is in the pipes when they exit: then each wake-up of the
+# loop that only reads a pipe is saved. A hook that fills its pipe first waits this long, once.
+MOMENT: Final = 0.005
+# a timer may come this much before its time
+_RESOLUTION: Final = 0.0005
+
+_ONCE: Final = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
 
 
 class _Last:
@@ -44,32 +53,56 @@ class Awaited(Protocol):
 class Hub:
     """Call a function when a descriptor has something to read."""
 
-    __slots__ = ("__weakref__", "_calls", "_epoll", "_woken")
+    __slots__ = ("__weakref__", "_calls", "_epoll", "_is_timed", "_later", "_woken")
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self._epoll = select.epoll()
-        self._calls: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
+        self._calls: dict[int, tuple[Callable[[], None], Callable[[], None], bool]] = {}
+        self._later: deque[tuple[float, Callable[[], None]]] = deque()
+        self._is_timed = False
         self._woken: list[Awaited] = []
         loop.add_reader(self._epoll.fileno(), self._dispatch)
 
-    def watch(self, descriptor: int, call: Callable[[], None], *, drop: Callable[[], None]) -> None:
-        """Call the function whenever the descriptor is readable, until it is forgotten.
+    def watch(self, descriptor: int, call: Callable[[], None], *, drop: Callable[[], None], once: bool = False) -> None:
+        """Call the function whenever the descriptor is readable, until it is forgotten, or `once`.
 
         `drop` is called instead when the loop was closed under it: nobody would ever call the function.
         """
-        self._calls[descriptor] = (call, drop)
-        self._epoll.register(descriptor, select.EPOLLIN)
+        self._calls[descriptor] = (call, drop, once)
+        self._epoll.register(descriptor, _ONCE if once else select.EPOLLIN)
 
     def forget(self, descriptor: int) -> None:
-        """Stop watching; to be called before the descriptor is closed, because its number is used again."""
+        """Stop watching; to be called before the descriptor is closed, because its number is used again.
+
+        What was told once is forgotten already, and goes with its descriptor.
+        """
         if self._calls.pop(descriptor, None) is not None and not self._epoll.closed:
             self._epoll.unregister(descriptor)
 
     def close(self) -> None:
         """Drop what is still watched, and give the descriptor back."""
-        for _, drop in list(self._calls.values()):
+        for _, drop, _ in list(self._calls.values()):
             drop()
         self._epoll.close()
+
+    def call_in_a_moment(self, loop: AbstractEventLoop, call: Callable[[], None]) -> None:
+        """Call a function some milliseconds from now: one timer of the loop serves all that come until then."""
+        due = loop.time() + MOMENT
+        self._later.append((due, call))
+        if not self._is_timed:
+            self._is_timed = True
+            loop.call_at(due, self._on_time, loop)
+
+    def _on_time(self, loop: AbstractEventLoop) -> None:
+        late = loop.time() + _RESOLUTION
+        try:
+            while self._later and self._later[0][0] <= late:
+                self._later.popleft()[1]()
+        finally:
+            if self._later:
+                loop.call_at(self._later[0][0], self._on_time, loop)
+            else:
+                self._is_timed = False
 
     def wake(self, awaited: Awaited) -> None:
         """Go on with who waits, when everything was read that there is to read.
@@ -82,7 +115,10 @@ class Hub:
         for descriptor, _ in self._epoll.poll(0):
             watched = self._calls.get(descriptor)
             if watched is not None:
-                watched[0]()
+                call, _, once = watched
+                if once:
+                    del self._calls[descriptor]
+                call()
         woken, self._woken = self._woken, []
         for place, awaited in enumerate(woken):
             try:

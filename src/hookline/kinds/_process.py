@@ -15,15 +15,11 @@ from typing import Final
 
 from hookline.kinds import _portable
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output
-from hookline.kinds._hub import Hub, hub_of
+from hookline.kinds._hub import MOMENT, Hub, hub_of
 from hookline.kinds._prompt import Prompt
 from hookline.kinds._starting import EXTRA, start
 
 _CHUNK: Final = 65_536
-
-# Most hooks are done before this, and what they said is in the pipes when they exit: then each wake-up of the
-# loop that only reads a pipe is saved. A hook that fills its pipe first waits this long, once.
-_LISTEN_AFTER: Final = 0.005
 
 # An empty pipe takes a page without waiting, however small the system made it.
 _SURE_TO_FIT: Final = 4096
@@ -75,11 +71,13 @@ class Child:
         self._ended = Ended.EXITED
         self._gone = False
         self.finished: asyncio.Future[Finished] | Prompt[Finished] = Prompt(loop)
-        # one timer does for both, because most children need neither
-        now = loop.time()
-        self._deadline = now + timeout
-        self._timer = loop.call_at(now + min(timeout, _LISTEN_AFTER), self._listen)
+        self._deadline = loop.time() + timeout
+        self._timer: asyncio.TimerHandle | None = None
         self._reading = False
+        if timeout > MOMENT:
+            hub.call_in_a_moment(loop, self._on_moment)
+        else:
+            self._timer = loop.call_at(self._deadline, self._listen)
 
     def feed(self, stdin: bytes) -> None:
         """Write what fits into the pipe, which is all of most events; the rest is written as the child reads."""
@@ -98,14 +96,17 @@ class Child:
 
     def watch(self) -> None:
         """Let the loop tell what happens to the child."""
-        self._hub.watch(self._pidfd, self._on_exit, drop=self.drop)
+        self._hub.watch(self._pidfd, self._on_exit, drop=self.drop, once=True)
         if self._stdin >= 0:
             self._loop.add_writer(self._stdin, self._on_writable)
 
+    def _on_moment(self) -> None:
+        """Take care of a child that takes longer than most; it may be gone, or on its way, by now."""
+        if self._pidfd >= 0 and self._timer is None:
+            self._listen()
+
     def _listen(self) -> None:
-        """Read along: the child takes longer than most, and may print more than its pipes hold."""
-        if self._pidfd < 0:
-            return
+        """Read along, because the child may print more than its pipes hold, and mind the time."""
         self._reading = True
         for stream, pipe in self._pipes.items():
             self._loop.add_reader(pipe, self._on_output, stream)
@@ -189,7 +190,7 @@ class Child:
         self._pipes.clear()
         os.close(stdout)
         os.close(stderr)
-        # its timer finds it gone: to cancel it costs as much, and somebody waits for this
+        self._stop_timer()
         code = self._reap()
         self._hub.forget(self._pidfd)
         os.close(self._pidfd)
@@ -219,7 +220,7 @@ class Child:
 
     def _end(self, why: Ended) -> None:
         """Ask everything the hook started to end."""
-        self._timer.cancel()
+        self._stop_timer()
         self._ended = why
         self._close_stdin()
         if why is Ended.OVERFLOWED:
@@ -235,7 +236,7 @@ class Child:
 
     def _kill(self) -> None:
         """Make everything the hook started end."""
-        self._timer.cancel()
+        self._stop_timer()
         self._drain()
         self._signal(signal.SIGKILL)
         if self._gone:
@@ -270,7 +271,7 @@ class Child:
 
     def _finish(self) -> None:
         """Reap the child and give back everything held for it."""
-        self._timer.cancel()
+        self._stop_timer()
         self._close_stdin()
         for stream in tuple(self._pipes):
             self._close_pipe(stream)
@@ -297,6 +298,10 @@ class Child:
         self.finished.set_result(
             Finished(exit_code=code, stdout=output.of(STDOUT), stderr=output.of(STDERR), ended=self._ended)
         )
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _close_stdin(self) -> None:
         if self._stdin >= 0:
