@@ -57,7 +57,7 @@ AT_IMPORT: Final = frozenset(
 ) - {"site"}
 # what only a call with a hook needs
 WITH_A_HOOK: Final = frozenset(
-    {"hookline.kinds._process", "hookline.kinds._replies", "hookline.core.closure", "hookline.core.recording"}
+    {"hookline.kinds._process", "hookline.kinds._replies", "hookline.core.identity", "hookline.core.recording"}
 )
 
 EVENT: Final = {

@@ -124,7 +124,7 @@ class Engine:
         self._mentioned: set[str] = set()
         self._numbers: dict[str, itertools.count[int]] = {}
         self._loop = OwnLoop()
-        self.bus.subscribe(self.debugger)
+        self.stop_debugger = self.bus.subscribe(self.debugger)
         if store is not None:
             self.bus.subscribe(store.write)
 

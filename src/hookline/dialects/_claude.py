@@ -338,6 +338,9 @@ class Family(Struct, frozen=True, kw_only=True):
 
     def encode_outcome(self, outcome: Outcome, event: Event) -> Answer:
         """Say an outcome to this agent; saying nothing is having no opinion."""
+        if outcome.is_silent:
+            # so are most, and the agent waits for each of them
+            return Answer()
         native = self.native(event)
         told = Told(
             outcome=outcome,

@@ -149,6 +149,13 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return self.decision >= Decision.ASK
 
     @property
+    def is_silent(self) -> bool:
+        """Whether nobody has said anything that the agent could be told."""
+        return self.decision is Decision.PASS and not (
+            self.reasons or self.effects or self.args is not None or self.output is not UNSET
+        )
+
+    @property
     def stopped(self) -> bool:
         """Whether the agent's whole run is to end."""
         return self.decision is Decision.STOP
@@ -179,4 +186,4 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return tuple(verdict for verdict in self.verdicts if verdict.failure is not None)
 
     def _texts(self, kind: EffectKind) -> tuple[str, ...]:
-        return tuple(str(effect.value) for effect in self.effects if effect.kind is kind)
+        return tuple(str(effect.value) for effect in self.effects if effect.kind is kind) if self.effects else ()

@@ -12,6 +12,7 @@ from hookline import folders, surroundings
 from hookline.bridge.daemon import projects
 from hookline.bridge.daemon.projects import KeptProjects
 from hookline.model.hook import Hook, Source
+from hookline.model.record import Step
 from hookline.model.workspace import grounds
 from hookline.surroundings import Surroundings
 from hookline.workspace import Opened
@@ -249,3 +250,20 @@ def test_the_traces_of_a_person_who_has_gone_are_closed_too(tmp_path: Path, monk
 def test_without_a_call_nothing_is_opened(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="there is none"):
         KeptProjects().open(tmp_path)
+
+
+def test_what_happened_stands_in_the_traces_and_not_in_memory(tmp_path: Path) -> None:
+    async def what(desk: Desk) -> None:
+        root = desk.project("one")
+        with surroundings.entered(Surroundings({"HOME": str(desk.home), "PATH": "/bin:/usr/bin"}, str(root))):
+            opened = desk.kept.open(root)
+            outcome = await opened.engine.emit("before_tool", tool="shell", args={"command": "ls"})
+            await opened.engine.drain()
+            await desk.kept.leave(opened)
+
+        assert opened.engine.store is not None
+        opened.engine.store.flush()
+        assert [record.step for record in opened.engine.store.records(outcome.trace)][-1] is Step.OUTCOME
+        assert opened.engine.debugger.executions() == []
+
+    run(tmp_path, what)

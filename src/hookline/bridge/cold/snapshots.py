@@ -162,7 +162,14 @@ def _opened(kept: Mapping[str, object], folders: Folders, root: Path) -> Opened:
 
 def _reached(kept: Mapping[str, object], root: str, hook: Hook, cwd: str) -> Reach | None:
     """Give what a hook was found to reach in its project; to find it out takes a tenth of a call."""
-    return cast("Reach", unpacked(kept[hook.id])) if cwd == root and hook.id in kept else None
+    if cwd != root or hook.id not in kept:
+        return None
+    try:
+        found = unpacked(kept[hook.id])
+    except (TypeError, ValueError, AttributeError):
+        # it is too late to begin anew, and early enough to find it out
+        return None
+    return found if isinstance(found, Reach) else None
 
 
 class _Later:

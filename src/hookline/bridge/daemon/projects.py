@@ -149,6 +149,8 @@ class KeptProjects:
         before = set(here.seen)
         here.seen.clear()
         opened = open_project(root, stays=self._traces)
+        # nobody asks us what happened lately: that stands in the traces, and here it would only stay in memory
+        opened.engine.stop_debugger()
         kept = _Kept(opened, here)
         here.seen |= before
         self._kept.setdefault(str(root), []).append(kept)
