@@ -56,9 +56,7 @@ AT_IMPORT: Final = frozenset(
     {"msgspec", "asyncio", "typing", "re", "enum", "pathlib", "logging", "hookline.core", "hookline.model", *HEAVY}
 ) - {"site"}
 # what only a call with a hook needs
-WITH_A_HOOK: Final = frozenset(
-    {"hookline.kinds._process", "hookline.kinds._replies", "hookline.core.identity", "hookline.core.recording"}
-)
+WITH_A_HOOK: Final = frozenset({"hookline.kinds._process", "hookline.kinds._replies", "hookline.core.recording"})
 
 EVENT: Final = {
     "session_id": "s1",
