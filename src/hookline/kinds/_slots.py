@@ -6,8 +6,9 @@ from collections import deque
 from math import inf
 from typing import Final
 
-# Twice the cores keeps them busy while some hooks wait for a disk or a network; more only makes all of them slow.
-LIMIT: Final = max(4, 2 * (os.cpu_count() or 1))
+# Twice the cores keeps them busy while some hooks wait for a disk or a network; more only makes all of them slow. On small
+# machines, to wait for a turn costs more than to share a core.
+LIMIT: Final = max(8, 2 * (os.cpu_count() or 1))
 
 # A hook may itself wait for an agent whose hooks wait here. Whoever has waited this long goes on regardless, so
 # that hooks that wait for each other cannot hold each other up until their timeouts.
