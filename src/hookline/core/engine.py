@@ -167,9 +167,8 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
-        quiet = self._silent.get(name)
-        if quiet is not None:
-            return quiet
+        if name in self._silent:
+            return QUIET
         if self._ready.get(name) is False and name not in self._always:
             return self._quick.silence(name)
         way = self._ways.get((name, tool)) or self._quick.find(name, tool)
