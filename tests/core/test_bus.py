@@ -474,3 +474,40 @@ def test_a_loop_that_was_woken_is_woken_once_for_all_that_waits() -> None:
 
     with asyncio.Runner(loop_factory=Counting) as runner:
         assert runner.run(scenario()) == 1
+
+
+def test_who_never_lets_its_loop_do_anything_else_does_not_fill_the_memory() -> None:
+    async def scenario() -> tuple[int, int]:
+        bus = MessageBus()
+        taken: list[Record] = []
+        bus.subscribe(taken.append)
+        most = 0
+        # as events do: the beginning of each, and its end
+        for number in range(10_000):
+            bus.put_aside_for_now(record(number))
+            bus.put_aside(record(number))
+            most = max(most, len(bus.late))
+        await bus.drain()
+        return most, len(taken)
+
+    most, given = asyncio.run(scenario())
+
+    assert most < 6_000
+    assert given == 20_000
+
+
+def test_the_beginning_of_something_does_not_wait_for_a_loop_that_is_gone() -> None:
+    bus = MessageBus()
+    told = asyncio.Event()
+    bus.subscribe(lambda one: told.set() if one == record(2) else None)
+
+    async def short() -> None:
+        bus.put_aside_for_now(record(1))
+
+    async def long() -> None:
+        bus.put_aside_for_now(record(2))
+        async with asyncio.timeout(30):
+            await told.wait()
+
+    asyncio.run(short())
+    asyncio.run(long())

@@ -1,4 +1,5 @@
 import asyncio
+import functools
 import os
 import sys
 from pathlib import Path
@@ -230,3 +231,51 @@ def test_calls_in_a_moment_come_in_their_order_and_a_broken_one_takes_no_other_w
         return told, wrong
 
     assert asyncio.run(scenario()) == ([1, 2, 3, 4], ["a moment too late"])
+
+
+def test_callback_that_fails_leaves_no_other_untold_and_nobody_asleep() -> None:
+    async def scenario() -> tuple[list[str], list[str]]:
+        loop = asyncio.get_running_loop()
+        hub = hub_of(loop)
+        told: list[str] = []
+        wrong: list[str] = []
+        loop.set_exception_handler(lambda _loop, context: wrong.append(str(context["exception"])))
+        pipes = [os.pipe() for _ in range(3)]
+
+        def tells(name: str) -> None:
+            told.append(name)
+            hub.wake(Waiting(name, told))
+            if name == "1":
+                raise MemoryError("no room")
+
+        for number, (read, _) in enumerate(pipes):
+            hub.watch(read, functools.partial(tells, str(number)), drop=lambda: None, once=True)
+        for _, write in pipes:
+            os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        for pipe in pipes:
+            os.close(pipe[0])
+            os.close(pipe[1])
+        return told, wrong
+
+    told, wrong = asyncio.run(scenario())
+
+    assert sorted(told) == ["0", "0 soon", "1", "1 soon", "2", "2 soon"]
+    assert wrong == ["no room"]
+
+
+def test_what_was_told_once_can_be_watched_again() -> None:
+    async def scenario() -> int:
+        hub = hub_of(asyncio.get_running_loop())
+        read, write = os.pipe()
+        told: list[None] = []
+        os.write(write, b"x")
+        for _ in range(2):
+            hub.watch(read, lambda: told.append(None), drop=lambda: None, once=True)
+            await asyncio.sleep(0.05)
+            hub.forget(read)
+        os.close(read)
+        os.close(write)
+        return len(told)
+
+    assert asyncio.run(scenario()) == 2

@@ -590,6 +590,36 @@ except ChildProcessError:
     assert embed(line, first="signal.signal(signal.SIGCHLD, signal.SIG_IGN)", then=then) == "lost\n"
 
 
+TRACED = """
+import ctypes, os, time
+me = os.getpid()
+reading, writing = os.pipe()
+if not os.fork():
+    # seizes whoever started it, and looks away for a while
+    os.write(writing, b"%d" % ctypes.CDLL(None).ptrace(0x4206, me, 0, 0))
+    os.closerange(0, 3)
+    time.sleep(2)
+    os._exit(0)
+os._exit(2 if os.read(reading, 9) == b"0" else 77)
+"""
+
+
+@needs_pidfd
+def test_end_that_a_debugger_holds_on_to_is_not_taken_for_success(tmp_path: Path) -> None:
+    (tmp_path / "traced.py").write_text(TRACED, "utf-8")
+    then = """
+try:
+    print(asyncio.run(main()).exit_code)
+except ChildProcessError:
+    print("lost")
+"""
+    said = embed(f"exec {sys.executable} {tmp_path}/traced.py", then=then)
+    if said == "77\n":
+        pytest.skip("nobody may be traced here")
+
+    assert said == "lost\n"
+
+
 @needs_pidfd
 def test_running_out_of_descriptors_starts_nothing_and_keeps_nothing(tmp_path: Path) -> None:
     then = """

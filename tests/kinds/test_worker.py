@@ -29,8 +29,17 @@ def spoil(document):
     os.chdir("/")
     return os.getpid()
 
+def replace(document):
+    os.environ["MINE"] = "one"
+    os.environ = os.environ.copy()
+    os.environ["SECRET"] = "two"
+    return os.getpid()
+
 def look(document):
     return [os.environ.get("LEFT_BEHIND"), os.environ["PATH"], os.environ.get("KEPT"), os.getcwd()]
+
+def left(document):
+    return [os.getpid(), *map(os.environ.get, document["names"])]
 
 def echo(document):
     return document
@@ -102,6 +111,18 @@ def test_whatever_a_hook_changes_is_undone_for_the_next(tmp_path: Path, monkeypa
     async def scenario(ask: Ask) -> None:
         await ask("spoil")
         assert (await ask("look")).value == [None, os.environ["PATH"], "as it was", str(tmp_path)]
+
+    asked(tmp_path, scenario)
+
+
+def test_environment_that_a_hook_has_replaced_is_ours_again_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEPT", "as it was")
+
+    async def scenario(ask: Ask) -> None:
+        pid = (await ask("replace")).value
+        assert (await ask("left", names=["MINE", "SECRET", "KEPT"])).value == [pid, None, None, "as it was"]
 
     asked(tmp_path, scenario)
 

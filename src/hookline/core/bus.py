@@ -52,9 +52,10 @@ class MessageBus:
         self._giving = threading.RLock()
         # what waits to be given to the sinks; another list as soon as somebody begins to give it
         self.late: list[Record | Sketch | Later] = []
-        # the list that a loop was woken for
+        # the list that a loop was woken for, and the one that it is to look at in a while
         self.woken: list[Record | Sketch | Later] | None = None
-        self._due = 0.0
+        self._timed: list[Record | Sketch | Later] | None = None
+        self._timer: tuple[float, weakref.ref[asyncio.AbstractEventLoop]] | None = None
         # The loop holds tasks weakly; one that nobody else holds may vanish in the middle.
         self._posted: set[asyncio.Task[None]] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -89,11 +90,22 @@ class MessageBus:
         """Do the same for the beginning of something: whoever tells of its end wakes the loop, or time does."""
         late = self.late
         late.append(item)
-        if len(late) == 1 or len(late) % _AGAIN == 0:
-            now = monotonic()
-            if now >= self._due:
-                self._due = now + _TOGETHER
-                asyncio.get_running_loop().call_later(_TOGETHER, self._catch_up)
+        loop, timer = asyncio.get_running_loop(), self._timer
+        # the loop that was to look at it may be gone
+        is_minded = self._timed is late and timer is not None and timer[1]() is loop
+        if not is_minded or len(late) % _AGAIN == 1:
+            self._wake_in_a_while(loop)
+
+    def _wake_in_a_while(self, loop: asyncio.AbstractEventLoop) -> None:
+        if len(self.late) >= _MOST:
+            self._catch_up()
+            return
+        self._timed = self.late
+        now = monotonic()
+        # one timer for all that comes until then
+        if self._timer is None or now >= self._timer[0] or self._timer[1]() is not loop:
+            self._timer = (now + _TOGETHER, weakref.ref(loop))
+            loop.call_later(_TOGETHER, self._catch_up)
 
     def wake(self) -> None:
         """Have what waits given to the sinks when the loop has time: once for all that comes until then."""
@@ -112,7 +124,8 @@ class MessageBus:
 
     def _catch_up(self) -> None:
         with self._giving:
-            late, self.late, self.woken = self.late, [], None
+            late, self.late = self.late, []
+            self.woken = self._timed = None
             waiting = iter(late)
             try:
                 for item in waiting:
@@ -229,6 +242,7 @@ def _forget() -> None:
     """Begin anew in a forked child: what waited before is given by the parent."""
     for bus in _BUSES:
         bus.late = []
+        bus._timer = None  # noqa: SLF001 - its own, as below
         # who held it is not there any more
         bus._giving = threading.RLock()  # noqa: SLF001 - its own
 

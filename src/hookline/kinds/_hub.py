@@ -69,7 +69,12 @@ class Hub:
         `drop` is called instead when the loop was closed under it: nobody would ever call the function.
         """
         self._calls[descriptor] = (call, drop, once)
-        self._epoll.register(descriptor, _ONCE if once else select.EPOLLIN)
+        wanted = _ONCE if once else select.EPOLLIN
+        try:
+            self._epoll.register(descriptor, wanted)
+        except FileExistsError:
+            # it was told of once, and is still the same
+            self._epoll.modify(descriptor, wanted)
 
     def forget(self, descriptor: int) -> None:
         """Stop watching; to be called before the descriptor is closed, because its number is used again.
@@ -112,22 +117,29 @@ class Hub:
         self._woken.append(awaited)
 
     def _dispatch(self) -> None:
+        wrong: BaseException | None = None
         for descriptor, _ in self._epoll.poll(0):
             watched = self._calls.get(descriptor)
             if watched is not None:
                 call, _, once = watched
                 if once:
                     del self._calls[descriptor]
-                call()
+                try:
+                    call()
+                except BaseException as problem:  # noqa: BLE001 - raised below: the others would not be told of again
+                    wrong = wrong or problem
         woken, self._woken = self._woken, []
-        for place, awaited in enumerate(woken):
+        for awaited in woken:
+            if wrong is not None:
+                # a task that ends the program ends none of the others
+                awaited.wake_soon()
+                continue
             try:
                 awaited.wake()
-            except BaseException:
-                # a task that ends the program ends none of the others
-                for other in woken[place + 1 :]:
-                    other.wake_soon()
-                raise
+            except BaseException as problem:  # noqa: BLE001 - as above
+                wrong = problem
+        if wrong is not None:
+            raise wrong
 
 
 def hub_of(loop: AbstractEventLoop) -> Hub:

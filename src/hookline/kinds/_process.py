@@ -283,10 +283,12 @@ class Child:
 
     def _reap(self) -> int | None:
         """Take the exit code; None when somebody else has taken it."""
-        try:
-            return os.waitstatus_to_exitcode(os.waitpid(self._pid, os.WNOHANG)[1])
-        except ChildProcessError:
-            return None if self._ended is Ended.EXITED else -signal.SIGKILL
+        with suppress(ChildProcessError):
+            gone, status = os.waitpid(self._pid, os.WNOHANG)
+            if gone:
+                return os.waitstatus_to_exitcode(status)
+            # A debugger holds on to what has ended. Nobody knows how it did, and that is not taken for a good end.
+        return None if self._ended is Ended.EXITED else -signal.SIGKILL
 
     def _resolve(self, code: int | None) -> None:
         if self.finished.done() or self._loop.is_closed():

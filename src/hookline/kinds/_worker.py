@@ -123,7 +123,8 @@ class Worker:
             ending = await answer
         finally:
             self._answer = None
-        self._read_noise()
+        if not self._closed:
+            self._read_noise()
         body = bytes(self._received[HEADER.size :]) if ending is Ending.ANSWERED else b""
         self._received.clear()
         return Heard(ending=ending, frame=body, noise=bytes(self._noise))

@@ -77,6 +77,8 @@ class _Surroundings:
     """The environment and the folder a worker was started with, to go back to after each call."""
 
     def __init__(self) -> None:
+        # a hook may put something else in their places
+        self._objects = (os.environ, os.environb)
         self._variables = dict(os.environb)
         try:
             self._folder = os.getcwd()
@@ -98,6 +100,7 @@ class _Surroundings:
 
     def leave(self) -> None:
         """Undo whatever the hook changed."""
+        os.environ, os.environb = self._objects
         kept = self._variables
         # The dict inside is what changes are made to, and to read it through `os.environ` costs more than most hooks.
         live = getattr(os.environb, "_data", None)

@@ -3,6 +3,7 @@
 
 import builtins
 import marshal
+import os
 import subprocess
 import sys
 import textwrap
@@ -209,6 +210,20 @@ def test_a_module_has_the_builtins_that_it_uses_and_none_that_it_has_itself() ->
     source = "def hash(one):\n    return [len(one), *map(str, hash(one))]\nclass Own(dict):\n    size = max(1, 2)\n"
 
     assert set(bundling.compiled(source, "whole.py").builtins) == {"dict", "len", "map", "max", "str"}
+
+
+def test_a_builtin_of_whoever_made_the_bundle_need_not_be_one_here(tmp_path: Path) -> None:
+    raw = marshal.dumps((*bundling.compiled("def size(one):\n    return len(one)\n", "whole.py")[:3], ("_", "len")))
+    (tmp_path / "bundle").write_bytes(raw)
+    handle = os.open(tmp_path / "bundle", os.O_RDONLY)
+    name = "hookline.whole"
+    try:
+        module = bundle._Module(name)
+        bundle.Bundle(handle, {name: (0, len(raw), False, "whole.py", (0, 0))}, 0).exec_module(module)
+    finally:
+        os.close(handle)
+
+    assert module.size("abc") == 3  # type: ignore[operator]
 
 
 def test_a_builtin_that_nobody_saw_coming_is_found_all_the_same(module: ModuleType) -> None:

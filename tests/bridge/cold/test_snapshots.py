@@ -142,6 +142,28 @@ def test_a_variable_that_says_what_a_hook_reaches_is_noticed(place: Place) -> No
     assert "a variable has changed" in why(place, CLAUDE_PROJECT_DIR=str(place.home))
 
 
+def test_what_may_be_a_secret_is_not_written_down(place: Place) -> None:
+    named(place, 'echo "Bearer $MY_WORD" >/dev/null', env={"MY_WORD": "very-secret"})
+    kept = snapshot(place).read_bytes()
+
+    assert b"very-secret" not in kept
+    assert b"MY_WORD" in kept  # in the hook's own words
+    # and the snapshot holds whatever it is
+    assert not why(place, MY_WORD="another one")
+    assert not why(place)
+
+
+def test_a_snapshot_holds_as_long_as_the_rules_it_was_made_by(place: Place) -> None:
+    rules = place.package / "core" / "lines.py"
+    named(place, "true")
+    os.utime(rules, ns=(rules.stat().st_atime_ns, rules.stat().st_mtime_ns + 1))
+    # whoever prepares a project has prepared the bundle before
+    bundled = place.quick("--prepare", env={"HOOKLINE_COLD": "only"})
+    assert bundled.returncode == 0, bundled.stderr
+
+    assert "made by another version" in why(place)
+
+
 def test_a_call_from_another_folder_of_the_project_is_answered_as_ever(place: Place) -> None:
     place.write({"below/check.sh": "#!/bin/sh\ntouch ran\n"})
     env = {"CLAUDE_PROJECT_DIR": str(place.project)}

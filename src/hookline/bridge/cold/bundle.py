@@ -150,7 +150,7 @@ class Bundle:
         lazy, code, patterns, used = loads(raw)
         self.patterns.update(patterns)
         # builtins are looked up here first, and would be asked for as if they were imports
-        names = _Names([(one, _BUILTINS[one]) for one in used])
+        names = _Names([(one, _BUILTINS[one]) for one in used if one in _BUILTINS])
         names.lazy = lazy
         names["__name__"] = name
         names["__file__"] = path

@@ -38,8 +38,18 @@ _STAND_INS = {
 }
 
 
-def _nothing(*_: object) -> None:
-    pass
+class _Finalizer:
+    """What would be called when something has gone: nothing goes before the process does."""
+
+    atexit = True
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def __call__(self) -> None:
+        pass
+
+    detach = __call__
 
 
 # Where Python has the part in C that we use, and its module makes much more ready: from where, and which names; all
@@ -51,7 +61,7 @@ _CORES = {
     "weakref": ("_weakref", {"ref": "ref"}),
 }
 # Nothing is given back before the end, so what is held weakly may as well be held.
-_SIMPLER = {"weakref": {"WeakKeyDictionary": dict, "WeakSet": set, "finalize": _nothing}}
+_SIMPLER = {"weakref": {"WeakKeyDictionary": dict, "WeakSet": set, "finalize": _Finalizer}}
 # msgspec makes these ready, and nothing that answers a call uses them
 _UNUSED_OF_MSGSPEC = ("_json_schema", "inspect", "msgpack", "toml", "yaml")
 # off: the ordinary way; only: the quick way, or the reason why not, for whoever looks for it

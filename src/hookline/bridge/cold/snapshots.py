@@ -42,6 +42,7 @@ FOLDER: Final = "snapshots"
 _FORM: Final = 3
 _MOST: Final = 128  # files
 _MOST_FILES: Final = 256  # that a hook may name
+_RULES: Final = ("cases", "closure", "lines")
 _LARGEST: Final = 16 * 1024 * 1024  # bytes
 _OTHERS: Final = 0o077
 
@@ -196,7 +197,7 @@ def remember(root: Path) -> bool:
     with surroundings.entered(around):
         opened = open_project(root, traced=False)
         try:
-            reached = dict(_reaching(opened))
+            reached = dict(_reaching(opened, around))
             variables = {name: os.environ.get(name) for name in sorted(around.seen)}
             raw = marshal.dumps({**_written(opened), "variables": variables, "reached": reached})
         except TypeError:
@@ -206,13 +207,27 @@ def remember(root: Path) -> bool:
     return _keep(_file(opened.folders.data, opened.root), raw)
 
 
-def _reaching(opened: Opened) -> Iterator[tuple[str, object]]:
-    """Say what each hook reaches in this project: that depends on its words and on variables, and on no file."""
+def _reaching(opened: Opened, around: surroundings.Surroundings) -> Iterator[tuple[str, object]]:
+    """Say what each hook reaches in this project: that depends on its words and on variables, and on no file.
+
+    A variable may be a secret, or another one at each call. So what depends on one that has a value is worked out
+    by each call, and neither is written down.
+    """
     for hook in opened.loaded.hooks:
-        if hook.kind == "command":
-            found = reach(hook, str(opened.root))
-            if len(found.files) <= _MOST_FILES:
-                yield hook.id, packed(found)
+        if hook.kind != "command":
+            continue
+        before = set(around.seen)
+        found = reach(hook, str(opened.root))
+        new = around.seen - before
+        if len(found.files) > _MOST_FILES or any(around.whole.get(name) and not _is_place(name) for name in new):
+            around.seen.difference_update(new)
+        else:
+            yield hook.id, packed(found)
+
+
+def _is_place(variable: str) -> bool:
+    """Say whether a variable names folders, which are the same from call to call."""
+    return variable in {"HOME", "PYTHONPATH"} or variable.endswith("_PROJECT_DIR")
 
 
 def _written(opened: Opened) -> dict[str, object]:
@@ -268,8 +283,13 @@ def _objection(hook: Hook, engine: Engine) -> str:
 
 
 def _maker() -> tuple[object, ...]:
-    """Say who makes snapshots: each module's source is compared with its code in the bundle when that is loaded."""
-    return (_FORM, __version__, sys.executable, *bundle.TAG)
+    """Say who makes snapshots: each module's source is compared with its code in the bundle when that is loaded.
+
+    What a hook reaches is kept, so the rules by which it was found belong to it.
+    """
+    rules = [os.stat(f"{bundle.PACKAGE}/core/{name}.py") for name in _RULES]  # noqa: PTH116 - see place.py
+    stamps = tuple((found.st_mtime_ns, found.st_size) for found in rules)
+    return (_FORM, __version__, sys.executable, *bundle.TAG, stamps)
 
 
 def _file(data: Path, root: Path) -> Path:
