@@ -93,7 +93,8 @@ CASES: Final[Mapping[str, Case]] = {
         files={
             OWN: hook(RAISE)
             + hook("true", id="two", on="custom:deploy", parallel=True)
-            + hook(DENY, id="three", on="custom:deploy", parallel=True)
+            # so that both are always told of in the same order
+            + hook(f"sleep 0.5; {DENY}", id="three", on="custom:deploy", parallel=True)
         },
         quick=False,
     ),
