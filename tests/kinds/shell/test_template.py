@@ -491,5 +491,6 @@ def test_reading_takes_time_in_proportion_to_the_line(grow: Callable[[int], str]
 
     small = min(seconds(grow(500)) for _ in range(3))
 
-    # eight times the text; quadratic reading would take sixty-four times as long
-    assert seconds(grow(4_000)) < 30 * small + 0.2
+    # eight times the text; quadratic reading would take sixty-four times as long, each time, and not only where the
+    # interpreter happens to tidy up
+    assert any(seconds(grow(4_000)) < 30 * small + 0.2 for _ in range(3))
