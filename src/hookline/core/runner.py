@@ -70,7 +70,7 @@ Tap = Callable[[Hook, Request, Reply], None]
 
 
 class _Approach(Struct, frozen=True):
-    """How a hook is asked, worked out once: that costs as much as to ask it."""
+    """How a hook is asked, worked out once and not for each event."""
 
     hook: Hook
     encode: Callable[[Event, Hook], Request]

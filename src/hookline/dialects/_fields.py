@@ -103,7 +103,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     def _set_aside(self, body: dict[str, object], key: str, *, value: object) -> None:
         known = self.groups.get(key)
-        # to ask whether a dict is a mapping takes longer than all the rest
+        # most are dicts, and to find out that one is a mapping takes five times as long
         if known is not None and isinstance(value, (dict, Mapping)) and value and known.isdisjoint(value):
             _group(body, key).update(value)
         else:

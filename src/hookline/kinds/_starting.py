@@ -32,7 +32,7 @@ def _strays() -> tuple[int, ...]:
     """Find the descriptors this program got from its parent and would pass on to every child."""
     found = []
     with suppress(OSError):
-        for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - a quarter of the time, at each start
+        for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - pathlib makes a path of each
             with suppress(OSError):
                 if number > STDERR and os.get_inheritable(number):
                     found.append(number)

@@ -162,7 +162,7 @@ def _opened(kept: Mapping[str, object], folders: Folders, root: Path) -> Opened:
 
 
 def _reached(kept: Mapping[str, object], root: str, hook: Hook, cwd: str) -> Reach | None:
-    """Give what a hook was found to reach in its project; to find it out takes a tenth of a call."""
+    """Give what a hook was found to reach in its project; to find it out takes some milliseconds of a call."""
     if cwd != root or hook.id not in kept:
         return None
     try:

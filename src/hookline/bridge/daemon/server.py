@@ -106,7 +106,7 @@ class Desk:
         """Take everybody who calls now."""
         for _ in range(_AT_ONCE):
             try:
-                # what `accept` does, without looking up what kind of socket it is: that takes as long as all else here
+                # what `accept` does, without looking up what kind of socket it is, which is eight functions of Python
                 number, _ = listening._accept()  # type: ignore[attr-defined] # noqa: SLF001
                 connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, number)
             except OSError as problem:
