@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from hookline import Decision, Event, EventName, FailureKind, Hook, HookTranslator, OnError, Reply, Source
+from hookline import Decision, Event, EventName, FailureKind, Hook, HookTranslator, OnError, Reply, Source, Verdict
 from hookline.dialects import DIALECTS
 from hookline.model.exchange import Failure
 
@@ -14,6 +14,23 @@ ONLY_TEXT = {"kiro", "windsurf"}
 
 def hook(dialect: str, on_error: OnError | None = None) -> Hook:
     return Hook(id="h", command="node", dialect=dialect, source=Source.USER, on_error=on_error)
+
+
+class Reasoned(Verdict, frozen=True, kw_only=True):
+    """A verdict as a program may have them."""
+
+    source: str = ""
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("decision", [Decision.ASK, Decision.DENY, Decision.STOP])
+def test_a_no_in_words_of_a_program_that_are_ours_is_a_no(dialect: str, decision: Decision) -> None:
+    one = hook(dialect)
+    said = Reasoned(decision=decision, reason="no", source="the book")
+
+    verdict = TRANSLATOR.read(Reply(value=said), TRANSLATOR.encode(CALL, one), one)
+
+    assert (verdict.decision, verdict.failure) == (decision, None)
 
 
 @pytest.mark.spec("O-02")

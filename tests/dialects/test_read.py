@@ -39,6 +39,16 @@ def test_what_has_no_iso_form_stays_as_it_is(value: object) -> None:
     assert _read.to_iso(value) is value
 
 
+def test_times_are_written_as_they_are_read_whatever_was_written_before() -> None:
+    times = [0, -1, -1000, 999, 1000, 1768557930000, 1768557930007, 1768557929999, 10**18, 1768557930050, 1768557930123]
+    for _ in range(2):
+        for time in times:
+            text = _read.to_iso(time)
+            assert text == time or _read.from_iso(text, "t", dialect="x") == time
+    assert _read.to_iso(1768557930007) == "2026-01-16T10:05:30.007Z"
+    assert _read.to_iso(-1) == "1969-12-31T23:59:59.999Z"
+
+
 def test_number_may_count_seconds_only_where_that_is_said() -> None:
     assert _read.from_number(1768557930, "t", dialect="x", seconds=True) == 1768557930000
     assert _read.from_number(1768557930, "t", dialect="x", seconds=False) == 1768557930

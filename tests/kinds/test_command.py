@@ -482,6 +482,31 @@ def test_change_of_our_environment_reaches_the_next_hook(monkeypatch: pytest.Mon
 
 
 @pytest.mark.spec("A-25")
+def test_variable_without_a_name_that_we_were_given_keeps_no_hook_from_running(tmp_path: Path) -> None:
+    """Programs may be started with one, as by `env =x`, and Python then has it."""
+    script = """
+import asyncio, os, sys
+from hookline import Engine, Hook, Source
+assert os.environ[""] == "x"
+async def main():
+    async with Engine() as engine:
+        hook = Hook(id="h", on="before_tool", command="/bin/true", dialect="hookline", source=Source.USER)
+        engine.add(hook)
+        for cwd in ("", sys.argv[1]):
+            print((await engine.emit("before_tool", tool="shell", cwd=cwd)).failures)
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        ["/usr/bin/env", "=x", sys.executable, "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("()\n()\n", "")
+
+
 @pytest.mark.parametrize("variable", ["BASH_ENV", "ENV"])
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_shell_reads_no_file_because_of_our_environment(

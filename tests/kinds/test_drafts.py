@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.kinds.command import Command
 from hookline.model.event import Event, EventName
-from hookline.model.exchange import Reply, Request
+from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.surroundings import Surroundings, entered
 
@@ -132,3 +132,54 @@ def test_vetted_bytes_are_run_whatever_was_run_before(tmp_path: Path) -> None:
         return [reply.stdout for reply in heard]
 
     assert asyncio.run(within()) == [b"from the file\n"] * 7 + [b"changed\n"]
+
+
+def test_a_hook_runs_where_whoever_asks_works_with_their_umask(tmp_path: Path) -> None:
+    """The same hook, asked by turns from two places: nothing of the one is remembered for the other."""
+    hook = Hook(id="h", on="before_tool", command='pwd; echo "$PWD"; umask', shell=True)
+    one, other = (tmp_path / name for name in ("one", "other"))
+    for folder in (one, other):
+        folder.mkdir()
+
+    async def within() -> None:
+        kind = Command()
+        for _ in range(2):
+            for folder, umask in ((one, 0o002), (other, 0o077), (one, 0o077)):
+                with entered(Surroundings(dict(os.environ), str(folder), umask=umask)):
+                    words = (await said(kind, hook)).split()
+                assert words == [str(folder), str(folder), f"{umask:04o}"]
+        with entered(Surroundings(dict(os.environ), str(one))):
+            assert (await said(kind, hook, request(cwd=str(other)))).split()[0] == str(other)
+        await kind.close()
+
+    asyncio.run(within())
+
+
+def test_a_persistent_hook_has_the_folder_and_the_umask_of_who_started_it(tmp_path: Path) -> None:
+    line = r"""while read -r _; do printf '{"said": "%s %s"}\n' "$(pwd)" "$(umask)"; done"""
+    hook = Hook(id="h", on="before_tool", command=line, shell=True, persistent=True)
+
+    async def within() -> str:
+        kind = Command()
+        try:
+            with entered(Surroundings(dict(os.environ), str(tmp_path), umask=0o027)):
+                return await said(kind, hook)
+        finally:
+            await kind.close()
+
+    assert asyncio.run(within()) == f'{{"said":"{tmp_path} 0027"}}'
+
+
+def test_a_folder_that_was_removed_under_whoever_asks_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+
+    async def within() -> Reply:
+        kind = Command()
+        with entered(Surroundings(dict(os.environ), str(gone))):
+            reply = await kind.call(Hook(id="h", on="before_tool", command="/bin/true"), request(), timeout=60)
+        await kind.close()
+        return reply
+
+    failure = asyncio.run(within()).failure
+    assert failure is not None
+    assert (failure.kind, str(gone) in failure.message) == (FailureKind.NOT_FOUND, True)

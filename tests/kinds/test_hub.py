@@ -10,7 +10,7 @@ if sys.platform != "linux":
     pytest.skip("epoll is Linux's", allow_module_level=True)
 
 from hookline.kinds._child import Finished
-from hookline.kinds._hub import MOMENT, hub_of, sweep
+from hookline.kinds._hub import _AT_ONCE, MOMENT, hub_of, sweep
 from hookline.kinds._process import run
 
 
@@ -279,3 +279,65 @@ def test_what_was_told_once_can_be_watched_again() -> None:
         return len(told)
 
     assert asyncio.run(scenario()) == 2
+
+
+def test_more_than_are_told_at_once_are_all_told() -> None:
+    async def scenario() -> set[int]:
+        hub = hub_of(asyncio.get_running_loop())
+        pipes = [os.pipe() for _ in range(3 * _AT_ONCE)]
+        told: set[int] = set()
+        for number, (read, write) in enumerate(pipes):
+            hub.watch(read, functools.partial(told.add, number), drop=lambda: None, once=True)
+            os.write(write, b"x")
+        await asyncio.sleep(0.1)
+        for read, write in pipes:
+            os.close(read)
+            os.close(write)
+        return told
+
+    assert asyncio.run(scenario()) == set(range(3 * _AT_ONCE))
+
+
+def is_open(descriptor: int) -> bool:
+    return Path(f"/proc/self/fd/{descriptor}").exists()
+
+
+@pytest.mark.parametrize("problem", [None, KeyboardInterrupt()])
+def test_what_is_not_needed_is_closed_when_who_waited_has_had_its_turn(problem: BaseException | None) -> None:
+    seen: list[bool] = []
+    spare = os.open("/dev/null", os.O_RDONLY)
+
+    class Looking(Waiting):
+        def wake(self) -> None:
+            seen.append(is_open(spare))
+            super().wake()
+
+    async def scenario() -> None:
+        hub = hub_of(asyncio.get_running_loop())
+        read, write = os.pipe()
+
+        def call() -> None:
+            hub.close_soon((spare, read, write))
+            hub.wake(Looking("one", [], problem=problem))
+
+        hub.watch(read, call, drop=call, once=True)
+        os.write(write, b"x")
+        await asyncio.sleep(0.05)
+        seen.append(is_open(spare))
+
+    if problem is None:
+        asyncio.run(scenario())
+        assert seen == [True, False]
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(scenario())
+        assert (seen[0], is_open(spare)) == (True, False)
+
+
+def test_what_is_not_needed_is_closed_at_once_where_nobody_is_told() -> None:
+    async def scenario() -> bool:
+        spare = os.open("/dev/null", os.O_RDONLY)
+        hub_of(asyncio.get_running_loop()).close_soon((spare,))
+        return is_open(spare)
+
+    assert not asyncio.run(scenario())

@@ -83,7 +83,7 @@ class MessageBus:
         late = self.late
         late.append(item)
         if self.woken is not late or len(late) % _AGAIN == 1:
-            self.wake_again()
+            (self.wake if len(late) < _MOST else self._catch_up)()
         return late
 
     def put_aside_for_now(self, item: Record | Sketch | Later) -> None:

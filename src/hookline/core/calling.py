@@ -50,22 +50,22 @@ class Left(Struct, frozen=True):
 # a function, the id of its hook, and whether it is only observed
 _Call = tuple[Callable[..., object], str, bool]
 
-# Answers an event, given its data, arguments, session and folder, or begins to. None means that nobody was asked, and
-# the usual way is the one to go.
-Way = Callable[[Fields | None, Fields | None, Session, str], Outcome | Left | None]
+# Answers an event, given its data, arguments, session and folder, or begins to, or says which hooks are to be asked. None
+# means that nobody was asked, and the usual way is the one to go.
+Way = Callable[[Fields | None, Fields | None, Session, str], Outcome | Left | Plan | None]
 
 
 def usual(_data: Fields | None, _args: Fields | None, _session: Session, _cwd: str) -> None:
     """Leave it to the usual way."""
 
 
-def nobody(tool: str, outcome: Outcome) -> Way:
-    """Make the way of events that no hook is about."""
+def known(tool: str, answer: Outcome | Plan) -> Way:
+    """Make the way of events that no hook is about, with what they get, or of those with hooks that are to be asked."""
 
-    def way(data: Fields | None, args: Fields | None, _session: Session, _cwd: str) -> Outcome | None:
+    def way(data: Fields | None, args: Fields | None, _session: Session, _cwd: str) -> Outcome | Plan | None:
         if data and (("args" in data and args is None) if tool else ("tool" in data or "tool_name" in data)):
             return None
-        return outcome
+        return answer
 
     return way
 

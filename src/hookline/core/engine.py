@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import itertools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -40,7 +39,7 @@ from hookline.core.scope import SessionScope
 from hookline.core.skills import prepare
 from hookline.core.specs import Specs
 from hookline.core.tools import Hear, Tool, run_tool
-from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig
+from hookline.core.trust import Approve, TrustedHooks, TrustedHooksConfig, still_vetted
 from hookline.errors import ConfigError, StoreError
 from hookline.model.copying import kept
 from hookline.model.event import Event, EventName
@@ -117,12 +116,16 @@ class Engine:
         self._ready = self.registry.ready if self.settings.enabled else nothing_ready()
         self.returns = Returns(self.state, self.bus, ready=self._ready, most=self.settings.returns)
         self._quick = Quick(
-            self, moments=self._moments, kinds=self._parts.kinds, ready=self._ready, except_at=self._always
+            self,
+            moments=self._moments,
+            kinds=self._parts.kinds,
+            ready=self._ready,
+            except_at=self._always,
+            handle=Engine.handle,
         )
         self._ways, self._silent = self._quick.ways, self._quick.silent
         self._notes = Notes()
         self._mentioned: set[str] = set()
-        self._numbers: dict[str, itertools.count[int]] = {}
         self._loop = OwnLoop()
         self.stop_debugger = self.bus.subscribe(self.debugger)
         if store is not None:
@@ -177,7 +180,10 @@ class Engine:
             return said
         if type(said) is Left:
             return await self._go_on(said)
-        return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
+        event = self.event(name, data, tool=tool, args=args, session=session, cwd=cwd)
+        if type(said) is Plan:
+            return await self._answer(event, said, host_asks=False, budget=None)
+        return await self.handle(event)
 
     async def handle(self, event: Event, *, host_asks: bool = False, patience: float | None = None) -> Outcome:
         """Answer an event; with `host_asks` a question is left to the host's own dialog.
@@ -223,7 +229,7 @@ class Engine:
         if not event.id:
             now = int(time() * 1000)
             event = replace(event, id=new_id(now), timestamp=event.timestamp or now)
-        plan = await self.trust.vet(chosen, event)
+        plan = still_vetted(self.trust, chosen, event) or await self.trust.vet(chosen, event)
         if self.bus.listening:
             self.bus.put_aside_for_now(functools.partial(begun, event, kept(event.data), kept(event.args), time()))
         run = await self.runner.run(plan, event, budget)
@@ -403,7 +409,7 @@ class Engine:
         def register(function: HookFunction) -> HookFunction:
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
             on = tuple(name for event in events for name in self._moments.listened(event))
-            fields: HookOptions = {**options, "id": options.get("id") or self._free_id(name)}
+            fields: HookOptions = {**options, "id": options.get("id") or self.registry.free_id(name)}
             self.add(Hook(on=on, name=name, call=function, source=Source.BUILTIN, **fields))
             return function
 
@@ -490,10 +496,3 @@ class Engine:
 
     async def __aexit__(self, *_exc: object) -> None:
         await self.close()
-
-    def _free_id(self, name: str) -> str:
-        if not self.registry.has_hook(name):
-            return name
-        # counted on from the last one of this name: a thousand lambdas are all called the same
-        numbers = self._numbers.setdefault(name, itertools.count(2))
-        return next(free for number in numbers if not self.registry.has_hook(free := f"{name}-{number}"))

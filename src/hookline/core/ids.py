@@ -8,8 +8,8 @@ from typing import Final
 COUNT: Final = itertools.count(1)
 
 _NONE: Final = (-1, "")
-# the number of this process, which costs a call of the system
-_OWN: Final[list[int]] = []
+# the number of this process as it is written, which costs a call of the system
+_OWN: Final[list[str]] = []
 # the last millisecond that had a name, and how all names of it begin: one item, so that threads agree
 LAST: Final = [_NONE]
 
@@ -28,6 +28,7 @@ def new_id(milliseconds: int) -> str:
     known = LAST[0]
     if known[0] != milliseconds:
         if not _OWN:
-            _OWN.append(os.getpid())
-        known = LAST[0] = (milliseconds, f"{milliseconds:x}-{_OWN[0]:x}-")
+            _OWN.append(f"{os.getpid():x}")
+        digits = hex(milliseconds)[2:]  # noqa: FURB116 - after a pause, an f-string takes 6 µs longer
+        known = LAST[0] = (milliseconds, f"{digits}-{_OWN[0]}-")
     return f"{known[1]}{next(COUNT)}"

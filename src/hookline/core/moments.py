@@ -12,12 +12,15 @@ from hookline.model.session import Session
 
 _NAMES: Final = {str(name): name for name in EventName}
 
+_REMEMBERED: Final = 256
+
 
 class Moments:
     """Know every name that any dialect has for an event or a tool."""
 
     def __init__(self, specs: Mapping[str, DialectSpec]) -> None:
         self._specs = specs
+        self._named: dict[str, tuple[str, str]] = {}
 
     # Both are made when they are first needed: an engine that is only given events in our words needs neither, and
     # each would import every dialect.
@@ -38,6 +41,16 @@ class Moments:
         """Give every canonical event a dialect's name stands for: some tell events apart by what is in them."""
         shared = [one for spec in self._specs.values() for one, native in spec.events.items() if native == name]
         return (name,) if name in _NAMES or not shared else tuple(dict.fromkeys(map(str, shared)))
+
+    def _name(self, tool: str) -> tuple[str, str]:
+        """Give the canonical name of a tool, and the one it was called by where that is another; remembered."""
+        # what is remembered is given to all who say the same, in whatever kind of text
+        tool = str.__str__(tool)
+        canonical = self._tools.get(tool.casefold()) if tool else None
+        if len(self._named) >= _REMEMBERED:
+            self._named.clear()
+        found = self._named[tool] = (tool, "") if canonical is None else (canonical, tool)
+        return found
 
     def event(
         self,
@@ -64,11 +77,12 @@ class Moments:
         if not tool or args is None:
             tool, given = take_tool(fields, tool)
             args = given if args is None else args
+        tool, native = self._named.get(tool) or self._name(tool)
         return Event(
             name=_NAMES[canonical],
             data=fields,
-            tool=self._tools.get(tool.casefold(), tool) if tool else "",
-            native_tool=tool if tool and tool.casefold() in self._tools else "",
+            tool=tool,
+            native_tool=native,
             args=dict(args) if args else {},
             session=session,
             cwd=cwd,

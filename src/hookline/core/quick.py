@@ -9,13 +9,13 @@ has to be awaited from there on, with what it gave. No function is ever called t
 what stands in the trace, is the same on both ways.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from hookline.core.bus import MessageBus
-from hookline.core.calling import Fields, Left, Way, calling, nobody, usual
+from hookline.core.calling import Fields, Left, Way, calling, known, usual
 from hookline.core.moments import Moments
 from hookline.core.planner import MEMORY, HookPlanner
 from hookline.core.registry import HookRegistry
@@ -24,6 +24,7 @@ from hookline.core.trust import TrustedHooks
 from hookline.errors import ConfigError
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.hook import Hook, Source
+from hookline.model.plan import Plan
 from hookline.model.session import Session
 from hookline.model.verdict import Outcome
 from hookline.ports import Immediate, Kind
@@ -43,6 +44,10 @@ class Host(Protocol):
     trust: TrustedHooks
     bus: MessageBus
 
+    @property
+    def handle(self) -> Callable[..., Awaitable[Outcome]]:
+        """Answer an event the usual way."""
+
 
 class Quick:
     """Find the short way for an event by its name and its tool: `ways` has those that were found."""
@@ -55,8 +60,10 @@ class Quick:
         kinds: Mapping[str, Kind],
         ready: Mapping[str, bool],
         except_at: Collection[str],
+        handle: Callable[..., Awaitable[Outcome]],
     ) -> None:
         self._host = host
+        self._handle = handle
         self._registry = host.registry
         self._planner = host.planner
         self._runner = host.runner
@@ -99,7 +106,7 @@ class Quick:
         if not self._is_open() or event.name in self._except_at:
             return usual
         if not self._ready[event.name]:
-            return nobody(tool, Outcome())
+            return known(tool, Outcome())
         field = EVENTS[event.name].subject
         if field == "tool":
             field = "" if tool else "operation"
@@ -122,7 +129,7 @@ class Quick:
         """Make the way of events whose data says what matchers look at."""
         courses: dict[str, Way] = {}
 
-        def way(data: Fields | None, args: Fields | None, session: Session, cwd: str) -> Outcome | Left | None:
+        def way(data: Fields | None, args: Fields | None, session: Session, cwd: str) -> Outcome | Left | Plan | None:
             found = data.get(field, "") if data else ""
             subject = found if type(found) is str else str(found)
             course = courses.get(subject)
@@ -140,11 +147,13 @@ class Quick:
         if not self._planner.remembers(event):
             return usual
         if not plan.stages:
-            return nobody(event.tool, Outcome(skipped=plan.skipped))
+            return known(event.tool, Outcome(skipped=plan.skipped))
         if isinstance(kind, Immediate) and all(map(self._is_plain, plan.stages)):
             common = event if given is None else replace(event, data=given)
             return calling(common, plan, kind=kind, runner=self._runner, bus=self._bus)
-        return usual
+        # a program that answers events in a way of its own does so for all that hooks are asked about
+        is_ours = getattr(self._host.handle, "__func__", None) is self._handle
+        return known(event.tool, plan) if is_ours else usual
 
     def _is_plain(self, stage: tuple[Hook, ...]) -> bool:
         """Say whether all there is to do at a stage is to call one function."""

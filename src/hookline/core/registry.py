@@ -1,6 +1,7 @@
 """The hooks an engine knows, by event."""
 
 import difflib
+import itertools
 import threading
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
@@ -46,6 +47,7 @@ class HookRegistry:
         self._events_of: dict[str, list[str]] = {}
         self._order: dict[str, int] = {}
         self._registered = 0
+        self._numbers: dict[str, itertools.count[int]] = {}
         # whoever derives something from the hooks compares this number instead of the hooks
         self.version = 0
         self._cleared: list[dict[Any, Any]] = []
@@ -126,6 +128,14 @@ class HookRegistry:
     def has_hook(self, hook_id: str) -> bool:
         """Say whether there is a hook with this id."""
         return self.get_hook(hook_id) is not None
+
+    def free_id(self, name: str) -> str:
+        """Give an id that no hook has: the name, or the name with a number behind it."""
+        if not self.has_hook(name):
+            return name
+        # counted on from the last one of this name: a thousand lambdas are all called the same
+        numbers = self._numbers.setdefault(name, itertools.count(2))
+        return next(free for number in numbers if not self.has_hook(free := f"{name}-{number}"))
 
     def get_hook(self, hook_id: str) -> Hook | None:
         """Find a hook by its id."""

@@ -181,13 +181,15 @@ class HookRunner:
                 results = [done[place]]
             elif len(stage) == 1:
                 # most stages are one hook, which needs nobody to look at what runs beside it
-                results = [await self._admit(stage[0], event, plan.sealed.get(stage[0].id), budget)]
+                hook = stage[0]
+                run_it = self._execute if self._is_free(hook, event, budget) else self._admit
+                results = [await run_it(hook, event, plan.sealed.get(hook.id), budget)]
             else:
                 results = await self._stage(stage, event, plan.sealed, budget)
             verdicts: list[Verdict] = []
             last = ""
             for result in results:
-                if isinstance(result, Skip):
+                if type(result) is Skip:
                     held.append(result)
                     continue
                 executions.append(result)
@@ -224,6 +226,12 @@ class HookRunner:
             )
             results[last] = _blocked_by_conflict(results[last], problems)
         return results
+
+    def _is_free(self, hook: Hook, event: Event, budget: Budget | None) -> bool:
+        """Say whether nothing could hold a hook back: most often, and then nobody has to look."""
+        if event.chain or budget is not None or hook.background:
+            return False
+        return self.doorkeeper is None or not self.doorkeeper.concerns(hook)
 
     async def _admit(self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None) -> Execution | Skip:
         """Run a hook, unless it is held back, has answered this before, or is for the background."""
@@ -279,16 +287,28 @@ class HookRunner:
         self.tell(Step.COMPLETED, hook, event, lambda: said(told, Reply()))
         return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
 
-    def _execute(
+    async def _execute(
         self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None = None
-    ) -> Coroutine[object, object, Execution]:
+    ) -> Execution:
         self.tell(Step.STARTED, hook, event, lambda: {"dialect": hook.dialect})
         started = perf_counter()
-        return self._concluded(hook, event, self._ask(hook, event, sealed, budget), started, budget)
+        try:
+            verdict, reply = await self._asked(hook, event, sealed, budget)
+        except asyncio.CancelledError:
+            self._given_up(hook, event, started)
+            raise
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the failure policy decides
+            verdict, reply = self._our_fault(hook, problem)
+        return self._concluded(hook, event, verdict, reply, started=started, budget=budget)
 
     async def heard(self, hook: Hook, event: Event, reply: Reply, *, started: float) -> Execution:
         """Finish the run of a function that somebody else has called, and told of; what it gave may have to be awaited."""
-        return await self._concluded(hook, event, self._hear(hook, event, reply), started, None)
+        try:
+            verdict, reply = await self._hear(hook, event, reply)
+        except asyncio.CancelledError:
+            self._given_up(hook, event, started)
+            raise
+        return self._concluded(hook, event, verdict, reply, started=started)
 
     async def _hear(self, hook: Hook, event: Event, reply: Reply) -> tuple[Verdict, Reply]:
         try:
@@ -301,20 +321,20 @@ class HookRunner:
         except Exception as problem:  # noqa: BLE001 - as below
             return self._our_fault(hook, problem)
 
-    async def _concluded(
+    def _given_up(self, hook: Hook, event: Event, started: float) -> None:
+        detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
+        self.tell(Step.FAILED, hook, event, lambda: detail)
+
+    def _concluded(
         self,
         hook: Hook,
         event: Event,
-        asked: Awaitable[tuple[Verdict, Reply]],
+        verdict: Verdict,
+        reply: Reply,
+        *,
         started: float,
-        budget: Budget | None,
+        budget: Budget | None = None,
     ) -> Execution:
-        try:
-            verdict, reply = await asked
-        except asyncio.CancelledError:
-            detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
-            self.tell(Step.FAILED, hook, event, lambda: detail)
-            raise
         duration = perf_counter() - started
         if budget is not None:
             budget.note(hook, duration)
@@ -324,25 +344,23 @@ class HookRunner:
         self.tell(step, hook, event, lambda: said(told, reply))
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
-    async def _ask(
+    def _asked(
         self, hook: Hook, event: Event, sealed: Sealed | None, budget: Budget | None
-    ) -> tuple[Verdict, Reply]:
-        try:
-            approach = self._approaches.get(hook.id)
-            if approach is None or approach.hook is not hook:
-                refusal = self.refusal(hook)
-                if refusal:
-                    return self._failed(hook, FailureKind.REFUSED, refusal)
-                encode, kind = self._translator.encoder(hook), self._kinds[hook.kind]
-                approach = self._approaches[hook.id] = _Approach(hook, encode, kind, self._time_of(hook))
-            told = self._translator.told(event, hook)
-            if not told:
-                return untold(event, hook), Reply()
-            if told[0] is event:
-                return await self._ask_once(approach, event, sealed, budget)
-            return await self._ask_each(approach, told, sealed, budget)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the failure policy decides
-            return self._our_fault(hook, problem)
+    ) -> Coroutine[object, object, tuple[Verdict, Reply]]:
+        """Choose how a hook is asked; what is given has to be awaited."""
+        approach = self._approaches.get(hook.id)
+        if approach is None or approach.hook is not hook:
+            refusal = self.refusal(hook)
+            if refusal:
+                return _known(self._failed(hook, FailureKind.REFUSED, refusal))
+            encode, kind = self._translator.encoder(hook), self._kinds[hook.kind]
+            approach = self._approaches[hook.id] = _Approach(hook, encode, kind, self._time_of(hook))
+        told = self._translator.told(event, hook)
+        if not told:
+            return _known((untold(event, hook), Reply()))
+        if told[0] is event:
+            return self._ask_once(approach, event, sealed, budget)
+        return self._ask_each(approach, told, sealed, budget)
 
     def _our_fault(self, hook: Hook, problem: Exception) -> tuple[Verdict, Reply]:
         """Have the failure policy decide: a guard that was asked to block is no yes because we fell over."""
@@ -432,6 +450,11 @@ class HookRunner:
             return event
         data = event.get("data")
         return self._translator.to_hook_input(str(event["event"]), data if isinstance(data, Mapping) else {})
+
+
+async def _known(said: tuple[Verdict, Reply]) -> tuple[Verdict, Reply]:
+    """Give what nobody has to wait for to somebody who does."""
+    return said
 
 
 def _line(

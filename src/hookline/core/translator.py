@@ -119,7 +119,7 @@ class HookTranslator:
         return verdict if verdict.failure is None else settle(verdict, hook=hook, default=self.default_on_error(hook))
 
     def _answer(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
-        if isinstance(reply.value, Verdict):
+        if reply.value is not UNSET and isinstance(reply.value, Verdict):
             # said in our own words, whatever the hook's dialect is
             _check(reply.value, hook.dialect)
             return replace(reply.value, notes=(*reply.value.notes, *reply.notes))

@@ -6,7 +6,6 @@ that nothing is lost and nothing can pass for something else.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 
@@ -241,7 +240,7 @@ class Names(Struct, frozen=True):
         """Give the event's name in this system."""
         if event.name is EventName.CUSTOM and self.is_foreign(event):
             return event.native_name
-        return self.native.get(event.name) or event.name.value
+        return self.native.get(event.name) or str(event.name)
 
     def is_foreign(self, event: Event) -> bool:
         """Tell whether the event goes by a name that only its own system knows."""
@@ -391,13 +390,13 @@ def _told(event: Event) -> Mapping[str, object]:
 SESSION_TEXTS: Final = ("id", "user", "model", "provider")
 SESSION_OBJECTS: Final = ("config", "agent", "profile")
 SESSION_KEYS: Final = frozenset({*SESSION_TEXTS, "startTime", *SESSION_OBJECTS})
-_ALL_OF_SESSION: Final = attrgetter(*Session.__struct_fields__)
+_NOBODY: Final = Session()
 
 
 def write_session(session: Session, *, without: Collection[str] = ()) -> dict[str, object]:
     """Give what is known about a session."""
     written: dict[str, object] = {}
-    if not any(_ALL_OF_SESSION(session)):
+    if session == _NOBODY:
         return written
     for key in SESSION_TEXTS:
         if (value := getattr(session, key)) and key not in without:

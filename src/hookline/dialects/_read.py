@@ -124,15 +124,22 @@ def to_iso(value: object) -> object:
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     seconds, milliseconds = divmod(value, 1000)
-    try:
-        return f"{_second(seconds)}.{milliseconds:03d}Z"
-    except OverflowError:
-        return value
+    known = _LAST_SECOND[0]
+    if known[0] != seconds:
+        try:
+            known = _LAST_SECOND[0] = (seconds, _second(seconds))
+        except OverflowError:
+            return value
+    return f"{known[1]}.{str(milliseconds + 1000)[1:]}Z"
+
+
+# events come many a second: one item, so that threads agree
+_LAST_SECOND: Final = [(-1, "1969-12-31T23:59:59")]
 
 
 @lru_cache(maxsize=64)
 def _second(seconds: int) -> str:
-    # events come many a second, and one session's start stands in all of them
+    # one session's start stands in all of its events
     return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")[:-6]
 
 

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import surroundings
-from hookline.kinds import moving
 from hookline.kinds._job import Job
 from hookline.kinds._program import variable_of
 from hookline.kinds._sealed import Seals
@@ -80,8 +79,7 @@ def folder_of(hook: Hook, cwd: str, here: str) -> str:
         return ""
     if not folder.startswith("/"):
         folder = str(Path(here, folder))
-    # who starts children by going where they are to be has no folder of its own that others could count on
-    return "" if folder == here and not moving.is_owned() else folder
+    return "" if folder == here else folder
 
 
 def variable_in(draft: Job, folder: str, name: str) -> str | None:

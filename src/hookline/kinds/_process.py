@@ -1,7 +1,7 @@
 """Start a program, feed it, hear it out, and leave nothing of it behind.
 
-On Linux this is `posix_spawn`, plain pipes and a pidfd on the loop's own selector, which adds a quarter of
-what asyncio's subprocess machinery adds to the cost of a process. Elsewhere `run` is the same function made of asyncio's parts.
+On Linux this is vfork, plain pipes and a pidfd on the loop's own selector, which adds a third of what asyncio's
+subprocess machinery adds to the cost of a process. Elsewhere `run` is the same function made of asyncio's parts.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import errno
 import os
 import select
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -17,7 +17,7 @@ from hookline.kinds import _portable
 from hookline.kinds._child import GRACE, STDERR, STDOUT, Ended, Env, Feed, Finished, Output
 from hookline.kinds._hub import MOMENT, Hub, hub_of
 from hookline.kinds._prompt import Prompt
-from hookline.kinds._starting import EXTRA, start
+from hookline.kinds._starting import EXTRA, close_all, start
 
 _CHUNK: Final = 65_536
 
@@ -59,15 +59,24 @@ class Child:
         "finished",
     )
 
-    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], hub: Hub, timeout: float) -> None:
-        self._loop = loop = asyncio.get_running_loop()
+    def __init__(
+        self,
+        pid: int,
+        *,
+        pidfd: int,
+        pipes: tuple[int, int, int],
+        loop: asyncio.AbstractEventLoop,
+        hub: Hub,
+        timeout: float,
+    ) -> None:
+        self._loop = loop
         self._hub = hub
         self._pid = pid
         self._pidfd = pidfd
         self._stdin, stdout, stderr = pipes
         self._pipes = {STDOUT: stdout, STDERR: stderr}
         self._rest = _NOTHING
-        self._output = Output()
+        self._output: Output | None = None
         self._ended = Ended.EXITED
         self._gone = False
         self.finished: asyncio.Future[Finished] | Prompt[Finished] = Prompt(loop)
@@ -149,7 +158,7 @@ class Child:
             chunk = os.read(self._pipes[stream], _CHUNK)
         except BlockingIOError:
             return
-        if chunk and self._output.add(stream, chunk):
+        if chunk and self._collected().add(stream, chunk):
             return
         self._close_pipe(stream)
         if chunk and self._ended is Ended.EXITED:
@@ -184,16 +193,15 @@ class Child:
         except BlockingIOError:
             complained = b""
         if len(said) == _CHUNK or len(complained) == _CHUNK:
-            self._output.add(STDOUT, said)
-            self._output.add(STDERR, complained)
+            self._collected().add(STDOUT, said)
+            self._collected().add(STDERR, complained)
             return False
         self._pipes.clear()
-        os.close(stdout)
-        os.close(stderr)
-        self._stop_timer()
+        if self._timer is not None:
+            self._timer.cancel()
         code = self._reap()
         self._hub.forget(self._pidfd)
-        os.close(self._pidfd)
+        self._hub.close_soon((stdout, stderr, self._pidfd))
         self._pidfd = -1
         finished = self.finished
         if code is None:
@@ -207,13 +215,14 @@ class Child:
 
     def _drain(self) -> None:
         """Take what is in the pipes and close them; whoever else holds them is not waited for."""
+        output = self._collected()
         for stream, pipe in tuple(self._pipes.items()):
             fits = True
             with suppress(BlockingIOError):
                 chunk = os.read(pipe, _CHUNK)
-                fits = self._output.add(stream, chunk)
+                fits = output.add(stream, chunk)
                 if len(chunk) == _CHUNK and fits:  # a program may have enlarged its pipe
-                    fits = self._output.add(stream, os.read(pipe, self._output.room + 1))
+                    fits = output.add(stream, os.read(pipe, output.room + 1))
             self._close_pipe(stream)
             if not fits and self._ended is Ended.EXITED:
                 self._ended = Ended.OVERFLOWED
@@ -283,11 +292,13 @@ class Child:
 
     def _reap(self) -> int | None:
         """Take the exit code; None when somebody else has taken it."""
-        with suppress(ChildProcessError):
+        try:
             gone, status = os.waitpid(self._pid, os.WNOHANG)
-            if gone:
-                return os.waitstatus_to_exitcode(status)
-            # A debugger holds on to what has ended. Nobody knows how it did, and that is not taken for a good end.
+        except ChildProcessError:
+            gone = status = 0
+        if gone:
+            return os.waitstatus_to_exitcode(status) if status else 0
+        # A debugger may hold on to what has ended. Nobody knows how it did, and that is not taken for a good end.
         return None if self._ended is Ended.EXITED else -signal.SIGKILL
 
     def _resolve(self, code: int | None) -> None:
@@ -296,10 +307,16 @@ class Child:
         if code is None:
             self.finished.set_exception(_taken())
             return
-        output = self._output
+        output = self._collected()
         self.finished.set_result(
             Finished(exit_code=code, stdout=output.of(STDOUT), stderr=output.of(STDERR), ended=self._ended)
         )
+
+    def _collected(self) -> Output:
+        """What it printed so far, made when there is something: most children are read once, at their end."""
+        if self._output is None:
+            self._output = Output()
+        return self._output
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -323,11 +340,6 @@ def _taken() -> ChildProcessError:
     return ChildProcessError(errno.ECHILD, os.strerror(errno.ECHILD))
 
 
-def _close(descriptors: Iterable[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
 def _above_standard(descriptors: list[int]) -> None:
     """Move descriptors out of the way of 0, 1 and 2: a program started without them gets these numbers."""
     import fcntl  # noqa: PLC0415 - not on Windows, and almost never needed
@@ -347,13 +359,14 @@ def _open_pipes(extra: bytes) -> list[int]:
         descriptors += os.pipe()
         if extra:
             descriptors.append(os.memfd_create("hookline"))
-        if min(descriptors) <= STDERR:
+        # the system gives the smallest number that is free, so those of the first pipe are
+        if descriptors[0] <= STDERR or descriptors[1] <= STDERR:
             _above_standard(descriptors)
         if extra:
             os.write(descriptors[-1], extra)
             os.lseek(descriptors[-1], 0, os.SEEK_SET)
     except BaseException:
-        _close(descriptors)
+        close_all(descriptors)
         raise
     return descriptors
 
@@ -369,21 +382,24 @@ def _spawn(
     files: Sequence[int],
 ) -> Child:
     # what may fail comes before the start: a child that runs must be watched
-    hub = hub_of(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    hub = hub_of(loop)
+    # of children that were heard out in the same turn: there may be no others left
+    hub.close_spent()
     read_in, stdin, stdout, write_out, stderr, write_err, *rest = _open_pipes(extra)
     try:
         try:
             pid = start(program, argv, env=env, cwd=cwd, ends=(read_in, write_out, write_err, *rest), files=files)
         finally:
-            _close((read_in, write_out, write_err, *rest))
+            close_all((read_in, write_out, write_err, *rest))
         # Whatever can be done after the start is: the child is on its way meanwhile.
         pidfd = _watch(pid)
         os.set_blocking(stdout, False)
         os.set_blocking(stderr, False)
     except BaseException:
-        _close((stdin, stdout, stderr))
+        close_all((stdin, stdout, stderr))
         raise
-    return Child(pid, pidfd=pidfd, pipes=(stdin, stdout, stderr), hub=hub, timeout=timeout)
+    return Child(pid, pidfd=pidfd, pipes=(stdin, stdout, stderr), loop=loop, hub=hub, timeout=timeout)
 
 
 def _watch(pid: int) -> int:

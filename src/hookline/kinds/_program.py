@@ -64,7 +64,8 @@ class Environment:
     def _of(self, live: dict[bytes, bytes]) -> dict[bytes, bytes]:
         if live != self._seen:
             self._seen = live.copy()
-            self._base = {name: value for name, value in live.items() if name not in _LEFT_OUT_ENCODED}
+            # one without a name cannot be passed on to anybody
+            self._base = {name: value for name, value in live.items() if name and name not in _LEFT_OUT_ENCODED}
         return self._base
 
 

@@ -34,7 +34,10 @@ class Prompt(Generic[T]):
     def __await__(self) -> Generator[Self, None, T]:
         if not self._done:
             self._asyncio_future_blocking = True
+            # what went wrong is raised here: the task has asked for the result before it goes on
             yield self
+            if self._problem is None and self._done:
+                return self._result
         return self.result()
 
     def give(self, result: T) -> None:

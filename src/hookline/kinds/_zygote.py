@@ -344,7 +344,8 @@ class WarmChild(Child):
     __slots__ = ("_channel", "_code", "_is_asked", "_zygote", "lesson", "refusal")
 
     def __init__(self, spare: Spare, zygote: Zygote, *, hub: Hub, timeout: float) -> None:
-        super().__init__(spare.pid, pidfd=spare.pidfd, pipes=spare.pipes, hub=hub, timeout=timeout)
+        loop = asyncio.get_running_loop()
+        super().__init__(spare.pid, pidfd=spare.pidfd, pipes=spare.pipes, loop=loop, hub=hub, timeout=timeout)
         self._channel = spare.channel
         self._zygote = zygote
         self._code: int | None = None

@@ -3,18 +3,18 @@
 import asyncio
 import errno
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from msgspec.structs import replace
 
 from hookline import surroundings
 from hookline.errors import ConfigError
 from hookline.kinds._absent import with_absence
-from hookline.kinds._child import Feed, Finished
+from hookline.kinds._child import Finished
 from hookline.kinds._drafts import Done, Drafted, folder_of, own_folder, variable_in
 from hookline.kinds._job import Job, Launch, spoiled
 from hookline.kinds._line import METACHARACTERS, WHITELIST, Line, plain_line, shell_line
@@ -70,6 +70,8 @@ class Command:
         self._persistent = Persistent()
         self._warm = Warm()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, Slots] = WeakKeyDictionary()
+        # those of the loop that asked last: to look them up takes longer than the rest of a turn
+        self._last_slots: tuple[ref[asyncio.AbstractEventLoop], Slots] | None = None
 
     def refusal(self, hook: Hook) -> str:
         """Say why this hook may not run as it is written; empty when it may."""
@@ -91,29 +93,41 @@ class Command:
             if objection:
                 return refused(objection)
         draft = self._draft(hook, request)
-        if isinstance(draft, Failure):
+        if type(draft) is Failure:
             return Reply(failure=draft, exit_code=EXIT_NOT_STARTED)
         if hook.persistent:
             answer = await self._ask_who_stays(hook, draft, request, timeout=timeout)
             return answer if not answer.exit_code else _with_absence(answer, draft, request.sealed or {})
-        job = draft if request.sealed is not None else self._ready(draft, request.values)
-        if isinstance(job, Failure):
+        sealed = request.sealed
+        # what is still to be sealed is none
+        job = self._ready(draft, request.values) if sealed is None else self._free(draft, sealed)
+        if type(job) is Failure:
             return Reply(failure=job, exit_code=EXIT_NOT_STARTED)
-        loop = asyncio.get_running_loop()
-        slots = self._slots.get(loop)
-        if slots is None:
-            slots = self._slots[loop] = Slots()
+        loop, last = asyncio.get_running_loop(), self._last_slots
+        slots = last[1] if last is not None and last[0]() is loop else self._slots_of(loop)
         # a coroutine less where nobody has to wait
         if not slots.take_now():
             await slots.take()
         try:
-            if request.sealed is not None:
-                answer = await self._answer_sealed(job, request, sealed=request.sealed, timeout=timeout)
+            if job is not None:
+                words = job.argv if sealed is None else _written(draft)
+                answer = await self._answer(job, request, argv=words, timeout=timeout)
             else:
-                answer = await self._answer(job, request, argv=job.argv, timeout=timeout)
+                # it is told by its identity whether they are the same files, also where there are none
+                files = {} if sealed is None else sealed
+                answer = await self._answer_sealed(draft, request, sealed=files, timeout=timeout)
         finally:
             slots.give()
-        return answer if not answer.exit_code else _with_absence(answer, draft, request.sealed or {})
+        if sealed is not None and answer.failure is not None:
+            self._done.clear()  # a program may not be where it was
+        return answer if not answer.exit_code else _with_absence(answer, draft, sealed or {})
+
+    def _slots_of(self, loop: asyncio.AbstractEventLoop) -> Slots:
+        slots = self._slots.get(loop)
+        if slots is None:
+            slots = self._slots[loop] = Slots()
+        self._last_slots = (ref(loop), slots)
+        return slots
 
     async def _ask_who_stays(self, hook: Hook, draft: Job, request: Request, *, timeout: float) -> Reply:
         order = Order(
@@ -155,28 +169,40 @@ class Command:
     async def _answer(self, job: Job, request: Request, *, argv: tuple[str, ...], timeout: float) -> Reply:
         """Run it; `argv` are the words a person knows it by."""
         try:
-            finished = await self._run(job, stdin=request.written, timeout=timeout)
+            warm = await self._warm.run(job, stdin=request.written, timeout=timeout) if job.warm else None
+            finished = warm or await _run(job, request, timeout)
         except (OSError, ValueError) as problem:
-            return not_started(job.program, job.cwd, argv, problem=problem)
+            return await self._answer_otherwise(job, request, problem, argv=argv, timeout=timeout)
         return reply(finished, timeout, argv)
+
+    async def _answer_otherwise(
+        self, job: Job, request: Request, problem: OSError | ValueError, *, argv: tuple[str, ...], timeout: float
+    ) -> Reply:
+        """Run what could not be started in another way, if there is one."""
+        other = self._another_way(job, problem.errno or 0) if isinstance(problem, OSError) else None
+        if other is not None:
+            try:
+                return reply(await _run(other, request, timeout), timeout, argv)
+            except (OSError, ValueError) as again:
+                problem = again
+        return not_started(job.program, job.cwd, argv, problem=problem)
+
+    def _free(self, draft: Job, sealed: Sealed) -> Job | None:
+        """Give the job that was made of this draft before, where no file of it was vetted; None where it is to be sealed."""
+        done = self._done.get(_command_of(draft))
+        if done is None or done.draft is not draft or done.sealed is not sealed or not done.is_free:
+            return None
+        return done.job
 
     async def _answer_sealed(self, draft: Job, request: Request, *, sealed: Sealed, timeout: float) -> Reply:
         """Run exactly what was vetted; what has to stay where it lies is compared before and after."""
-        done = self._done.get(_command_of(draft))
-        if done is not None and done.draft is draft and done.sealed is sealed and done.is_free:
-            answer = await self._answer(done.job, request, argv=draft.argv or _written(draft), timeout=timeout)
-            if answer.failure is not None:
-                self._done.clear()
-            return answer
         with Seals(self._vault) as seals:
             opened = self._opened(draft, request, sealed=sealed, seals=seals)
             if isinstance(opened, Reply):
                 return opened
             job, vetted = opened
-            answer = await self._answer(job, request, argv=draft.argv or _written(draft), timeout=timeout)
+            answer = await self._answer(job, request, argv=_written(draft), timeout=timeout)
             taint = spoiled(seals, vetted)
-        if answer.failure is not None:
-            self._done.clear()  # a program may not be where it was
         return refused(taint) if taint else answer
 
     def _opened(self, draft: Job, request: Request, *, sealed: Sealed, seals: Seals) -> tuple[Job, Vetted] | Reply:
@@ -362,29 +388,6 @@ class Command:
         argv = ("sh", "-c", bound.script, "hookline", *bound.arguments)
         return replace(job, program=shell, argv=argv, script="", extra=bound.long_values)
 
-    async def _run(self, job: Job, *, stdin: Feed, timeout: float) -> Finished:
-        is_other = False
-        if job.warm:
-            finished = await self._warm.run(job, stdin=stdin, timeout=timeout)
-            if finished is not None:
-                return finished
-        while True:
-            try:
-                return await run(
-                    *(job.program, job.argv),
-                    stdin=stdin,
-                    env=job.env,
-                    cwd=job.cwd,
-                    timeout=timeout,
-                    extra=job.extra,
-                    files=job.files,
-                )
-            except OSError as problem:
-                other = self._another_way(job, problem.errno or 0)
-                if other is None or is_other:
-                    raise
-            job, is_other = other, True
-
     def _another_way(self, job: Job, code: int) -> Job | None:
         """Say how else a program may be started that could not be; None when there is no other way."""
         if code == errno.ECHILD:  # it did start
@@ -400,6 +403,18 @@ class Command:
             found = self._programs.find_again(job.argv[0], job.path, job.foreign)
             return replace(job, program=found) if found not in {"", job.program} else None
         return None
+
+
+def _run(job: Job, request: Request, timeout: float) -> Coroutine[object, object, Finished]:
+    return run(
+        *(job.program, job.argv),
+        stdin=request.written,
+        env=job.env,
+        cwd=job.cwd,
+        timeout=timeout,
+        extra=job.extra,
+        files=job.files,
+    )
 
 
 @lru_cache(maxsize=512)

@@ -22,15 +22,8 @@ def kept(fields: Mapping[str, object]) -> Mapping[str, object]:
 
     What is nested deeper than can be copied is given as it is.
     """
-    own = dict(fields)
-    for value in own.values():
-        kind = type(value)
-        if kind is dict or kind is list:
-            break
-    else:
-        return own
     try:
-        return own_copy(own, {})
+        return own_copy(fields if type(fields) is dict else dict(fields), {})
     except RecursionError:
         return fields
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import final
 
 from msgspec import UNSET, Struct
 
@@ -30,6 +31,7 @@ class FailureKind(StrEnum):
     INTERNAL = "internal"
 
 
+@final
 class Failure(Struct, frozen=True):
     """A hook that went wrong: how, and what to tell the person."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, final
 
 from msgspec import Struct
 
@@ -39,6 +39,7 @@ class Gate(StrEnum):
 OF_EFFECTS: Final = (Gate.WRITES, Gate.DELETES, Gate.READS, Gate.RUNS, Gate.URLS)
 
 
+@final
 class Skip(Struct, frozen=True):
     """A hook left out, and why."""
 

@@ -181,6 +181,29 @@ def test_each_call_has_its_own_environment_and_folder(living: Living) -> None:
     assert int(mask, 8) == current
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at signals through /proc")
+@pytest.mark.parametrize("how", ["ignored", "blocked"])
+def test_what_whoever_started_it_does_not_hear_its_hooks_do(living: Living, how: str) -> None:
+    living.configure(SLOW, {"slow.sh": 'grep -E "^Sig(Ign|Blk)" /proc/self/status > "$HOME/seen"; cat >/dev/null\n'})
+    before = signal.getsignal(signal.SIGQUIT)
+    if how == "ignored":
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGQUIT})
+    try:
+        daemon = living.start()
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGQUIT})
+
+    assert living.ask(payload(living.project)) == Answer()
+
+    quits = 1 << signal.SIGQUIT - 1
+    for status in ((living.home / "seen").read_text(), Path(f"/proc/{daemon.pid}/status").read_text()):
+        masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigIgn", "SigBlk"))]
+        assert [mask & quits for mask in masks] == [0, 0]
+
+
 def test_many_calls_at_once_are_answered_each_with_its_own(living: Living) -> None:
     living.configure(
         '[[hook]]\nid = "echo"\non = "before_tool"\nrun = ["/bin/sh", "echo.sh"]\n',

@@ -22,7 +22,6 @@ from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.daemon.server import Desk
 from hookline.bridge.daemon.waking import IDLE
 from hookline.errors import StoreError
-from hookline.kinds import moving
 from hookline.model.exchange import Answer
 from hookline.version import __version__
 
@@ -178,7 +177,10 @@ def run(place: Place, *, idle: float = IDLE) -> int:
     # nothing of ours is found by a relative name, nothing of ours is for others, and hooks get what their callers had
     os.chdir("/")
     umask = os.umask(0o077)
-    moving.own_the_process()
+    # what whoever started us ignores or holds back, hooks would, too, or need a shell in between that does not
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGQUIT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     _log()
     _trim(place)
     reason = asyncio.run(Daemon(place, idle=idle, umask=umask).live())
