@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -81,10 +82,22 @@ async def measure_command_hook(folder: Path) -> Section:
     engine = await approved_engine(folder, argv)
     env = dict(os.environb)
 
-    async def emit() -> None:
+    # both time themselves, as Gemini CLI's runner does: without what it takes to look at the result
+    async def emit() -> float:
+        started = time.perf_counter()
         outcome = await engine.emit("before_tool", DATA, tool="shell", args=ARGS)
+        elapsed = time.perf_counter() - started
         if outcome.failures or len(outcome.verdicts) != 1:
             raise SystemExit(f"the hook did not run: {outcome}")
+        return elapsed
+
+    def bare() -> float:
+        started = time.perf_counter()
+        ended = round_trip(argv, BODY, env)
+        elapsed = time.perf_counter() - started
+        if ended.code or not ended.stdout:
+            raise SystemExit(f"the hook did not run: {ended}")
+        return elapsed
 
     async def asyncio_way() -> None:
         pipe = asyncio.subprocess.PIPE
@@ -93,7 +106,7 @@ async def measure_command_hook(folder: Path) -> Section:
 
     async with gemini(folder, " ".join(argv)) as by_gemini:
         candidates: dict[str, Callable[[], Awaitable[object] | object]] = {
-            BARE: lambda: round_trip(argv, BODY, env),
+            BARE: bare,
             EMIT: emit,
             ASYNCIO: asyncio_way,
         }
