@@ -7,14 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hookline.hosts.launcher import COLD
 from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, limited
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
 
@@ -25,13 +24,6 @@ def gone(process_id: int) -> bool:
     except OSError:
         return True
     return state == "Z"
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.01)
 
 
 def test_it_says_which_version_it_is_and_that_it_is_native(program: Path) -> None:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -28,6 +29,8 @@ SWITCH: Final = "HOOKLINE_TEST_FORKED"
 
 _HERE: Final = Path(__file__).parents[2]
 _CHUNK: Final = 65_536
+# a number of the server has as many bytes as any other: what it says twice may arrive at once
+_NUMBER: Final = 8
 _ALSO: Final = ("asyncio", "sqlite3", "hookline.bridge.serving", "hookline.workspace", "hookline.stores.sqlite")
 # read by a Python, or by the C library, when a process starts
 _EARLY: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "TZ")
@@ -88,14 +91,28 @@ class Server:
                 self._ours.sendall(order[1:])
                 for handle in handles[:3]:
                     os.close(handle)
-            pid = int(answer.recv(32))
+            pid = _number(answer)
             try:
                 out, err = _exchanged(feed, stdin, said, complained, until=time.monotonic() + timeout)
                 answer.settimeout(timeout)
-                return int(answer.recv(32)), out, err
+                return _number(answer), out, err
             except TimeoutError:
                 os.kill(pid, signal.SIGKILL)
                 raise
+
+
+def _number(answer: socket.socket) -> int:
+    got = answer.recv(_NUMBER, socket.MSG_WAITALL)
+    if len(got) != _NUMBER:
+        message = "the process that runs are forked from has ended: what it printed last says why"
+        raise ConnectionError(message)
+    return int.from_bytes(got, signed=True)
+
+
+def _say(answer: socket.socket, number: int) -> None:
+    # whoever asked may have given up: that must not end the runs of others
+    with suppress(OSError):
+        answer.sendall(number.to_bytes(_NUMBER, signed=True))
 
 
 def _exchanged(feed: int, stdin: bytes, said: int, complained: int, *, until: float) -> tuple[bytes, bytes]:
@@ -177,7 +194,7 @@ def _begin(orders: socket.socket, running: dict[int, socket.socket], *, ours: tu
         _become(msgspec.json.decode(order, type=Order), handles[:3])
     for handle in handles[:3]:
         os.close(handle)
-    answer.sendall(str(pid).encode())
+    _say(answer, pid)
     running[pid] = answer
     return True
 
@@ -188,7 +205,7 @@ def _bury(running: dict[int, socket.socket]) -> None:
         if not pid:
             return
         with running.pop(pid) as answer:
-            answer.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+            _say(answer, os.waitstatus_to_exitcode(status))
 
 
 def _become(order: Order, streams: list[int]) -> NoReturn:

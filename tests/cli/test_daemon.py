@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, wait_until
+from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived
 from tests.bridge.launching import Talk, answer, frame
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere")
 
@@ -88,8 +89,8 @@ def test_a_start_waits_for_another_one_that_is_on_its_way(living: Living) -> Non
     words = [sys.executable, "-m", "hookline", "daemon", "start"]
     with subprocess.Popen(words, env=living.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as starting:
         # the one that it started finds the lock taken, ends, and is taken note of
-        wait_until(living.place.log.exists, "one was started")
-        wait_until(lambda: not children(starting.pid), "it has ended")
+        until(living.place.log.exists, "one was started")
+        until(lambda: not children(starting.pid), "it has ended")
         assert starting.poll() is None
         os.close(lock)
         living.start()

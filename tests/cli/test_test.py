@@ -2,14 +2,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from tests.cli.program import environment, hookline
+from tests.waiting import until
 
 T = TypeVar("T")
 
@@ -199,11 +198,11 @@ def test_hook_ends_when_the_try_is_ended(home: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     try:
-        pid = wait_for(lambda: int((project / "pid").read_text()) if (project / "pid").exists() else 0)
+        pid = until(lambda: int((project / "pid").read_text() or 0) if (project / "pid").exists() else 0)
     finally:
         child.terminate()
     assert child.wait(timeout=60) == 143
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid))
 
 
 def alive(pid: int) -> bool:
@@ -212,11 +211,3 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def wait_for(happens: Callable[[], T]) -> T:
-    for _ in range(6000):
-        if found := happens():
-            return found
-        time.sleep(0.01)
-    raise AssertionError("it did not happen within a minute")

@@ -11,6 +11,7 @@ import pytest
 
 from hookline.core.limits import MINUTE
 from hookline.stores.state import SqliteState
+from tests.waiting import until
 
 PATIENCE = 60.0
 
@@ -63,21 +64,13 @@ def started(folder: Path, count: int, times: int, **fields: object) -> Iterator[
     command = [sys.executable, "-c", PROGRAM, str(folder), str(times), str(count - 1), repr(fields)]
     processes = [subprocess.Popen(command) for _ in range(count)]
     try:
-        wait(lambda: len(list(folder.glob("ready-*"))) >= count)
+        until(lambda: len(list(folder.glob("ready-*"))) >= count)
         (folder / "go").touch()
         yield processes
     finally:
         for process in processes:
             process.kill()
             process.wait()
-
-
-def wait(condition: object) -> None:
-    assert callable(condition)
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 def ran(folder: Path) -> list[float]:
@@ -109,7 +102,7 @@ def test_processes_hammering_one_hook_run_it_exactly_as_often_as_it_may(
 @pytest.mark.spec("D-11")
 def test_killed_process_neither_lets_more_run_nor_holds_the_others_up(tmp_path: Path) -> None:
     with started(tmp_path, 4, 400, per_minute=30) as running:
-        wait(lambda: len(ran(tmp_path)) >= 5)
+        until(lambda: len(ran(tmp_path)) >= 5)
         os.kill(running[0].pid, signal.SIGKILL)
         assert [process.wait(timeout=PATIENCE) for process in running[1:]] == [0, 0, 0]
 
@@ -125,7 +118,7 @@ def test_one_process_of_all_tries_a_paused_hook_again(tmp_path: Path) -> None:
         assert running[0].wait(timeout=PATIENCE) == 0
     assert len(ran(tmp_path)) == 1
     paused_until = time.time() + 0.5
-    wait(lambda: time.time() > paused_until)
+    until(lambda: time.time() > paused_until)
 
     with started(tmp_path, others + 1, 1, **terms) as running:
         assert [process.wait(timeout=PATIENCE) for process in running] == [0] * (others + 1)

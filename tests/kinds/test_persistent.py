@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, Source
 from hookline.model.verdict import Decision
+from tests.waiting import until
 
 T = TypeVar("T")
 
@@ -87,13 +87,6 @@ def gone(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return stat.rpartition(")")[2].split()[0] in "ZX"
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 # One process for many events
@@ -235,7 +228,7 @@ def test_who_gives_up_leaves_no_answer_to_the_next(kind: Command, tmp_path: Path
     first = run(cancelled())
 
     assert said(ask(kind, hook, 2))["saw"] == 2
-    wait_for(lambda: gone(int(str(first))))
+    until(lambda: gone(int(str(first))))
 
 
 SKIPS_THE_FIRST = """\
@@ -427,7 +420,7 @@ def test_dead_process_is_replaced_when_it_is_needed(kind: Command, tmp_path: Pat
     first = int(str(said(ask(kind, hook))["pid"]))
 
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: gone(first))
+    until(lambda: gone(first))
     answer = run(_until_answered(lambda: kind.call(hook, request(2), timeout=20)))
 
     assert said(answer)["pid"] != first
@@ -471,7 +464,7 @@ def test_process_that_closed_its_ears_is_replaced(kind: Command, tmp_path: Path)
     pids = [int(str(said(ask(kind, hook))["pid"])) for _ in range(2)]
 
     assert pids[0] != pids[1]
-    wait_for(lambda: gone(pids[0]))
+    until(lambda: gone(pids[0]))
 
 
 def test_flood_is_stopped(kind: Command, tmp_path: Path) -> None:
@@ -520,7 +513,7 @@ def test_closing_ends_it_and_everything_it_started(tmp_path: Path, words: str) -
 
     run(command.close())
 
-    wait_for(lambda: gone(other))
+    until(lambda: gone(other))
 
 
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ECHO + "import time\ntime.sleep(600)\n"
@@ -565,7 +558,7 @@ def test_no_process_outlives_the_program_that_started_it(tmp_path: Path, end: st
     )
 
     pid = int(done.stdout)
-    wait_for(lambda: gone(pid))
+    until(lambda: gone(pid))
 
 
 # What it runs
@@ -586,7 +579,7 @@ def test_vetted_bytes_run_and_other_vetted_bytes_get_another_process(kind: Comma
 
     assert first["pid"] == same["pid"] != other["pid"]
     assert "seen" in other
-    wait_for(lambda: gone(int(str(first["pid"]))))
+    until(lambda: gone(int(str(first["pid"]))))
 
 
 def test_what_it_was_handed_is_taken_back_when_it_has_gone(tmp_path: Path) -> None:
@@ -618,7 +611,7 @@ def test_edited_script_of_ones_own_is_started_anew(kind: Command, tmp_path: Path
 
     assert edited == hook
     assert "seen" in said(ask(kind, edited))
-    wait_for(lambda: gone(int(str(first["pid"]))))
+    until(lambda: gone(int(str(first["pid"]))))
 
 
 def test_changed_definition_gets_another_process(kind: Command, tmp_path: Path) -> None:

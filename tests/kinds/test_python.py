@@ -23,6 +23,7 @@ from hookline.kinds.python import HUNG_LIMIT, Python
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook, Source
+from tests.waiting import PATIENCE, until
 
 T = TypeVar("T")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes through /proc")
@@ -88,18 +89,9 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_for(check: Callable[[], bool]) -> bool:
-    """Wait up to ten seconds until something is so."""
-    until = time.monotonic() + 10
-    ready = threading.Event()
-    while not check() and time.monotonic() < until:
-        ready.wait(0.01)
-    return check()
-
-
-async def until(check: Callable[[], bool]) -> bool:
-    """Let the event loop run up to ten seconds until something is so."""
-    end = time.monotonic() + 10
+async def until_async(check: Callable[[], bool]) -> bool:
+    """Let the event loop run until something is so."""
+    end = time.monotonic() + PATIENCE
     while not check() and time.monotonic() < end:  # noqa: ASYNC110 - nothing announces what other processes do
         await asyncio.sleep(0.01)
     return check()
@@ -414,7 +406,7 @@ def test_function_that_hangs_is_left_alone_and_the_reply_says_so(tmp_path: Path)
     assert reply.notes == (
         "the function still runs in a thread of this program; with isolated: true it would be ended",
     )
-    assert wait_for(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
+    until(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
 
 
 def test_answer_that_comes_after_the_time_is_dropped_without_a_word(tmp_path: Path) -> None:
@@ -426,7 +418,7 @@ def test_answer_that_comes_after_the_time_is_dropped_without_a_word(tmp_path: Pa
     async def once() -> Reply:
         async with python() as kind:
             reply = await kind.call(Hook(id="h", module="slow.late"), asked(tmp_path), timeout=0.02)
-            assert await until(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
+            assert await until_async(lambda: not [t for t in threading.enumerate() if t.name == "hookline-python"])
             return reply
 
     assert failure(bounded(once()))[0] is FailureKind.TIMEOUT
@@ -614,7 +606,7 @@ def test_isolated_hook_that_takes_too_long_is_killed_with_its_children(tmp_path:
             first = await kind.call(hang, asked(tmp_path), timeout=0.7)
             pids = [int(pid) for pid in first.stderr.split()]
             assert len(pids) == 2
-            assert wait_for(lambda: not any(is_running(pid) for pid in pids))
+            until(lambda: not any(is_running(pid) for pid in pids))
             return first, await kind.call(quick, asked(tmp_path), timeout=30)
 
     first, second = bounded(both())
@@ -636,12 +628,12 @@ def test_cancelled_caller_leaves_no_process_behind(tmp_path: Path) -> None:
     async def cancelled() -> None:
         async with python() as kind:
             task = asyncio.create_task(kind.call(hook, asked(tmp_path, {"note": str(note)}), timeout=50))
-            assert await until(note.exists)
+            assert await until_async(note.exists)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             pids = [int(pid) for pid in note.read_text(encoding="utf-8").split()]
-            assert wait_for(lambda: not any(is_running(pid) for pid in pids))
+            until(lambda: not any(is_running(pid) for pid in pids))
 
     bounded(cancelled())
 
@@ -680,7 +672,7 @@ def test_worker_that_died_between_calls_is_replaced(tmp_path: Path) -> None:
         async with python() as kind:
             first = number(await kind.call(hook, asked(tmp_path), timeout=30))
             os.kill(first, signal.SIGKILL)
-            assert await until(lambda: not Path(f"/proc/{first}").exists())
+            assert await until_async(lambda: not Path(f"/proc/{first}").exists())
             return first, number(await kind.call(hook, asked(tmp_path), timeout=30))
 
     first, second = bounded(both())
@@ -756,7 +748,7 @@ def test_worker_that_nobody_needs_leaves_by_itself(tmp_path: Path) -> None:
         async with python(limits=WorkerLimits(idle=0.1)) as kind:
             pid = number(await kind.call(hook, asked(tmp_path), timeout=30))
             # gone altogether, not a zombie
-            assert await until(lambda: not Path(f"/proc/{pid}").exists())
+            assert await until_async(lambda: not Path(f"/proc/{pid}").exists())
             assert number(await kind.call(hook, asked(tmp_path), timeout=30)) != pid
 
     bounded(once())
@@ -772,7 +764,7 @@ def test_idle_worker_of_another_project_makes_room(tmp_path: Path) -> None:
         async with python(limits=WorkerLimits(total=1)) as kind:
             first = number(await kind.call(hook, asked(tmp_path / "one"), timeout=30))
             second = number(await kind.call(hook, asked(tmp_path / "two"), timeout=30))
-            assert await until(lambda: not Path(f"/proc/{first}").exists())
+            assert await until_async(lambda: not Path(f"/proc/{first}").exists())
             assert is_running(second)
 
     bounded(both())
@@ -835,11 +827,11 @@ def test_worker_ends_when_the_embedding_program_is_killed(tmp_path: Path, state:
     arguments = [sys.executable, "-c", EMBEDDING, str(tmp_path), str(note), state]
     with subprocess.Popen(arguments) as embedding:
         ready = note if state == "write_pid" else tmp_path / "pid2"
-        assert wait_for(ready.exists)
+        until(ready.exists)
         pid = int(note.read_text(encoding="utf-8"))
         assert is_running(pid)
         embedding.kill()
-    assert wait_for(lambda: not is_running(pid))
+    until(lambda: not is_running(pid))
 
 
 def test_large_documents_go_both_ways(tmp_path: Path) -> None:

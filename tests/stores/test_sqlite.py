@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -15,14 +14,7 @@ import pytest
 
 from hookline.stores.sqlite import SqliteTraces
 from tests.stores.programs import PATIENCE, PRELUDE, line, run
-
-
-def until(condition: Callable[[], object]) -> None:
-    pause = threading.Event()
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        pause.wait(0.01)
+from tests.waiting import until
 
 
 def stored(path: Path) -> list[tuple[str, int]]:

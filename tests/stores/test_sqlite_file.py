@@ -5,8 +5,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -16,15 +14,8 @@ from hookline import wire
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step
 from hookline.stores.sqlite import SqliteTraces
-from tests.stores.programs import PATIENCE, PRELUDE, line, run
-
-
-def until(condition: Callable[[], object]) -> None:
-    pause = threading.Event()
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        pause.wait(0.01)
+from tests.stores.programs import PRELUDE, line, run
+from tests.waiting import until
 
 
 def stored(path: Path) -> list[tuple[str, int]]:

@@ -2,13 +2,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hookline.stores import standby
+from tests.waiting import until
 
 _STAY = """
 import sys, time
@@ -36,13 +35,6 @@ def end(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
     for pipe in (process.stdin, process.stdout):
         assert pipe is not None
         pipe.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_killed_worker_is_dead_at_once(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ def bash(command: str = "ls -la", **more: object) -> dict[str, object]:
 
 
 DENY: Final = """echo '{"decision": "deny", "reason": "nö: not \\u00e4 here"}'"""
+# of two that run at once, so that they are always told of in the same order
+LAST: Final = f"sleep 1; {DENY}"
 RAISE: Final = """echo '{"raise": {"event": "custom:deploy", "data": {"version": "2"}}}'"""
 CASES: Final[Mapping[str, Case]] = {
     "nothing is configured": Case(files={}),
@@ -93,8 +95,7 @@ CASES: Final[Mapping[str, Case]] = {
         files={
             OWN: hook(RAISE)
             + hook("true", id="two", on="custom:deploy", parallel=True)
-            # so that both are always told of in the same order
-            + hook(f"sleep 0.5; {DENY}", id="three", on="custom:deploy", parallel=True)
+            + hook(LAST, id="three", on="custom:deploy", parallel=True)
         },
         quick=False,
     ),
@@ -152,7 +153,7 @@ CASES: Final[Mapping[str, Case]] = {
         quick=False,
     ),
     "two at once": Case(
-        files={OWN: hook(DENY, parallel=True) + hook("true", id="two", parallel=True)},
+        files={OWN: hook(LAST, parallel=True) + hook("true", id="two", parallel=True)},
         quick=False,
     ),
     "it is limited": Case(files={OWN: hook(DENY, once=True)}, quick=False),

@@ -6,8 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -16,17 +15,10 @@ from hookline.bridge.daemon.client import NoDaemonError, ask
 from hookline.bridge.daemon.place import Place, place_of
 from hookline.model.exchange import Answer
 from tests.cli.program import environment
+from tests.waiting import until
 
 WORDS: Final = ("--if-broken", "block", "claude-code", "PreToolUse")
 PATIENCE: Final = 60.0
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for something that comes sooner or later."""
-    until = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < until, f"waited in vain until {what}"
-        time.sleep(0.02)
 
 
 def payload(project: Path, command: str = "ls", **more: object) -> bytes:
@@ -94,7 +86,7 @@ class Living:
             stderr=subprocess.STDOUT,
         )
         self.started.append(process)
-        wait_until(lambda: self.is_there() or process.poll() is not None, "the daemon answers")
+        until(lambda: self.is_there() or process.poll() is not None, "the daemon answers")
         return process
 
     def is_there(self) -> bool:
@@ -140,7 +132,7 @@ class Living:
             if process.poll() is None:
                 process.terminate()
             process.communicate(timeout=PATIENCE)
-        wait_until(lambda: not self.is_there(), "the daemon is gone")
+        until(lambda: not self.is_there(), "the daemon is gone")
 
 
 @contextmanager

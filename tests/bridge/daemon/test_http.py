@@ -18,8 +18,9 @@ from hookline import surroundings
 from hookline.bridge import nesting
 from hookline.hosts.urls import Address, address, place
 from hookline.model.ours import entry_of
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, payload, wait_until
+from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, payload
 from tests.cli.program import environment
+from tests.waiting import until
 
 GUARD = """\
 import json, os, sys
@@ -439,14 +440,12 @@ def test_who_hangs_up_has_the_hooks_end(living: Living, at: Address) -> None:
     body = payload(living.project, "slow")
     line = socket.create_connection(("127.0.0.1", at.port), PATIENCE)
     line.sendall(head(at, f"Content-Length: {len(body)}") + body)
-    wait_until(
-        lambda: (living.project / "pid").exists() and (living.project / "pid").read_text() != "", "the hook runs"
-    )
+    until(lambda: (living.project / "pid").exists() and (living.project / "pid").read_text() != "", "the hook runs")
     pid = int((living.project / "pid").read_text())
 
     line.close()
 
-    wait_until(lambda: not _runs(pid), "the hook has ended")
+    until(lambda: not _runs(pid), "the hook has ended")
     assert post(at, payload(living.project, "rm x"))[0] == 200
 
 
@@ -465,12 +464,12 @@ def test_a_daemon_listens_when_somebody_has_urls_installed_and_not_any_longer(li
     assert living.hookline("install", "claude-code", "--http").returncode == 0
     at = address(living.data)
     assert at is not None
-    wait_until(lambda: living.status()["http"] == f"http://127.0.0.1:{at.port}", "it listens")
+    until(lambda: living.status()["http"] == f"http://127.0.0.1:{at.port}", "it listens")
     said = payload(living.project, "rm x", hook_event_name="PostToolUse")
     assert post(at, said, event="PostToolUse")[0] == 200
 
     assert living.hookline("uninstall", "claude-code").returncode == 0
-    wait_until(lambda: living.status()["http"] == "", "it does not listen any more")
+    until(lambda: living.status()["http"] == "", "it does not listen any more")
     with pytest.raises(ConnectionRefusedError):
         post(at, said)
 
@@ -510,7 +509,7 @@ def test_a_daemon_that_starts_again_has_the_same_port_and_one_with_urls_does_not
     time.sleep(1.0)
     assert decided(post(at, payload(living.project, "rm x"))[1]) == "deny"
     place(living.data).unlink()
-    wait_until(lambda: again.poll() is not None, "it ends, as nobody calls it by URL any more")
+    until(lambda: again.poll() is not None, "it ends, as nobody calls it by URL any more")
 
 
 def test_a_port_that_somebody_else_has_is_taken_when_it_is_free(living: Living) -> None:
@@ -522,7 +521,7 @@ def test_a_port_that_somebody_else_has_is_taken_when_it_is_free(living: Living) 
         assert living.status()["http"] == ""
         # it would end for being idle
         living.ask(payload(living.project))
-    wait_until(lambda: not living.is_there() or living.status()["http"] != "", "it listens, or has gone")
+    until(lambda: not living.is_there() or living.status()["http"] != "", "it listens, or has gone")
 
 
 def test_a_call_that_is_under_way_is_answered_before_the_daemon_goes(living: Living, at: Address) -> None:
@@ -542,9 +541,9 @@ def test_a_call_that_is_under_way_is_answered_before_the_daemon_goes(living: Liv
     body = payload(living.project)
     with socket.create_connection(("127.0.0.1", at.port), PATIENCE) as line:
         line.sendall(head(at, f"Content-Length: {len(body)}") + body)
-        wait_until((living.project / "came").exists, "the hook runs")
+        until((living.project / "came").exists, "the hook runs")
         living.started[0].send_signal(signal.SIGTERM)
-        wait_until(lambda: not living.is_there(), "the daemon takes nobody else")
+        until(lambda: not living.is_there(), "the daemon takes nobody else")
         marker.touch()
         found = b""
         while part := line.recv(65536):
@@ -571,7 +570,7 @@ def test_callers_wait_while_a_daemon_becomes_the_new_version_of_itself(living: L
         umask=0o027,
     )
     living.started.append(process)
-    wait_until(living.is_there, "the daemon answers")
+    until(living.is_there, "the daemon answers")
     started = living.status()["started"]
     version = tmp_path / "copy" / "hookline" / "version.py"
     version.write_text(version.read_text() + "\n# another one\n")
@@ -584,7 +583,7 @@ def test_callers_wait_while_a_daemon_becomes_the_new_version_of_itself(living: L
             return False
 
     # none of the calls meanwhile is lost
-    wait_until(is_another, "the new version answers")
+    until(is_another, "the new version answers")
     assert process.poll() is None
     # and it is started as the old one was
     assert post(at, payload(living.project, "ls", hook_event_name="PostToolUse"), event="PostToolUse")[0] == 200

@@ -17,7 +17,8 @@ import hookline
 from hookline.bridge.daemon.client import NoDaemonError
 from hookline.bridge.daemon.waking import wake
 from hookline.model.exchange import Answer
-from tests.bridge.daemon.living import PATIENCE, WORDS, Living, is_alive, payload, wait_until
+from tests.bridge.daemon.living import PATIENCE, WORDS, Living, is_alive, payload
+from tests.waiting import until
 
 GUARD = """
 [[hook]]
@@ -104,9 +105,9 @@ def test_whoever_is_in_the_middle_gets_an_answer_when_it_is_ended(living: Living
     answers: list[Answer] = []
     caller = threading.Thread(target=lambda: answers.append(living.ask(payload(living.project))))
     caller.start()
-    wait_until((living.home / "begun").exists, "the hook runs")
+    until((living.home / "begun").exists, "the hook runs")
     process.send_signal(number)
-    wait_until(lambda: not living.place.socket.exists(), "nobody new comes")
+    until(lambda: not living.place.socket.exists(), "nobody new comes")
     (living.home / "go").touch()
     caller.join(PATIENCE)
     assert [is_denied(answer) for answer in answers] == [True]
@@ -123,10 +124,10 @@ def test_hooks_end_with_the_caller_that_gave_up(living: Living) -> None:
         connection.connect(str(living.place.socket))
         connection.sendall(request(Request(WORDS, str(living.project), block, payload(living.project), 0o022)))
         pid = living.home / "pid"
-        wait_until(lambda: pid.exists() and pid.read_text().strip().isdigit(), "the hook runs")
+        until(lambda: pid.exists() and pid.read_text().strip().isdigit(), "the hook runs")
         number = int(pid.read_text())
         assert is_alive(number)
-    wait_until(lambda: not is_alive(number), "the hook has ended")
+    until(lambda: not is_alive(number), "the hook has ended")
     assert not (living.home / "late").exists()
     assert living.ask(payload(living.project), ("daemon", "status")).exit_code == 0
 
@@ -228,7 +229,7 @@ def test_traces_are_written_while_it_runs(living: Living) -> None:
     living.configure(GUARD, {"guard.sh": GUARD_PROGRAM})
     living.start()
     living.ask(payload(living.project, "rm -rf /"))
-    wait_until(lambda: b"nothing is removed here" in living.hookline("trace", "export").stdout, "the trace is there")
+    until(lambda: b"nothing is removed here" in living.hookline("trace", "export").stdout, "the trace is there")
 
 
 def test_python_hooks_do_not_run_in_it(living: Living) -> None:
@@ -318,7 +319,7 @@ def test_a_log_that_is_long_begins_anew_and_other_files_do_not(living: Living, t
                 [sys.executable, "-m", "hookline", "daemon", "run"], env=living.env, stdout=opened, stderr=opened
             )
         living.started.append(process)
-        wait_until(living.is_there, "the daemon answers")
+        until(living.is_there, "the daemon answers")
         process.terminate()
         process.wait(PATIENCE)
     assert log.stat().st_size < 10_000
@@ -335,17 +336,17 @@ def test_a_log_does_not_grow_while_it_lives(living: Living) -> None:
             stderr=opened,
         )
         living.started.append(process)
-        wait_until(living.is_there, "the daemon answers")
+        until(living.is_there, "the daemon answers")
         opened.write(b"x" * 2_000_000)
     # it looks at it as often as it looks whether anybody needs it
-    wait_until(lambda: log.stat().st_size < 10_000, "it began anew")
+    until(lambda: log.stat().st_size < 10_000, "it began anew")
 
 
 def test_one_that_cannot_listen_is_not_tried_again_at_each_call(living: Living) -> None:
     place = living.place.made()
     place.socket.mkdir()
     assert wake(sys.executable, living.env)
-    wait_until(lambda: place.log.exists() and b"Error" in place.log.read_bytes(), "it has failed")
+    until(lambda: place.log.exists() and b"Error" in place.log.read_bytes(), "it has failed")
     begun = place.starting.stat().st_mtime_ns
     assert wake(sys.executable, living.env)
     assert place.starting.stat().st_mtime_ns == begun

@@ -14,7 +14,8 @@ import pytest
 
 from hookline.bridge.daemon.client import NoDaemonError
 from hookline.hosts.launcher import COLD
-from tests.bridge.daemon.living import PATIENCE, WORDS, Living, payload, wait_until
+from tests.bridge.daemon.living import PATIENCE, WORDS, Living, payload
+from tests.waiting import until
 
 CALLERS: Final = 8
 CALLS: Final = 125
@@ -93,7 +94,7 @@ def test_a_daemon_comes_by_itself_when_the_launcher_finds_none(living: Living, p
         words, cwd=living.project, env=living.env, input=payload(living.project), capture_output=True, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
-    wait_until(living.is_there, "a daemon has come")
+    until(living.is_there, "a daemon has come")
 
 
 @pytest.mark.parametrize("more", [{"CI": "true"}, {"HOOKLINE_DAEMON": "off"}, {"TF_BUILD": "True"}])
