@@ -13,7 +13,7 @@ import msgspec
 from hookline.bridge.daemon.client import NoDaemonError, ask
 from hookline.bridge.daemon.place import Place, place_of
 from hookline.bridge.daemon.waking import IDLE, spawn
-from hookline.cli._output import complain, say, say_json
+from hookline.cli._output import complain, counted, say, say_json
 from hookline.cli._times import ago, span
 from hookline.errors import EngineError, StoreError
 
@@ -94,8 +94,10 @@ def _status(args: argparse.Namespace, place: Place) -> int:
     memory = int(str(found["memory"])) // _MEGABYTE
     since = float(str(found["started"]))
     say(f"running since {ago(since)}: process {found['pid']}, hookline {found['version']}, {memory} MB")
-    say(f"answered {found['answered']} calls, left {found['declined']} to others, {found['under_way']} under way")
-    say(f"{found['projects']} projects are open; it listens at {found['socket']}")
+    calls = counted(int(str(found["answered"])), "call")
+    projects = counted(int(str(found["projects"])), "project")
+    say(f"answered {calls}, left {found['declined']} to others, {found['under_way']} under way")
+    say(f"open: {projects}; it listens at {found['socket']}")
     if found.get("http"):
         say(f"agents may call {found['http']}, so it does not end when nobody does")
     return 0
