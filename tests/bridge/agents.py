@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from hookline import surroundings
+from hookline.bridge import complaints
 from hookline.bridge.call import Call, IfBroken
 from hookline.bridge.daemon.projects import KeptProjects
 from hookline.bridge.serving import serve
@@ -109,6 +111,12 @@ class Staying:
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
         self._projects = KeptProjects()
+        root = logging.getLogger()
+        others = root.handlers[:]
+        # also between two calls, when what was traced is stored
+        complaints.take_all()
+        (self._desk,) = root.handlers
+        root.handlers += others
 
     def ask(self, call: Call, say: Callable[[Answer], None], environ: dict[str, str] | None) -> int:
         """Answer a call in the surroundings that this process has now."""
@@ -124,6 +132,7 @@ class Staying:
         """End everything that stays."""
         self._runner.run(self._projects.close())
         self._runner.close()
+        logging.getLogger().removeHandler(self._desk)
 
 
 class Person:
