@@ -276,7 +276,7 @@ def test_late_answer_with_an_id_is_dropped_and_the_process_stays(kind: Command, 
     hook = script(tmp_path, SKIPS_THE_FIRST)
 
     async def talk() -> tuple[Reply, list[object]]:
-        slow = asyncio.create_task(kind.call(hook, request(0, rpc=True), timeout=2))
+        slow = asyncio.create_task(kind.call(hook, request(0, rpc=True), timeout=5))
         await asyncio.sleep(0.1)
         pids = []
         while not slow.done():
@@ -332,7 +332,7 @@ def test_other_text_on_stdout_is_kept_for_the_trace(kind: Command, tmp_path: Pat
 def test_answer_spread_over_lines_is_shown_when_the_time_is_over(kind: Command, tmp_path: Path) -> None:
     hook = script(tmp_path, ECHO.replace("json.dumps(answer)", "json.dumps(answer, indent=1)"))
 
-    failure = failure_of(ask(kind, hook, timeout=2))
+    failure = failure_of(ask(kind, hook, timeout=5))
 
     assert failure.kind is FailureKind.TIMEOUT
     assert "it printed, and that is not one line of JSON" in failure.message

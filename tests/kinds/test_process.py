@@ -282,7 +282,7 @@ def test_timed_out_program_is_ended_with_all_it_started(run: Run, mailbox: Mailb
     line = f"sleep 60 & echo $$ $! >{mailbox.path}; echo before; wait"
 
     async def wait() -> tuple[Finished, list[int]]:
-        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=0.5), mailbox.numbers())
+        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=1.5), mailbox.numbers())
         return finished, pids
 
     finished, pids = bounded(wait())
@@ -295,7 +295,7 @@ def test_timed_out_program_is_ended_with_all_it_started(run: Run, mailbox: Mailb
 def test_timed_out_program_may_clean_up_before_it_ends(run: Run, tmp_path: Path) -> None:
     line = f"trap 'rm {tmp_path}/lock; echo bye; exit 7' TERM; echo >{tmp_path}/lock; while :; do sleep 0.05; done"
 
-    finished = finish(run, *SH, line, timeout=0.5)
+    finished = finish(run, *SH, line, timeout=1.5)
 
     assert (finished.exit_code, finished.stdout, finished.ended) == (7, b"bye\n", Ended.TIMED_OUT)
     assert not (tmp_path / "lock").exists()
@@ -307,7 +307,7 @@ def test_program_that_ignores_the_request_to_end_is_killed(run: Run, mailbox: Ma
     line = f"trap '' TERM; sleep 60 & echo $$ $! >{mailbox.path}; wait; sleep 60"
 
     async def wait() -> tuple[Finished, list[int]]:
-        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=0.3), mailbox.numbers())
+        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=1.5), mailbox.numbers())
         return finished, pids
 
     finished, pids = bounded(wait())
@@ -324,7 +324,7 @@ def test_what_outlives_a_timed_out_program_is_killed(run: Run, mailbox: Mailbox,
     line = f'sh -c "{stubborn}" {output} & echo $! >{mailbox.path}; exec sleep 60'
 
     async def wait() -> tuple[Finished, list[int]]:
-        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=0.5), mailbox.numbers())
+        finished, pids = await asyncio.gather(start(run, *SH, line, timeout=1.5), mailbox.numbers())
         return finished, pids
 
     finished, pids = bounded(wait())
@@ -341,7 +341,7 @@ def test_program_that_leaves_its_group_is_ended_too(mailbox: Mailbox) -> None:
     )
 
     async def wait() -> tuple[Finished, list[int]]:
-        finished, pids = await asyncio.gather(start(_process.run, *PYTHON, leave, timeout=1.0), mailbox.numbers())
+        finished, pids = await asyncio.gather(start(_process.run, *PYTHON, leave, timeout=4.0), mailbox.numbers())
         return finished, pids
 
     finished, pids = bounded(wait())

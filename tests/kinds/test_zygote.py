@@ -77,7 +77,7 @@ def test_what_does_not_end_when_asked_to_is_made_to_when_time_is_up(tmp_path: Pa
     async def late() -> Finished:
         kind = Warm()
         try:
-            return await warm(kind, job(script), timeout=2)
+            return await warm(kind, job(script), timeout=5)
         finally:
             await kind.close()
 
