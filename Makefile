@@ -6,7 +6,8 @@ ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
 RESULTS := .spec.json
-PYTEST := $(BIN)/python -m pytest -q -n auto --spec-results=$(RESULTS)
+# worksteal: the slow ones at the end would otherwise be one worker's
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal --spec-results=$(RESULTS)
 TESTED := $(shell find src tests spec tools docs README.md pyproject.toml -type f -not -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
