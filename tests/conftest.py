@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Give each two processors three workers: a third of the time, tests wait for what they started."""
+    """Give each two processors three workers: tests often wait for what they started."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return there + there // 2
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tests.waiting import PATIENCE
 from tools.hatch_build import compiled, compilers
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "hookline" / "bridge" / "launcher.c"
 WORDS = ("--if-broken", "block", "claude-code", "PreToolUse")
 SPARE = ('{"spare":1}', "nobody there", "2")
 SPARED = (2, b'{"spare":1}\n', b"nobody there\n")
-PATIENCE = 60
 
 
 def build(folder: Path) -> Path | None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hookline.hosts.launcher import COLD
-from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, limited
-from tests.waiting import until
+from tests.bridge.launching import SPARED, WORDS, Desk, limited
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.launching import PATIENCE, SPARED, WORDS, Desk, Request, Talk, answer, build_with, frame, limited
+from tests.bridge.launching import SPARED, WORDS, Desk, Request, Talk, answer, build_with, frame, limited
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
 

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.cli.forking import Server, is_forkable
-
-_PATIENCE = 60.0
+from tests.waiting import PATIENCE
 
 _server = cache(Server)
 
@@ -26,7 +25,7 @@ def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subpro
     """Run `hookline` in the folder `project` beside the home folder."""
     cwd, variables = home.parent / "project", environment(home, **env)
     if is_forkable(variables):
-        code, out, err = _server().run(list(arguments), cwd=cwd, env=variables, stdin=stdin.encode(), timeout=_PATIENCE)
+        code, out, err = _server().run(list(arguments), cwd=cwd, env=variables, stdin=stdin.encode(), timeout=PATIENCE)
         return subprocess.CompletedProcess([*arguments], code, _text(out), _text(err))
     return subprocess.run(
         [sys.executable, "-m", "hookline", *arguments],
@@ -35,7 +34,7 @@ def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subpro
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived
+from tests.bridge.daemon.living import Living, is_alive, lived
 from tests.bridge.launching import Talk, answer, frame
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere")
 

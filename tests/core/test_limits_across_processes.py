@@ -11,9 +11,7 @@ import pytest
 
 from hookline.core.limits import MINUTE
 from hookline.stores.state import SqliteState
-from tests.waiting import until
-
-PATIENCE = 60.0
+from tests.waiting import PATIENCE, until
 
 # What every process runs: an engine with one function that says when it ran. They wait for each other at first.
 PROGRAM = """

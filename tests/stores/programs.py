@@ -6,8 +6,6 @@ from pathlib import Path
 
 from hookline.model.record import Record, Step
 
-PATIENCE = 30.0
-
 # what every program below begins with
 PRELUDE = """
 import gc, os, signal, sys, threading, time

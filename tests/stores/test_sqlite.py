@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hookline.stores.sqlite import SqliteTraces
-from tests.stores.programs import PATIENCE, PRELUDE, line, run
-from tests.waiting import until
+from tests.stores.programs import PRELUDE, line, run
+from tests.waiting import PATIENCE, until
 
 
 def stored(path: Path) -> list[tuple[str, int]]:

@@ -15,10 +15,9 @@ from hookline.bridge.daemon.client import NoDaemonError, ask
 from hookline.bridge.daemon.place import Place, place_of
 from hookline.model.exchange import Answer
 from tests.cli.program import environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 WORDS: Final = ("--if-broken", "block", "claude-code", "PreToolUse")
-PATIENCE: Final = 60.0
 
 
 def payload(project: Path, command: str = "ls", **more: object) -> bytes:

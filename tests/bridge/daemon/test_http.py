@@ -18,9 +18,9 @@ from hookline import surroundings
 from hookline.bridge import nesting
 from hookline.hosts.urls import Address, address, place
 from hookline.model.ours import entry_of
-from tests.bridge.daemon.living import PATIENCE, Living, is_alive, lived, payload
+from tests.bridge.daemon.living import Living, is_alive, lived, payload
 from tests.cli.program import environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 GUARD = """\
 import json, os, sys

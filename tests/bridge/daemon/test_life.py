@@ -17,8 +17,8 @@ import hookline
 from hookline.bridge.daemon.client import NoDaemonError
 from hookline.bridge.daemon.waking import wake
 from hookline.model.exchange import Answer
-from tests.bridge.daemon.living import PATIENCE, WORDS, Living, is_alive, payload
-from tests.waiting import until
+from tests.bridge.daemon.living import WORDS, Living, is_alive, payload
+from tests.waiting import PATIENCE, until
 
 GUARD = """
 [[hook]]
@@ -252,8 +252,8 @@ def test_code_that_changed_is_run_from_the_next_call_on(living: Living, tmp_path
     assert living.ask(payload(living.project)) == Answer()
     version = copied / "version.py"
     version.write_text(version.read_text().replace("0.1.0", "9.9.9"))
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         try:
             # either the old one answers, because it has not looked yet, or it leaves the call to another
             living.ask(payload(living.project))

@@ -14,8 +14,8 @@ import pytest
 
 from hookline.bridge.daemon.client import NoDaemonError
 from hookline.hosts.launcher import COLD
-from tests.bridge.daemon.living import PATIENCE, WORDS, Living, payload
-from tests.waiting import until
+from tests.bridge.daemon.living import WORDS, Living, payload
+from tests.waiting import PATIENCE, until
 
 CALLERS: Final = 8
 CALLS: Final = 125

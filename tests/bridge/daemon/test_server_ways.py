@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from hookline.hosts.launcher import COLD
 from hookline.model.exchange import Answer
-from tests.bridge.daemon.living import PATIENCE, Living, lived
+from tests.bridge.daemon.living import Living, lived
+from tests.waiting import PATIENCE
 
 SPARE: Final = ("spare", "", "2")
 SETTLED: Final = 2.2  # seconds until what was written is believed not to change any more
