@@ -4,37 +4,42 @@ PYTHON ?= python3
 ARGS ?=
 
 BIN := .venv/bin
+# two levels of .venv: what the program needs, and what development needs besides
+RUNTIME := .venv/.runtime
 READY := .venv/.ready
 RESULTS := .spec.json
 # worksteal: the slow ones at the end would otherwise be one worker's
-PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal --spec-results=$(RESULTS)
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 TESTED := $(shell find src tests spec tools docs README.md pyproject.toml -type f -not -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help setup demo test check lint types measure spec bench fuzz agents test-agents fix build clean
+.PHONY: help setup demo test test-all check lint types measure spec bench fuzz agents test-agents fix build clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 setup: $(READY) ## Make .venv ready; every other target does this by itself
 
-$(READY): pyproject.toml constraints.txt tools/setup_venv.py tools/hatch_build.py src/hookline/bridge/launcher.c
+$(RUNTIME) $(READY): pyproject.toml constraints.txt tools/setup_venv.py tools/hatch_build.py src/hookline/bridge/launcher.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Hookline needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) tools/setup_venv.py
+	@$(PYTHON) tools/setup_venv.py $(if $(filter $(READY),$@),dev,runtime)
 	@touch $@
 
-demo: $(READY) ## Watch hooks of all five dialects work in a scripted session
+demo: $(if $(wildcard $(READY)),$(READY),$(RUNTIME)) ## Watch rules answer Claude Code, Codex and Gemini CLI
 	@$(BIN)/python -m hookline.demo $(ARGS)
 
-test: $(READY) ## Run all tests; ARGS="-k name" goes to pytest
-	@$(if $(ARGS),$(BIN)/python -m pytest -q $(ARGS),$(PYTEST))
+test: $(READY) ## Run the tests but those marked slow; ARGS="-k name" goes to pytest
+	@$(if $(ARGS),$(BIN)/python -m pytest -q $(ARGS),$(PYTEST) -m "not slow")
 
-# Each step is a make of its own, so that `spec` sees the result file that `test` has just written.
-check: $(READY) ## Run everything CI runs: lint, types, measure, test, spec
-	@for step in lint types measure test spec; do \
+test-all: $(READY) ## Run all tests, also the slow ones: storms, kill -9 series, thousands of processes
+	@$(PYTEST) --spec-results=$(RESULTS)
+
+# Each step is a make of its own, so that `spec` sees the result file that `test-all` has just written.
+check: $(READY) ## Run lint, types, measure, test-all, spec
+	@for step in lint types measure test-all spec; do \
 	  echo "== $$step"; $(MAKE) --no-print-directory $$step || { echo "== $$step failed" >&2; exit 1; }; done
 	@echo "== all good"
 
@@ -44,26 +49,27 @@ lint: $(READY) ## Check style and formatting
 types: $(READY) ## Check types, strictly
 	@$(BIN)/mypy
 
-measure: $(READY) ## Check the sizes of functions and modules, docstrings and tests
+measure: $(READY) ## Report the sizes of functions and modules, docstrings and tests
 	@$(BIN)/python tools/measure.py . --src src/hookline --tests tests --check
 
 spec: $(RESULTS) ## Show which promise is kept by how many passing tests (runs them when results are old)
 	@$(BIN)/python tools/spec.py $(ARGS)
 
 $(RESULTS): $(READY) $(TESTED)
-	@$(PYTEST)
+	@$(PYTEST) --spec-results=$(RESULTS)
 
 bench: $(READY) ## Measure everything and write docs/benchmarks.md; ARGS="emit command" measures some
 	@$(BIN)/python -m tests.bench.run $(ARGS)
 
-fuzz: $(READY) ## Throw 100,000 generated replies and as many events at the dialects
+fuzz: $(READY) ## Throw 100,000 generated replies at the dialects, and 200,000 mutated payloads at a guard
 	@$(BIN)/python tools/fuzz_replies.py --count 100000 $(ARGS)
+	@$(BIN)/python tools/fuzz_payloads.py --count 200000 $(ARGS)
 
 agents: $(READY) ## Install the real agents with npm into ~/.cache/hookline-agents
 	@$(BIN)/python -m tests.agents.programs
 
 test-agents: agents ## Run the hooks of every system under real agents, on loopback; needs npm
-	@HOOKLINE_TEST_AGENTS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/agents $(ARGS)
+	@HOOKLINE_TEST_AGENTS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile tests/agents $(ARGS)
 
 fix: $(READY) ## Repair what ruff can repair
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -31,8 +31,8 @@ LONGEST = 240
 AGAIN = 10
 
 # A shared machine is slow now and then; a test that hangs is stopped by its own bounds.
-settings.register_profile("hookline", deadline=None)
-settings.load_profile("hookline")
+settings.register_profile("all", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,6 +46,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
     # a shell starts what runs in its background deaf to these, and so would be every program under test
     for number, usual in USUAL.items():
         if signal.getsignal(number) is signal.SIG_IGN:

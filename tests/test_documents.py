@@ -18,6 +18,7 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", RUNNABLE, ids=_name)
 def test_code_of_document_does_what_the_document_says(document: Path) -> None:
     done = subprocess.run(

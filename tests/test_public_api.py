@@ -43,6 +43,8 @@ PUBLIC: Final = (
     "Needs",
     "OnError",
     "Outcome",
+    "OutcomeCode",
+    "PersonAnswer",
     "Plan",
     "Priority",
     "Question",

@@ -1,5 +1,7 @@
 """Throw broken answers and events at every dialect; anything but a verdict, an event or a refusal is a failure.
 
+A denial in the words of one dialect is also read by another one, where it has to block or to be refused.
+
     python tools/fuzz_replies.py --count 100000 --seed 7
 
 The same seed gives the same documents.
@@ -14,13 +16,12 @@ from collections import Counter
 from collections.abc import Callable
 from time import perf_counter
 
-from hookline import wire
+from hookline import json_codec
 from hookline.dialects import DIALECTS
 from hookline.errors import DialectError
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 HOOK = Hook(id="fuzz", command="fuzz")
@@ -28,7 +29,8 @@ TOOLS = ("shell", "read_file", "write_file", "edit_file", "multi_edit", "grep", 
 WORDS = (
     "allow", "deny", "ask", "block", "approve", "modify", "stop", "pass", "continue", "none", "askAgent", "runCommand",
     "decision", "reason", "metadata", "data", "args", "result", "error", "context", "message", "version", "2.0", "1.0.0",
-    "modifiedArgs", "modified_args", "updatedInput", "edits", "command", "path", "startLine", "url", "timeout", "",
+    "permissionDecision", "permission", "behavior", "action", "cancel", "review", "ok", "blocked", "decison", "denied",
+    "hookSpecificOutput", "systemMessage", "additionalContext", "stopReason", "modifiedArgs", "modified_args", "updatedInput", "edits", "command", "path", "startLine", "url", "timeout", "",
     "2026-01-16T10:00:00Z", "0001-01-01T00:00:00+23:59", "ä\u0000\U0001f600", "\ud800", "x" * 3000,
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 2**31, 2**63, 2**64, -(2**70), 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"))
@@ -126,7 +128,7 @@ def fuzz_one(rng: random.Random, name: str) -> tuple[list[str], bytes]:
     request: Request = dialect.encode_event(asked, HOOK)
     answer = dialect.encode_outcome(outcome(rng), asked)
     # some agents are answered with nothing, with plain text, or with a line for the person before the answer
-    said = wire.last_object(answer.stdout)[0]
+    said = json_codec.find_last_object(answer.stdout)[0]
     document = rng.choice((said, said, json.loads(request.body)))
     raw = damaged(rng, document)
     native = rng.choice(("", request.native, *dialect.SPEC.events.values(), *dialect.SPEC.more_events))
@@ -137,6 +139,28 @@ def fuzz_one(rng: random.Random, name: str) -> tuple[list[str], bytes]:
         attempt(lambda: dialect.decode_reply(reply, request), wanted=Verdict),
         attempt(lambda: dialect.decode_event(raw, native), wanted=Event),
     ], raw
+
+
+CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls"})
+DENIAL = Outcome(decision=Decision.DENY, reasons=("because",))
+
+
+def fuzz_no(rng: random.Random, name: str) -> tuple[str, bytes]:
+    """Let a hook of one dialect say no in the words of another, with extra keys beside it: it blocks, or fails."""
+    other = DIALECTS[rng.choice(sorted(DIALECTS))]
+    document = json_codec.find_last_object(other.encode_outcome(DENIAL, CALL).stdout)[0]
+    if document is None:
+        return "understood", b""
+    extras = {rng.choice(WORDS): value(rng, 1) for _ in range(rng.randrange(3))}
+    raw = json.dumps({**extras, **document}).encode()
+    dialect = DIALECTS[name]
+    request = dialect.encode_event(CALL, HOOK)
+    try:
+        verdict = dialect.decode_reply(Reply(stdout=raw), request)
+    except DialectError:
+        return "refused", raw
+    passes = verdict.decision < Decision.ASK and verdict.failure is None
+    return f"a no of {other.SPEC.name} passed: {verdict}" if passes else "understood", raw
 
 
 def main() -> int:
@@ -153,6 +177,10 @@ def main() -> int:
     for number in range(options.count):
         name = names[number % len(names)]
         results, raw = fuzz_one(rng, name)
+        denied, no = fuzz_no(rng, name)
+        if denied not in {"understood", "refused"}:
+            failed += 1
+            print(f"{name}, no, document {number}: {no[:300]!r}\n{denied}", file=sys.stderr)
         for result, what in zip(results, ("reply", "event"), strict=True):
             bad = result not in {"understood", "refused"}
             counts[name][f"{what} {'failed' if bad else result}"] += 1
@@ -166,7 +194,7 @@ def main() -> int:
             f"   {said['event understood']:7} events {said['event refused']:7} refused"
         )
     print(f"seed {options.seed}, {perf_counter() - started:.0f} s")
-    print(f"{options.count * 2 - failed} passed, {failed} failed")
+    print(f"{options.count * 3 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

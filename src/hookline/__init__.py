@@ -9,43 +9,42 @@ from importlib import import_module as _import_module
 # what type checkers take for true and everybody else for what it says; `typing` would cost more than all of this
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookline.core.approvals import Approval
-    from hookline.core.asking import Question
-    from hookline.core.bus import MessageBus
-    from hookline.core.debugger import HookDebugger
-    from hookline.core.engine import Engine
-    from hookline.core.handler import HookEventHandler
-    from hookline.core.planner import HookPlanner
-    from hookline.core.registry import HookRegistry
-    from hookline.core.runner import Execution, HookRunner
-    from hookline.core.translator import HookTranslator
-    from hookline.core.trust import TrustedHooks, TrustedHooksConfig
-    from hookline.display import sanitize
+    from hookline.engine.bus import MessageBus
+    from hookline.engine.bus_adapter import HookEventHandler
+    from hookline.engine.confirmation import PersonAnswer, Question
+    from hookline.engine.engine import Engine
+    from hookline.engine.metrics import HookDebugger
+    from hookline.engine.planner import HookPlanner
+    from hookline.engine.registry import HookRegistry
+    from hookline.engine.runner import Execution, HookRunner
+    from hookline.engine.translator import HookTranslator
     from hookline.errors import Blocked, ConditionError, ConfigError, DialectError, EngineError, HostError, StoreError
-    from hookline.model.event import EVENTS, Event, EventName, EventSpec
+    from hookline.model.event import EVENTS, Event, EventName, EventSpec, Session
     from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
     from hookline.model.hook import Hook, Layer, OnError, Priority, Source
     from hookline.model.plan import Gate, Plan, Skip
-    from hookline.model.policy import Caching, Needs
     from hookline.model.record import Record, Step
-    from hookline.model.session import Session
+    from hookline.model.requirements import Caching, Needs
     from hookline.model.settings import Settings
-    from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+    from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, OutcomeCode, Verdict
+    from hookline.text import sanitize
+    from hookline.trust.approval_store import Approval
+    from hookline.trust.policy import TrustedHooks, TrustedHooksConfig
     from hookline.version import __version__
 else:
     _HOMES = {
-        "core.approvals": ("Approval",),
-        "core.asking": ("Question",),
-        "core.bus": ("MessageBus",),
-        "core.debugger": ("HookDebugger",),
-        "core.engine": ("Engine",),
-        "core.handler": ("HookEventHandler",),
-        "core.planner": ("HookPlanner",),
-        "core.registry": ("HookRegistry",),
-        "core.runner": ("Execution", "HookRunner"),
-        "core.translator": ("HookTranslator",),
-        "core.trust": ("TrustedHooks", "TrustedHooksConfig"),
-        "display": ("sanitize",),
+        "trust.approval_store": ("Approval",),
+        "engine.confirmation": ("PersonAnswer", "Question"),
+        "engine.bus": ("MessageBus",),
+        "engine.metrics": ("HookDebugger",),
+        "engine.engine": ("Engine",),
+        "engine.bus_adapter": ("HookEventHandler",),
+        "engine.planner": ("HookPlanner",),
+        "engine.registry": ("HookRegistry",),
+        "engine.runner": ("Execution", "HookRunner"),
+        "engine.translator": ("HookTranslator",),
+        "trust.policy": ("TrustedHooks", "TrustedHooksConfig"),
+        "text": ("sanitize",),
         "errors": (
             "Blocked",
             "ConditionError",
@@ -55,15 +54,14 @@ else:
             "HostError",
             "StoreError",
         ),
-        "model.event": ("EVENTS", "Event", "EventName", "EventSpec"),
+        "model.event": ("EVENTS", "Event", "EventName", "EventSpec", "Session"),
         "model.exchange": ("Answer", "Failure", "FailureKind", "Reply", "Request"),
         "model.hook": ("Hook", "Layer", "OnError", "Priority", "Source"),
         "model.plan": ("Gate", "Plan", "Skip"),
-        "model.policy": ("Caching", "Needs"),
+        "model.requirements": ("Caching", "Needs"),
         "model.record": ("Record", "Step"),
-        "model.session": ("Session",),
         "model.settings": ("Settings",),
-        "model.verdict": ("Decision", "Effect", "EffectKind", "Outcome", "Verdict"),
+        "model.verdict": ("Decision", "Effect", "EffectKind", "Outcome", "OutcomeCode", "Verdict"),
         "version": ("__version__",),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -117,6 +115,8 @@ __all__ = [
     "Needs",
     "OnError",
     "Outcome",
+    "OutcomeCode",
+    "PersonAnswer",
     "Plan",
     "Priority",
     "Question",

@@ -3,6 +3,7 @@
 EngineError
 ├── ConfigError      a configuration cannot be used: says which file, which line, what to do
 ├── ConditionError   a hook's condition cannot be decided for an event
+│   └── MissingValueError   it names a value that the event does not have
 ├── DialectError     bytes that are not what their dialect says
 ├── StoreError       a store cannot be read or written
 ├── HostError        an agent program's own settings cannot be read or changed
@@ -34,8 +35,17 @@ class ConditionError(EngineError):
     """A condition that cannot be decided for an event: something it names is not there, or of another type."""
 
 
+class MissingValueError(ConditionError):
+    """A condition names a value that the event does not have."""
+
+
 class DialectError(EngineError):
-    """Bytes that are not what their dialect says; `where` is a path into the document."""
+    """Bytes that are not what their dialect says; `where` is a path into the document.
+
+    `is_answer` says that a hook meant them as a decision, and that they are not just JSON of some other kind.
+    """
+
+    is_answer = False
 
     def __init__(self, message: str, *, dialect: str, where: str = "") -> None:
         self.dialect = dialect

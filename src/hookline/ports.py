@@ -1,7 +1,7 @@
-"""The extension points. Each is one file of ours, or one of yours, and one row in a table."""
+"""The extension points: each implementation is one module and one row in a table."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.job import Letter, Ticket
+from hookline.model.job import InboxMessage, Ticket
 from hookline.model.record import Record
 from hookline.model.verdict import Outcome, Verdict
 
@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class Dialect(Protocol):
-    """A two-way codec between one wire format and our words. A module satisfies it; all of it is pure.
+    """A two-way codec between one wire format and the model. A module satisfies it; all functions are pure.
 
-    Decoders raise `DialectError` and nothing else, whatever the bytes.
+    Decoders raise only `DialectError`, for any bytes.
     """
 
     @property
@@ -27,104 +27,90 @@ class Dialect(Protocol):
         """The dialect's fixed facts."""
 
     def encode_event(self, event: Event, hook: Hook) -> Request:
-        """Say an event to a hook of this dialect."""
+        """Encode an event for a hook of this dialect."""
 
     def decode_event(self, raw: bytes, name: str = "") -> Event:
-        """Read an event as a host of this dialect says it.
+        """Decode an event of an agent.
 
-        `name` is the host's own name of the event, for hosts that do not write it into the document; where they do,
-        theirs counts.
+        `name` is the agent's own name of the event, for agents that do not write it into the document.
         """
 
     def decode_reply(self, reply: Reply, request: Request) -> Verdict:
-        """Read what a hook of this dialect answered."""
+        """Decode the reply of a hook of this dialect."""
 
     def encode_outcome(self, outcome: Outcome, event: Event) -> Answer:
-        """Say an outcome to a host of this dialect."""
+        """Encode an outcome for an agent of this dialect."""
 
 
 class Kind(Protocol):
-    """A way to reach a hook."""
+    """A way to run a hook."""
 
     def refusal(self, hook: Hook) -> str:
-        """Say why this hook may not run as it is written; empty when it may."""
+        """Return why this hook cannot run as it is configured, or ""."""
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
-        """Ask the hook and wait at most `timeout` seconds; when cancelled, leave nothing behind."""
+        """Run the hook and wait at most `timeout` seconds; a cancelled call leaves no process behind."""
 
     async def close(self) -> None:
-        """Give back what is kept between calls."""
-
-
-@runtime_checkable
-class Immediate(Kind, Protocol):
-    """A kind whose hooks are functions of this program: `hook.call` may be called on the spot, with an event of its own.
-
-    What such a call comes to is then made a reply as the kind would make it itself.
-    """
-
-    def fell_over(self, problem: BaseException) -> Reply:
-        """Give the reply of a hook that raised."""
-
-    async def finish(self, value: Awaitable[object], *, timeout: float) -> Reply:
-        """Wait at most `timeout` seconds for what a hook gave that has to be awaited."""
+        """Release what is held between calls."""
 
 
 class Sink(Protocol):
-    """Whoever listens to what happens. It cannot change an outcome, and it must not wait."""
+    """A receiver of records. It cannot change an outcome, and must not block."""
 
     def __call__(self, record: Record, /) -> None:
-        """Take one record."""
+        """Receive one record."""
 
 
 class TraceStore(Protocol):
-    """Where records are kept."""
+    """Stores records."""
 
     def write(self, record: Record) -> None:
-        """Take one record without waiting; it is stored soon."""
+        """Accept one record without blocking; it is stored soon."""
 
     def flush(self) -> None:
-        """Wait until everything taken so far is stored."""
+        """Block until everything accepted so far is stored."""
 
     def traces(self, *, limit: int = 50, session: str = "") -> list[str]:
-        """The newest traces first."""
+        """Return the newest traces first."""
 
     def records(self, trace: str) -> list[Record]:
-        """All records of one trace, in order."""
+        """Return all records of one trace, in order."""
 
     def export(self, *, session: str = "") -> Iterator[bytes]:
-        """Every record as one line of JSON, oldest first."""
+        """Yield every record as one line of JSON, oldest first."""
 
     def close(self) -> None:
-        """Store what is left and give the files back."""
+        """Store what is pending and close the files."""
 
 
 class JobQueue(Protocol):
-    """Where background hooks wait for their turn, and what is said for an agent that is not there.
+    """Stores queued runs of background hooks, and messages for the next agent in a project.
 
-    All but `is_there` may wait for a file, so it is called from threads. Each raises `StoreError` where the file cannot be used.
+    All methods but `is_there` may block on a file, so they are called from threads. Each raises `StoreError` where the file
+    cannot be used.
     """
 
-    def put(self, hook: Hook, event: Event, *, project: str) -> Ticket:
-        """Keep a hook's run for later; once this returns, the run is owed even if this program is killed."""
+    def put(self, hook: Hook, event: Event, *, project: str, subject: str = "") -> Ticket:
+        """Queue a run, folded into a waiting one for the same subject; once this returns, it survives a crash."""
 
-    def post(self, letters: Sequence[Letter]) -> None:
-        """Keep letters for the next agent in their projects."""
+    def post(self, letters: Sequence[InboxMessage]) -> None:
+        """Store letters for the next agent in their projects."""
 
     def is_there(self) -> bool:
-        """Say whether anything was ever put here; where nothing was, there is nothing to collect."""
+        """Return whether anything was ever stored; without blocking."""
 
-    def collect(self, project: str) -> list[Letter]:
-        """Hand over the oldest letters of a project; what is handed over is kept no longer."""
+    def collect(self, project: str) -> list[InboxMessage]:
+        """Remove and return the oldest letters of a project."""
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
 
 
-class Entry(Struct, frozen=True):
-    """A value to be remembered, and until when it counts, in seconds since the epoch.
+class StateValue(Struct, frozen=True):
+    """A stored value, and when it expires, in seconds since the epoch.
 
-    What is `spare` can be had again, and goes first where room is short.
+    A `spare` value can be computed again, and is evicted first.
     """
 
     value: bytes
@@ -132,29 +118,40 @@ class Entry(Struct, frozen=True):
     spare: bool = False
 
 
-# Given what stands at the keys and the time, says what is to stand there instead, and the answer for whoever asked.
-Decide = Callable[[Mapping[str, bytes], float], tuple[Mapping[str, Entry], T]]
+# called with the values of the keys and the time; returns the values to store, and the result of the change
+Decide = Callable[[Mapping[str, bytes], float], tuple[Mapping[str, StateValue], T]]
 
 
 class StateStore(Protocol):
-    """What is remembered from one event to the next, by everybody who shares the store.
+    """A key-value store that outlives an event, shared by all processes that open it.
 
-    Values that do not count any more are not given, and removed some day. Where calls may have to wait for others
-    (`waits`), they are made in a thread. All of them raise `StoreError`, and nothing else.
+    Expired values are not returned. Where calls may block (`waits`), they are made in a thread. All methods raise only
+    `StoreError`.
     """
 
     @property
     def waits(self) -> bool:
-        """Whether a call may have to wait."""
+        """Whether a call may block."""
 
     def read(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Give what stands at these keys, without those where nothing does."""
+        """Return the values of the keys that exist."""
 
     def change(self, keys: Sequence[str], decide: Decide[T]) -> T:
-        """Let `decide` look at these keys and change them; nobody else does anything in between."""
+        """Let `decide` read and change these keys in one transaction."""
 
     def forget(self, prefixes: Sequence[str]) -> int:
-        """Remove every value whose key begins like this, and say how many."""
+        """Delete every value whose key has one of these prefixes, and return how many."""
 
     def close(self) -> None:
-        """Give the files back; the next call opens them again."""
+        """Close the files; the next call opens them again."""
+
+
+class FileMatch(Protocol):
+    """A compiled list of path patterns."""
+
+    def __call__(self, path: str, folder: str, *, above: bool = False) -> bool:
+        """Return whether a path matches; a relative one is resolved against `folder`.
+
+        With `above`, the path is also tried relative to the repositories around the folder.
+        """
+        ...

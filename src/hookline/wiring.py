@@ -1,84 +1,106 @@
-"""Put the parts together: the only module that knows all of them."""
+"""The composition root: the only module that knows every dialect, kind and store."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 
-from hookline.config.patterns import file_patterns, follow_links
-from hookline.core.parts import Condition, Parts
+from hookline.config.file_patterns import file_patterns, follow_links, list_files
 from hookline.dialects import DIALECTS, SHELL_DIALECTS, TEMPLATE_DIALECTS
+from hookline.engine.components import Components, Condition
 from hookline.kinds.ask_agent import AskAgent
-from hookline.kinds.command import Command
+from hookline.kinds.command.command import Command
 from hookline.kinds.function import Function
+from hookline.kinds.notify import Notify
 from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
+from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
 from hookline.model.hook import Hook
-from hookline.ports import Kind, StateStore
-from hookline.stores.memory_state import MemoryState
+from hookline.ports import StateStore
+from hookline.stores.memory import MemoryState
 
 
-def make_parts(*, always_isolated: bool = False, only: Collection[str] | None = None) -> Parts:
-    """Make the tables of everything Hookline ships; what is kept between calls belongs to one engine.
+def make_components(*, always_isolated: bool = False) -> Components:
+    """Return the components that Hookline ships, with new instances of every kind.
 
-    With `always_isolated`, no Python of a hook runs in this process. With `only`, there are no other kinds than these.
+    With `always_isolated`, no Python code of a hook runs in this process.
     """
-    # functions, so that what is not made is not looked up either: see bridge/cold/bundle.py
-    makers: Mapping[str, Callable[[], Kind]] = {
-        "ask_agent": lambda: AskAgent(),  # noqa: PLW0108
-        "command": lambda: Command(shell_dialects=shell_dialects(), template_dialects=TEMPLATE_DIALECTS),
-        "function": lambda: Function(),  # noqa: PLW0108
-        "python": lambda: Python((), always_isolated=always_isolated),
-        "raise_event": lambda: RaiseEvent(),  # noqa: PLW0108
-        "webhook": lambda: Webhook(),  # noqa: PLW0108
-    }
-    return Parts(
+    return Components(
         dialects=DIALECTS,
-        kinds={name: make() for name, make in makers.items() if only is None or name in only},
+        kinds={
+            "ask_agent": AskAgent(),
+            "command": Command(shell_dialects=shell_dialects(), template_dialects=TEMPLATE_DIALECTS),
+            "function": Function(),
+            "notify": Notify(),
+            "python": Python((), always_isolated=always_isolated),
+            "raise_event": RaiseEvent(),
+            "rule": Rule(),
+            "webhook": Webhook(),
+        },
         file_patterns=file_patterns,
         follow_links=follow_links,
+        list_files=list_files,
         conditions=_condition,
         missing=_missing,
+        read_options=_read_options,
+        read_hook=_read_hook,
     )
 
 
 def make_state() -> StateStore:
-    """Make what is remembered between events where nobody names a better place."""
+    """Return an in-memory state store."""
     return MemoryState()
 
 
+def _read_options(options: Mapping[str, object]) -> dict[str, object]:
+    """Read the options of a function that becomes a hook."""
+    # not at the top: many engines only have hooks from files
+    from hookline.config.formats.native import read_function_options  # noqa: PLC0415
+
+    return read_function_options(options)
+
+
+def _read_hook(options: Mapping[str, object]) -> Hook:
+    """Read a hook that a program describes with the keys of hookline.toml."""
+    from hookline.config.formats.native import read_hook  # noqa: PLC0415 - as above
+    from hookline.config.known_names import KnownNames  # noqa: PLC0415
+
+    words = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
+    return read_hook(options, words)
+
+
 async def _missing(hook: Hook, cwd: str) -> str:
-    """Look for what a hook needs."""
-    # most hooks need nothing
-    from hookline.needs import find_missing  # noqa: PLC0415
+    """Check the requirements of a hook."""
+    # not at the top: most hooks have none
+    from hookline.requirements import find_missing  # noqa: PLC0415
 
     return await find_missing(hook, cwd)
 
 
 def _condition(text: str) -> Condition:
-    """Read a condition by ourselves, and with the whole of CEL where that is not enough."""
-    # most hooks have no condition
-    from hookline.core.conditions.condition import compile_condition  # noqa: PLC0415
-    from hookline.core.conditions.problems import BeyondError  # noqa: PLC0415
+    """Compile a condition with our subset of CEL, and with the full library where that is not enough."""
+    # not at the top: most hooks have no condition
+    from hookline.conditions.condition import compile_condition  # noqa: PLC0415
+    from hookline.conditions.errors import BeyondError  # noqa: PLC0415
 
     try:
         return compile_condition(text)
     except BeyondError as problem:
-        from hookline.config.cel import compile_with_cel  # noqa: PLC0415 - a large library, which few have
+        from hookline.config.full_cel import compile_with_cel  # noqa: PLC0415 - a large optional library
 
         return compile_with_cel(text, trouble=problem.message)
 
 
 def native_tools() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Say for each dialect how it calls each of our tools."""
+    """Return the names of each canonical tool, by dialect."""
     return {name: dialect.SPEC.tools for name, dialect in DIALECTS.items()}
 
 
 def shell_dialects() -> frozenset[str]:
-    """Name the dialects whose commands are shell lines."""
+    """Return the dialects whose commands are shell lines."""
     return SHELL_DIALECTS
 
 
 def native_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Say for each dialect which canonical events each of its own names stands for."""
+    """Return the canonical events of each native event name, by dialect."""
     names: dict[str, dict[str, tuple[str, ...]]] = {}
     for dialect in DIALECTS.values():
         own = names.setdefault(dialect.SPEC.name, {})

@@ -20,7 +20,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from hookline import Session, Verdict
 from hookline.adapters.openai_agents import StoppedError, with_hooks
-from hookline.wire import dump
+from hookline.json_codec import dump
 from tests.adapters.scene import COMMAND, Scene
 
 

@@ -148,13 +148,6 @@ def furnish(world: World, agent: Agent) -> None:
     for name, text in {"guard": GUARD, "rewrite": REWRITE, "tell": TELL, "keep": KEEP, "log": LOG}.items():
         (scripts / f"{name}.py").write_text(text, "utf-8")
     logger = scripts / "log.py"
-    world.configure(
-        OWN.format(
-            guard=json.dumps(python(scripts / "guard.py")),
-            before=json.dumps(python(logger, world.root / "before.log")),
-            after=json.dumps(python(logger, world.root / "after.log")),
-        )
-    )
     line = f"{shlex.join(python(scripts / 'rewrite.py'))} {{{{tool_args.command}}}}"
     add_hooks(world.home / ".config/agent/settings.json", grouped("PreToolUse", "bash_execute", line))
     line = shlex.join(python(scripts / "tell.py"))
@@ -166,6 +159,14 @@ def furnish(world: World, agent: Agent) -> None:
     third = other(agent)
     line = shlex.join(python(scripts / "keep.py"))
     add_hooks(world.home / third.hooks_file, grouped(third.before_tool, third.write_name, line))
+    # last: the first load of Hookline, in here, takes the entries of other systems that are there for known ones
+    world.configure(
+        OWN.format(
+            guard=json.dumps(python(scripts / "guard.py")),
+            before=json.dumps(python(logger, world.root / "before.log")),
+            after=json.dumps(python(logger, world.root / "after.log")),
+        )
+    )
 
 
 def play(world: World, agent: Agent) -> Session:

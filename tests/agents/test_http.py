@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline import surroundings
-from hookline.bridge import nesting
+from hookline import caller_context
+from hookline.bridge import recursion_guard
 from tests.agents.agents import AGENTS, Agent
 from tests.agents.speech import Turn
 from tests.agents.world import World
@@ -118,10 +118,10 @@ def test_an_agent_that_calls_a_url_reads_the_answer_there_and_keeps_its_guards(a
     assert "PreToolUse" not in called(world, agent)
 
     # an agent that a hook has started, and whose hooks are to know that
-    with nesting.deeper(0, world.home / ".local" / "share" / "hookline"):
-        mark = surroundings.whole_environ()[nesting.MARK]
+    with recursion_guard.deeper(0, world.home / ".local" / "share" / "hookline"):
+        mark = caller_context.full_environ()[recursion_guard.MARK]
 
-    report = world.run(replace(agent, env={**agent.env, nesting.MARK: mark}), script(world, agent))
+    report = world.run(replace(agent, env={**agent.env, recursion_guard.MARK: mark}), script(world, agent))
 
     assert f"sesame: ECHO HI was run in {world.project} at level 2" in report.heard
     assert (world.project / "doomed").exists()

@@ -1,10 +1,9 @@
 """What one call costs an agent: our launcher, with a daemon and without, against programs that do nothing."""
 
-import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 
-from hookline.hosts.launcher import COLD as START
 from tests.bench import harness, stage
 from tests.bench.processes import Environment, round_trip
 from tests.bench.rows import Row, Section
@@ -15,8 +14,8 @@ PYTHON = "python hook.py, cold"
 IDLE = "launcher + daemon, no matching hook"
 NATIVE = "launcher + daemon, one native command hook"
 WARM = "launcher + daemon, one warm Python hook"
-COLD = "launcher, no daemon, one native command hook"
-COLD_IDLE = "launcher, no daemon, no matching hook"
+PLAIN = "launcher, no daemon, one native command hook"
+FIRST = "launcher, first call, which starts the daemon"
 LINE = "the installed line with sh -c, no matching hook"
 
 # for each of ours: what it is held against, and the goal
@@ -24,12 +23,13 @@ OURS = {
     IDLE: (TRUE, "launcher-idle"),
     NATIVE: (TRUE, "launcher-command"),
     WARM: (PYTHON, "launcher-warm"),
-    COLD: (BARE, "launcher-cold"),
-    COLD_IDLE: (BARE, ""),
+    PLAIN: (BARE, ""),
+    FIRST: (PLAIN, "launcher-first"),
     LINE: (TRUE, ""),
 }
 
-Candidate = Callable[[], None]
+# one that gives a float has timed itself
+Candidate = Callable[[], object]
 # the words, the tool that it is about, the environment, and whether some hook has an opinion
 Call = tuple[list[str], str, Environment, bool]
 
@@ -70,48 +70,59 @@ def tried(here: stage.Stage, calls: Mapping[str, Call]) -> tuple[dict[str, Candi
     made, wrong = {}, {}
     for name, (argv, tool, env, has_answer) in calls.items():
         try:
-            made[name] = candidate(name, argv, here.payload(tool), env, has_answer=has_answer)
+            made[name] = candidate(here, name, (argv, tool, env, has_answer))
         except stage.WrongAnswer as problem:
             sys.stderr.write(f"{problem}\n")
             wrong[name] = stage.WRONG
     return made, wrong
 
 
-def candidate(what: str, words: list[str], body: bytes, env: Environment, *, has_answer: bool) -> Candidate:
+def candidate(here: stage.Stage, what: str, call: Call) -> Candidate:
     """Make a candidate that is tried once: by the daemon, where that is not switched off, and by nobody else.
 
     Raises:
         WrongAnswer: It does not answer as it has to.
     """
-    tried = words if b"HOOKLINE_DAEMON" in env else stage.without_fallback(words)
-    answer = stage.checked(what, round_trip(tried, body, env), has_answer=has_answer)
+    words, tool, env, has_answer = call
+    body, before = here.payload(tool), here.answered()
+    answer = stage.checked(what, round_trip(words, body, env), has_answer=has_answer)
+    if env is here.env and here.answered() == before:
+        raise stage.WrongAnswer(f"{what} was not answered by the daemon")
     return stage.calling(words, body, env, answer=answer)
 
 
-def cold(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
-    """Make candidates of ours without a daemon, with one hook, when what the first calls make ready is there."""
+def starting(here: stage.Stage) -> tuple[dict[str, Candidate], dict[str, str]]:
+    """Make candidates of a call without a daemon, and of the first one on a machine, which starts the daemon."""
     here.settings.write_text(stage.toml_hook("native", stage.NATIVE, here.native))
     words = stage.launcher_words()
     if not words:
-        return {}, dict.fromkeys((COLD, COLD_IDLE), stage.NO_LAUNCHER)
+        return {}, dict.fromkeys((PLAIN, FIRST), stage.NO_LAUNCHER)
     stage.settle()
-    env = here.env_without_daemon
-    prepare = [sys.executable, "-E", "-P", "-S", START, "--prepare", str(here.project)]
-    subprocess.run(prepare, env=env, check=False)
-    return tried(here, {COLD: (words, stage.NATIVE, env, True), COLD_IDLE: (words, stage.NONE, env, False)})
+    made, wrong = tried(here, {PLAIN: (words, stage.NATIVE, here.env_without_daemon, True)})
+    body = here.payload(stage.NATIVE)
+    answer = stage.checked(FIRST, round_trip(words, body, here.env), has_answer=True)
+    call = stage.calling(words, body, here.env, answer=answer)
+
+    def first() -> float:
+        here.kill_daemon()
+        begun = time.perf_counter()
+        call()
+        return time.perf_counter() - begun
+
+    return {**made, FIRST: first}, wrong
 
 
 async def measure() -> Sequence[Section]:
     """Measure each side by side with what it is held against: what takes fifty times longer leaves a cold machine."""
     with stage.stage() as here, stage.stage() as alone:
         made, missing = ours(here)
-        without, lacking = cold(alone)
+        without, lacking = starting(alone)
         missing |= lacking
         base = floors(here)
         slow = {BARE: base[BARE], PYTHON: base[PYTHON], **without}
         slow |= {name: made.pop(name) for name in list(made) if OURS[name][0] in slow}
         timings = await harness.interleave({TRUE: base[TRUE], **made}, harness.rounds(200))
-        timings |= await harness.interleave(slow, harness.rounds(100))
+        timings |= await harness.interleave(slow, harness.rounds(50))
     rows = [harness.row(timings, name, floor=TRUE, who="floor") for name in (TRUE, BARE, PYTHON)]
     for name, (floor, goal) in OURS.items():
         if name in missing:

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from cel_expr_python import cel  # type: ignore[import-untyped]
 
-from hookline.core.conditions.condition import compile_condition
-from hookline.core.parts import Condition
-from hookline.model.context import context_of
+from hookline.conditions.condition import compile_condition
+from hookline.engine.components import Condition
 from hookline.model.event import Event, EventName
+from hookline.model.template_context import event_context
 from tests.bench import harness
 from tests.bench.rows import Section
 
@@ -20,7 +20,7 @@ LOOP = "a condition with a loop over two paths"
 READ = "read a condition"
 
 TEXT = 'tool == "shell" && args.command.contains("rm ")'
-EVENT = context_of(
+EVENT = event_context(
     Event(
         name=EventName.BEFORE_TOOL,
         tool="shell",

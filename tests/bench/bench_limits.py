@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hookline import Engine
 from hookline.model.hook import Hook, Source
-from hookline.model.policy import Caching
+from hookline.model.requirements import Caching
 from hookline.ports import StateStore
-from hookline.stores.memory_state import MemoryState
+from hookline.stores.memory import MemoryState
 from hookline.stores.state import SqliteState
 from tests.bench import harness
 from tests.bench.rows import Section

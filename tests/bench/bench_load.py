@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from hookline.workspace import Folders, load_engine
+from hookline.project import load_project
+from hookline.user_dirs import UserDirs
 from tests.bench import harness
 from tests.bench.rows import Section
 
@@ -70,7 +71,7 @@ async def measure() -> Sequence[Section]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = [str(path) for path in write(folder)]
-        folders = Folders(home=folder / "home", config=folder / "config", data=folder / "data")
+        folders = UserDirs(home=folder / "home", config=folder / "config", data=folder / "data")
 
         def bare() -> None:
             for path in files:
@@ -79,7 +80,7 @@ async def measure() -> Sequence[Section]:
                 (tomllib.loads if path.endswith(".toml") else json.loads)(text)
 
         def load() -> None:
-            engine = load_engine(folder / "project", folders=folders, traced=False)
+            engine = load_project(folder / "project", folders=folders, traced=False).engine
             hooks = engine.registry.get_hook_count()
             if len(files) != FILES or engine.problems or hooks != FILES + 50:
                 raise SystemExit(f"{hooks} hooks of {len(files)} files were loaded; {engine.problems[:3]}")

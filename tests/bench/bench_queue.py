@@ -4,9 +4,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.background.chaos import Chaos
 from tests.bench import harness
 from tests.bench.rows import Row, Section
+from tests.worker.chaos import Chaos
 
 SEED = harness.number_in("BENCH_SEED", 1)
 

@@ -45,7 +45,7 @@ NAMES = {
     "lefthook": "lefthook: run pre-commit",
     "pre-commit": "pre-commit: run",
 }
-DRAWN = (bench_bridge.IDLE, bench_bridge.NATIVE, bench_bridge.WARM, bench_bridge.COLD)
+DRAWN = (bench_bridge.IDLE, bench_bridge.NATIVE, bench_bridge.WARM, bench_bridge.PLAIN)
 
 Candidate = Callable[[], None]
 

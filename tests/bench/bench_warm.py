@@ -111,8 +111,8 @@ async def measure() -> Sequence[Section]:
             rows = await measure_scripts(Path(folder))
     about = (
         "Wall time. Cold is a bare start of the script; warm is everything the engine does for one event. A script with "
-        "`warm = true` has a process of its own for each call, forked ahead: the next one takes some milliseconds to be "
-        f"there. A function has a process for many calls; it is called {IN_A_ROW} times in a row, as an agent at work does. "
+        "`warm = true` has a process of its own for each call, forked from an interpreter that waits. "
+        f"A function has a process for many calls; it is called {IN_A_ROW} times in a row, as an agent at work does. "
         "The hook has to be quick by itself for the difference to be this large."
     )
     return [Section(title="Warm Python hooks", about=about, rows=tuple(rows))]

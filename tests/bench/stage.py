@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline import Hook
-from hookline.hosts.launcher import native
-from hookline.hosts.line import line
+from hookline.hosts.command_line import command_line, find_launcher
 from tests.bench.processes import Ended, encoded, family_processor_time, having, listener, round_trip, wait_until_gone
 
 HOST: Final = "claude-code"
@@ -182,6 +181,18 @@ class Stage:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(stray, signal.SIGKILL)
 
+    def kill_daemon(self) -> None:
+        """End the daemon at once, and leave nothing of it, as if there had never been one."""
+        if pid := self.daemon():
+            os.kill(pid, signal.SIGKILL)
+            wait_until_gone(pid)
+        shutil.rmtree(self.runtime / "hookline", ignore_errors=True)
+
+    def answered(self) -> int:
+        """Give how many calls the daemon has answered."""
+        done = self.hookline("daemon", "status", "--json")
+        return int(json.loads(done.stdout).get("answered", 0))
+
     def daemon_processor_time(self) -> float:
         """Give the processor time of the daemon and of all that it started."""
         pid = self.daemon()
@@ -191,27 +202,20 @@ class Stage:
 def launcher_words(installed: str = "") -> list[str]:
     """Give the launcher and its words, as an installed line has them; nothing without a native launcher."""
     words = shlex.split(installed or installed_line())
-    if "exec" not in words:
+    if words[:2] != ["test", "-s"]:
         return []
-    ours = words[words.index("exec") + 1 :]
-    end = next((number for number, word in enumerate(ours) if word.endswith(";")), len(ours) - 1)
-    return [*ours[:end], ours[end].removesuffix(";")]
+    return words[words.index("&&") + 1 : words.index("exit") - 1]
 
 
 def installed_line() -> str:
     """Give the line that stands in the settings of the agent."""
-    return line(HOST, EVENT, python=sys.executable, policy="block", launcher=launcher())
+    return command_line(HOST, EVENT, python=sys.executable, policy="block", launcher=launcher())
 
 
 @cache
 def launcher() -> str:
     """Give the native launcher that belongs to this Python; empty without one."""
-    return native(sys.executable)
-
-
-def without_fallback(words: list[str]) -> list[str]:
-    """Give the launcher's words with no way but the daemon: a cold start that cannot be found."""
-    return [word if not word.endswith("start.py") else word + ".not-there" for word in words]
+    return find_launcher(sys.executable)
 
 
 def settle() -> None:

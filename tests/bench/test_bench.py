@@ -11,6 +11,8 @@ import pytest
 from tests.bench import bench_bridge, bench_memory, bench_plan, bench_session, bench_throughput, stage
 from tests.bench.rows import Row
 
+pytestmark = pytest.mark.slow
+
 
 def test_session_runs_every_hook_once_for_each_call() -> None:
     calls = 3
@@ -142,10 +144,11 @@ def test_every_case_of_many_hooks_matches_those_it_means(title: str) -> None:
 def test_one_that_answers_wrongly_is_left_out_and_the_others_are_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    calls = (("right", stage.NATIVE, True), ("wrong", stage.NONE, False))
     with stage.stage() as here:
         yes = here.native
         made, wrong = bench_bridge.tried(
-            here, {"right": (yes, stage.NATIVE, here.env, True), "wrong": (yes, stage.NONE, here.env, False)}
+            here, {name: (yes, tool, here.env_without_daemon, is_said) for name, tool, is_said in calls}
         )
         made["right"]()
 

@@ -13,6 +13,8 @@ import pytest
 from tests.bench import harness, page, run, stage
 from tests.bench.rows import GOALS, Row, Section
 
+pytestmark = pytest.mark.slow
+
 ROOT = run.ROOT
 
 

@@ -8,18 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from hookline import surroundings
-from hookline.bridge import complaints
+from hookline import caller_context
+from hookline.bridge import call_log
 from hookline.bridge.call import Call, IfBroken
-from hookline.bridge.daemon.projects import KeptProjects
-from hookline.bridge.serving import serve
+from hookline.bridge.serve import serve
+from hookline.caller_context import CallerContext
 from hookline.dialects import DIALECTS
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.ports import Dialect
-from hookline.surroundings import Surroundings
+from hookline.project_cache import ProjectCache
 
 AGENTS: Final = {name: dialect for name, dialect in DIALECTS.items() if dialect.SPEC.is_agent}
 
@@ -110,20 +109,20 @@ class Staying:
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._projects = KeptProjects()
+        self._projects = ProjectCache(serves_callers=True)
         root = logging.getLogger()
         others = root.handlers[:]
         # also between two calls, when what was traced is stored
-        complaints.take_all()
+        call_log.install()
         (self._desk,) = root.handlers
         root.handlers += others
 
     def ask(self, call: Call, say: Callable[[Answer], None], environ: dict[str, str] | None) -> int:
         """Answer a call in the surroundings that this process has now."""
-        here = Surroundings({**os.environ, **(environ or {})}, os.getcwd())  # noqa: PTH109 - a text is wanted
+        here = CallerContext({**os.environ, **(environ or {})}, os.getcwd())  # noqa: PTH109 - a text is wanted
 
         async def answered() -> int:
-            with surroundings.entered(here):
+            with caller_context.use(here):
                 return await serve(call, say, environ=environ, projects=self._projects)
 
         return self._runner.run(answered())

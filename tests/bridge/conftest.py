@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.agents import Person, Staying
-from tests.bridge.daemon.living import short_folder
 from tests.bridge.launching import Desk, build
+from tests.daemon.living import short_folder
 
 
 @pytest.fixture(params=["one call", "daemon"])

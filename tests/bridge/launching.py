@@ -17,8 +17,7 @@ from tools.hatch_build import compiled, compilers
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "hookline" / "bridge" / "launcher.c"
 WORDS = ("--if-broken", "block", "claude-code", "PreToolUse")
-SPARE = ('{"spare":1}', "nobody there", "2")
-SPARED = (2, b'{"spare":1}\n', b"nobody there\n")
+UNANSWERED = (1, b"", b"")
 
 
 def build(folder: Path) -> Path | None:
@@ -138,9 +137,7 @@ class Desk:
         self.place = place
         self.folder = runtime / "hookline"
         self.folder.mkdir(mode=0o700)
-        self.cold = place / "start.py"
-        self.cold.write_text("")
-        self.python = self.python_that('echo "cold $@"; wc -c; exit 0')
+        self.python = self.python_that('echo "plain $@"; wc -c; exit 100')
 
     @property
     def path(self) -> Path:
@@ -150,13 +147,14 @@ class Desk:
     def python_that(self, body: str, *, name: str = "python") -> Path:
         """Make what the launcher starts as a Python."""
         path = self.place / name
-        path.write_text(f"#!/bin/sh\n{body}\n")
+        # what is started as a daemon fails at once, and is not waited for
+        path.write_text(f'#!/bin/sh\ncase "$*" in *"daemon run"*) exit 1;; esac\n{body}\n')
         path.chmod(0o755)
         return path
 
-    def words(self, *words: str, spare: Sequence[str] = SPARE) -> list[str]:
+    def words(self, *words: str) -> list[str]:
         """Give the launcher as it stands in the settings of an agent."""
-        return [str(self.program), *spare, str(self.python), str(self.cold), "hook", *(words or WORDS)]
+        return [str(self.program), str(self.python), "hook", *(words or WORDS)]
 
     def environment(self, **more: str) -> dict[str, str]:
         """Give the environment of a call."""
@@ -174,9 +172,9 @@ class Desk:
         )
         return done.returncode, done.stdout, done.stderr
 
-    def asked_cold(self, stdin: bytes = b"{}") -> tuple[int, bytes, bytes]:
+    def asked_plain(self, stdin: bytes = b"{}") -> tuple[int, bytes, bytes]:
         """Give what comes of it when the Python answers."""
-        words = f"cold -E -P -S {self.cold} --launched hook {' '.join(WORDS)}"
+        words = f"plain -E -P -m hookline hook --prove {' '.join(WORDS)}"
         return 0, f"{words}\n{len(stdin)}\n".encode(), b""
 
     @contextmanager

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.hosts.launcher import COLD
-from tests.bridge.launching import SPARED, WORDS, Desk, limited
+from tests.bridge.launching import UNANSWERED, WORDS, Desk, limited
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="it is for systems with forks and Unix sockets")
@@ -34,18 +33,27 @@ def test_it_says_which_version_it_is_and_that_it_is_native(program: Path) -> Non
 
 @pytest.mark.parametrize("size", [0, 1, 70_000, 10 * 1024 * 1024])
 def test_without_a_daemon_the_python_is_given_the_event_whole(desk: Desk, size: int) -> None:
-    assert desk.run(b"x" * size) == desk.asked_cold(b"x" * size)
+    assert desk.run(b"x" * size) == desk.asked_plain(b"x" * size)
 
 
 @pytest.mark.parametrize("code", [0, 2])
 def test_what_the_python_answers_is_passed_on_byte_for_byte(desk: Desk, code: int) -> None:
-    desk.python_that(f"cat >/dev/null; printf 'a\\0b\\n\\n'; printf ' c ' >&2; exit {code}")
+    desk.python_that(f"cat >/dev/null; printf 'a\\0b\\n\\n'; printf ' c ' >&2; exit {100 + code}")
 
     assert desk.run() == (code, b"a\0b\n\n", b" c ")
 
 
+@pytest.mark.parametrize("code", [0, 2])
+def test_an_answer_proves_itself_to_a_caller_that_wants_it(desk: Desk, code: int) -> None:
+    desk.python_that(f"cat >/dev/null; echo said; exit {100 + code}")
+
+    assert desk.run(words=[str(desk.program), "--prove", *desk.words()[1:]]) == (100 + code, b"said\n", b"")
+
+
 def test_a_long_answer_on_both_streams_is_passed_on(desk: Desk) -> None:
-    desk.python_that("cat >/dev/null; yes 0123456789abcde | head -c 9000000; yes 0123456789abcde | head -c 3000000 >&2")
+    desk.python_that(
+        "cat >/dev/null; yes 0123456789abcde | head -c 9000000; yes 0123456789abcde | head -c 3000000 >&2; exit 100"
+    )
 
     code, out, err = desk.run(b"y" * 1_000_000)
 
@@ -55,46 +63,46 @@ def test_a_long_answer_on_both_streams_is_passed_on(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "exit 0",
         "exit 1",
+        "exit 2",
+        "exit 101",
         "exit 127",
+        "echo an answer without a proof; exit 0",
         "echo half an answer; exit 3",
         "echo half an answer; kill -KILL $$",
         "cat >/dev/null; kill -SEGV $$",
     ],
 )
-def test_a_python_that_falls_over_is_the_spare_answer_and_nothing_of_its_own(desk: Desk, body: str) -> None:
+def test_a_python_that_falls_over_is_no_answer_and_nothing_of_its_own(desk: Desk, body: str) -> None:
     desk.python_that(body)
 
-    assert desk.run(b"x" * 1_000_000) == SPARED
+    assert desk.run(b"x" * 1_000_000) == UNANSWERED
 
 
-def test_a_python_that_is_gone_is_the_spare_answer(desk: Desk) -> None:
+def test_a_python_that_is_gone_is_no_answer(desk: Desk) -> None:
     desk.python.unlink()
 
-    assert desk.run(b"x" * 1_000_000) == SPARED
+    assert desk.run(b"x" * 1_000_000) == UNANSWERED
 
 
-def test_a_python_without_our_script_is_the_spare_answer_although_it_would_end_with_two(desk: Desk) -> None:
-    desk.python = Path(sys.executable)
-    desk.cold.unlink()
+@pytest.mark.parametrize("other", ["/bin/true", "/bin/cat", sys.executable])
+def test_another_program_in_the_place_of_the_python_is_no_answer(desk: Desk, other: str, tmp_path: Path) -> None:
+    desk.python = tmp_path / "other"
+    desk.python.write_bytes(Path(other).read_bytes())
+    desk.python.chmod(0o755)
 
-    assert desk.run(b"x" * 1_000_000) == SPARED
-
-
-def test_a_spare_answer_without_words_says_nothing(desk: Desk) -> None:
-    desk.python.unlink()
-
-    assert desk.run(words=desk.words(spare=("", "", "0"))) == (0, b"", b"")
+    assert desk.run(b"x" * 1_000_000) == UNANSWERED
 
 
-def test_an_answer_that_never_ends_is_the_spare_answer(desk: Desk) -> None:
+def test_an_answer_that_never_ends_is_no_answer(desk: Desk) -> None:
     desk.python_that("cat >/dev/null; exec yes")
 
-    assert desk.run() == SPARED
+    assert desk.run() == UNANSWERED
 
 
 def test_others_that_hold_the_pipes_are_not_waited_for(desk: Desk, tmp_path: Path) -> None:
-    desk.python_that(f"cat >/dev/null; sleep 600 & echo $! > {tmp_path}/left; echo done")
+    desk.python_that(f"cat >/dev/null; sleep 600 & echo $! > {tmp_path}/left; echo done; exit 100")
 
     try:
         assert desk.run() == (0, b"done\n", b"")
@@ -135,7 +143,7 @@ def test_a_python_that_dies_of_a_signal_that_was_passed_on_takes_us_with_it(desk
 
 def test_a_signal_that_was_to_be_ignored_stays_ignored(desk: Desk, tmp_path: Path) -> None:
     ready, go = tmp_path / "ready", tmp_path / "go"
-    desk.python_that(f": > {ready}; while ! test -e {go}; do sleep 0.02; done; echo done")
+    desk.python_that(f": > {ready}; while ! test -e {go}; do sleep 0.02; done; echo done; exit 100")
     command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *desk.words()]
 
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=desk.environment()) as process:
@@ -169,12 +177,12 @@ def test_a_call_without_stdin_is_one_with_an_empty_event(desk: Desk) -> None:
         check=False,
     )
 
-    assert (done.returncode, done.stdout, done.stderr) == desk.asked_cold(b"")
+    assert (done.returncode, done.stdout, done.stderr) == desk.asked_plain(b"")
 
 
 @pytest.mark.parametrize(("code", "ends"), [(0, 1), (2, 2)])
 def test_an_answer_that_nobody_can_be_told_is_never_a_zero(desk: Desk, code: int, ends: int) -> None:
-    desk.python_that(f"cat >/dev/null; echo no; exit {code}")
+    desk.python_that(f"cat >/dev/null; echo no; exit {100 + code}")
 
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *desk.words()],
@@ -202,7 +210,7 @@ def test_a_reader_that_has_gone_is_an_error_and_not_a_signal(desk: Desk) -> None
 
 
 def test_streams_that_do_not_block_are_waited_for(desk: Desk) -> None:
-    desk.python_that("cat >/dev/null; yes 0123456789abcde | head -c 1000000")
+    desk.python_that("cat >/dev/null; yes 0123456789abcde | head -c 1000000; exit 100")
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETFL, os.O_NONBLOCK)
 
@@ -217,7 +225,7 @@ def test_streams_that_do_not_block_are_waited_for(desk: Desk) -> None:
 
 
 def test_the_python_gets_the_environment_and_the_folder_of_the_call(desk: Desk, tmp_path: Path) -> None:
-    desk.python_that('cat >/dev/null; echo "$THEIRS $PWD"')
+    desk.python_that('cat >/dev/null; echo "$THEIRS $PWD"; exit 100')
 
     done = subprocess.run(
         desk.words(),
@@ -240,11 +248,11 @@ def test_a_person_need_not_name_the_python_that_is_beside_it(
     beside = tmp_path / "bin"
     beside.mkdir()
     shutil.copy(desk.program, beside)
-    shutil.move(desk.python, beside / name)
+    desk.python_that('echo "plain $@"; wc -c', name=f"bin/{name}")
 
     code, out, err = desk.run(words=[str(beside / "hookline-hook"), *option, "claude-code", "Stop"])
 
-    words = " ".join(["cold -E -P -m hookline hook", *option, "claude-code Stop"])
+    words = " ".join(["plain -E -P -m hookline hook", *option, "claude-code Stop"])
     assert (code, out, err) == (0, f"{words}\n2\n".encode(), b"")
 
 
@@ -252,12 +260,12 @@ def test_a_person_is_given_the_python_that_the_script_beside_it_names(desk: Desk
     beside = tmp_path / "bin"
     beside.mkdir()
     shutil.copy(desk.program, beside)
-    python = desk.python_that('cat >/dev/null; echo "cold $@"', name="python3.11")
+    python = desk.python_that('cat >/dev/null; echo "plain $@"', name="python3.11")
     (beside / "hookline").write_text(f"#!{python}\nimport hookline\n")
 
     assert desk.run(words=[str(beside / "hookline-hook"), "claude-code", "Stop"]) == (
         0,
-        b"cold -E -P -m hookline hook claude-code Stop\n",
+        b"plain -E -P -m hookline hook claude-code Stop\n",
         b"",
     )
 
@@ -291,10 +299,9 @@ def test_a_person_without_a_python_is_told_so(desk: Desk, tmp_path: Path) -> Non
         ("claude-code", "Stop", "more"),
         ("--if-broken", "block", "claude-code"),
         ("--nonsense", "Stop"),
-        ("", "", "two", "/bin/true", "start.py", "hook", *WORDS),
-        ("", "", "256", "/bin/true", "start.py", "hook", *WORDS),
-        ("", "", "", "/bin/true", "start.py", "hook", *WORDS),
-        ("", "", "0", "/bin/true", "start.py", "emit", *WORDS),
+        ("/bin/true", "emit", *WORDS),
+        ("--prove", "/bin/true", "emit", *WORDS),
+        ("--prove",),
     ],
 )
 def test_wrong_words_are_answered_with_the_right_ones(desk: Desk, words: tuple[str, ...]) -> None:
@@ -307,23 +314,23 @@ def test_wrong_words_are_answered_with_the_right_ones(desk: Desk, words: tuple[s
 def test_the_real_hookline_answers_through_it(desk: Desk, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    desk.python, desk.cold = Path(sys.executable), Path(COLD)
+    desk.python = Path(sys.executable)
     words = desk.words("--if-broken", "block", "cursor", "preToolUse")
     event = b'{"hook_event_name": "preToolUse", "conversation_id": "c", "tool_name": "Shell", "tool_input": {}}'
 
-    assert desk.run(event, words=words, HOME=str(home), CI="1") == (0, b'{"permission":"allow"}\n', b"")
+    assert desk.run(event, words=words, HOME=str(home), HOOKLINE_DAEMON="off") == (0, b'{"permission":"allow"}\n', b"")
 
 
-def test_an_answer_that_there_is_no_memory_for_is_the_spare_answer(desk: Desk) -> None:
-    desk.python_that("cat >/dev/null; head -c 40000000 /dev/zero")
+def test_an_answer_that_there_is_no_memory_for_is_no_answer(desk: Desk) -> None:
+    desk.python_that("cat >/dev/null; head -c 40000000 /dev/zero; exit 100")
 
     # of what is asked for, the launcher gets half: the next doubling is more than it may have
-    assert desk.run(words=limited(resource.RLIMIT_AS, 48_000_000, desk.words())) == SPARED
+    assert desk.run(words=limited(resource.RLIMIT_AS, 48_000_000, desk.words())) == UNANSWERED
 
 
 @pytest.mark.parametrize("code", [0, 2])
 def test_an_answer_counts_although_nobody_takes_what_stands_beside_it(desk: Desk, code: int) -> None:
-    desk.python_that(f"cat >/dev/null; echo no; echo a note >&2; exit {code}")
+    desk.python_that(f"cat >/dev/null; echo no; echo a note >&2; exit {100 + code}")
 
     closed = desk.run(words=["sh", "-c", '"$@" 2>&-', "sh", *desk.words()])
     full = desk.run(words=["sh", "-c", '"$@" 2>/dev/full', "sh", *desk.words()])

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from hookline import Engine
-from hookline.builtin.catalogue import BUILTINS, PREFIX, Place, builtin_hooks
-from hookline.folders import Folders
+from hookline.builtin.catalogue import BUILTINS, PREFIX, BuiltinScope, builtin_hooks
 from hookline.model.hook import Hook, Layer, OnError, Source
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision
-from hookline.workspace import open_project
+from hookline.project import load_project
+from hookline.user_dirs import UserDirs
 from tests.cli.program import configure, hookline
 
 
 def _hooks(**names: tuple[str, ...]) -> dict[str, Hook]:
-    place = Place(root="/nowhere", home="/nowhere/home")
+    place = BuiltinScope(root="/nowhere", home="/nowhere/home")
     return {hook.id: hook for hook in builtin_hooks(place, **names)}
 
 
@@ -41,7 +41,7 @@ def test_a_guard_that_falls_over_blocks() -> None:
 
 
 def test_loading_hookline_does_not_load_what_the_hooks_judge_with() -> None:
-    code = "import sys, hookline.workspace; print([m for m in sys.modules if m.startswith('hookline.builtin.')])"
+    code = "import sys, hookline.project; print([m for m in sys.modules if m.startswith('hookline.builtin.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "['hookline.builtin.catalogue']"
@@ -50,9 +50,9 @@ def test_loading_hookline_does_not_load_what_the_hooks_judge_with() -> None:
 @pytest.mark.spec("C-12")
 def test_a_program_switches_them_on_in_its_settings(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
-    folders = Folders(home=tmp_path / "home", config=tmp_path / "config", data=tmp_path / "data")
+    folders = UserDirs(home=tmp_path / "home", config=tmp_path / "config", data=tmp_path / "data")
     settings = Settings(builtins=("read-only", "dangerous"))
-    opened = open_project(tmp_path / "project", settings=settings, folders=folders, traced=False)
+    opened = load_project(tmp_path / "project", settings=settings, folders=folders, traced=False)
 
     async def ask(engine: Engine, line: str) -> Decision:
         return (await engine.emit("permission_request", tool="shell", args={"command": line})).decision
@@ -103,10 +103,10 @@ def test_what_the_administrator_switches_on_stays_on_whatever_the_person_sets(tm
     theirs.write_text('[settings]\nbuiltins = ["dangerous"]\n')
     theirs.chmod(0o644)
     (tmp_path / "config" / "hookline.toml").write_text('[settings]\nenabled = false\nbuiltins = ["read-only"]\n')
-    folders = Folders(
+    folders = UserDirs(
         home=tmp_path / "home", config=tmp_path / "config", data=tmp_path / "data", managed=tmp_path / "managed"
     )
-    opened = open_project(tmp_path / "project", folders=folders, traced=False)
+    opened = load_project(tmp_path / "project", folders=folders, traced=False)
 
     async def ask(line: str) -> Decision:
         return (await opened.engine.emit("permission_request", tool="shell", args={"command": line})).decision

@@ -31,7 +31,7 @@ _HERE: Final = Path(__file__).parents[2]
 _CHUNK: Final = 65_536
 # a number of the server has as many bytes as any other: what it says twice may arrive at once
 _NUMBER: Final = 8
-_ALSO: Final = ("asyncio", "sqlite3", "hookline.bridge.serving", "hookline.workspace", "hookline.stores.sqlite")
+_ALSO: Final = ("asyncio", "sqlite3", "hookline.bridge.serve", "hookline.project", "hookline.stores.sqlite")
 # read by a Python, or by the C library, when a process starts
 _EARLY: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "TZ")
 
@@ -155,7 +155,7 @@ def _written(feed: int, rest: memoryview) -> memoryview:
 
 def serve(handle: int) -> None:
     """Fork a run for each order, and say how it ended, until nobody gives orders any more."""
-    for name in (*COMMANDS.values(), *_ALSO):
+    for name in (*(f"hookline.cli.{name}" for name in COMMANDS), *_ALSO):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

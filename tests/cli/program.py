@@ -18,7 +18,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     odd = ("XDG_", "HOOKS_", "HOOKLINE_")
     clean = {key: value for key, value in os.environ.items() if not key.startswith(odd) and key != "CI"}
     # a test that wants a daemon, or the quick way of a call without one, says so: both leave somebody at work
-    return {**clean, "HOME": str(home), "HOOKLINE_DAEMON": "off", "HOOKLINE_COLD": "off", **more}
+    return {**clean, "HOME": str(home), "HOOKLINE_DAEMON": "off", **more}
 
 
 def hookline(home: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:

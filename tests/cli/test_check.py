@@ -32,12 +32,12 @@ def test_configuration_without_mistakes_exits_with_0(home: Path) -> None:
 
 def test_warning_exits_with_1_and_names_file_and_line(home: Path) -> None:
     path = home / ".config/hookline/hookline.toml"
-    path.write_text(FINE + "timeut = 3\n")
+    path.write_text(FINE + "timeout = 30000\n")
 
     done = hookline(home, "check")
 
     assert done.returncode == 1
-    assert done.stdout.startswith(f'{path}:6: warning: unknown key "timeut"')
+    assert done.stdout.startswith(f'{path}:6: warning: timeout of hook "fine" is 30000 seconds')
     assert done.stdout.endswith("1 warning; 1 hook in 1 file\n")
 
 
@@ -59,9 +59,9 @@ def test_json_has_everything(home: Path) -> None:
     document = json.loads(done.stdout)
 
     assert done.returncode == 1
-    assert (document["hooks"], document["files"]) == (1, 1)
+    assert (document["hooks"], document["files"]) == (0, 1)
     (problem,) = document["problems"]
-    assert (problem["path"], problem["line"], problem["severity"]) == (str(path), 6, "warning")
+    assert (problem["path"], problem["line"], problem["severity"]) == (str(path), 6, "error")
     assert problem["message"].startswith("unknown key")
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli._grammar import LIVE
-from hookline.cli.completion import SHELLS
+from hookline.cli._completion_scripts import LIVE, SHELLS
 from hookline.cli.main import COMMANDS
 from tests.cli.program import configure, environment, hookline
 

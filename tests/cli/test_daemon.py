@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.daemon.living import Living, is_alive, lived
 from tests.bridge.launching import Talk, answer, frame
+from tests.daemon.living import Living, is_alive, lived
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere")
@@ -84,7 +84,7 @@ def test_two_who_start_it_at_once_get_the_same(living: Living) -> None:
 def test_a_start_waits_for_another_one_that_is_on_its_way(living: Living) -> None:
     import fcntl  # noqa: PLC0415 - not everywhere
 
-    lock = os.open(living.place.made().lock, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(living.place.create().lock, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     words = [sys.executable, "-m", "hookline", "daemon", "start"]
     with subprocess.Popen(words, env=living.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as starting:
@@ -122,7 +122,6 @@ def test_it_works_from_a_folder_that_is_gone(living: Living, words: tuple[str, .
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        ((), "ACTION"),
         (("dance",), "dance"),
         (("start", "--idle", "0"), '"0" is no number of seconds above 0'),
         (("start", "--idle", "soon"), '"soon" is no number of seconds above 0'),
@@ -165,7 +164,7 @@ def test_the_longest_name_that_a_launcher_can_use_is_long_enough_for_a_daemon(li
 
 
 def test_files_that_cannot_be_written_are_said_to_be_the_problem(living: Living) -> None:
-    living.place.made().log.mkdir()
+    living.place.create().log.mkdir()
     living.place.lock.mkdir()
 
     for action, file in (("start", living.place.log), ("run", living.place.lock)):
@@ -177,7 +176,7 @@ def test_files_that_cannot_be_written_are_said_to_be_the_problem(living: Living)
 @pytest.mark.parametrize("raw", [answer(0, b"not JSON"), answer(0, b"[]"), frame(b"a", b"x"), frame(b"n", b"no"), b""])
 def test_somebody_who_says_something_else_is_no_daemon(living: Living, raw: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(living.place.made().socket))
+        listening.bind(str(living.place.create().socket))
         listening.listen()
 
         def play() -> None:
@@ -198,7 +197,7 @@ def test_somebody_who_says_something_else_is_no_daemon(living: Living, raw: byte
 
 def test_the_last_lines_of_the_log_are_shown_and_what_is_added(living: Living) -> None:
     assert "no daemon has run yet" in said(living.hookline("daemon", "log"))
-    log = living.place.made().log
+    log = living.place.create().log
     log.write_text("one\ntwo\nthree\n")
 
     assert said(living.hookline("daemon", "log", "-n", "2")) == "two\nthree\n"

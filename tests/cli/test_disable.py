@@ -21,7 +21,7 @@ SETTINGS = b"""{
    },
 }
 """
-OWN = b"# mine\r\n[[hook]]\r\n   name='third'   # odd\r\n   on='before_tool'\r\n   run='python3 c.py'\r\n   strange=true\r\n"
+OWN = b"# mine\r\n[[hook]]\r\n   name='third'   # odd\r\n   on='before_tool'\r\n   run='python3 c.py'\r\n   description='odd'\r\n"
 YAML = b"# y\ncommand: python3 d.py   # run\ntimeout: 5\n"
 ONE_LINE = b'{"id":"fifth","command":"python3","args":["e.py"],"event":"before_tool"}'
 

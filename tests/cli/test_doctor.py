@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hookline.hosts.line import line
-from tests.background.home import Home
+from hookline.hosts import HOSTS
+from hookline.hosts.command_line import command_line
+from hookline.hosts.host import Scope
 from tests.cli.program import configure, hookline
+from tests.worker.home import Home
+
+pytestmark = pytest.mark.slow
 
 CONFIG = """
 [[hook]]
@@ -91,7 +95,7 @@ def test_files_that_others_may_use_are_warned_about(home: Path) -> None:
 
 
 def test_switched_off_hooks_are_warned_about(home: Path) -> None:
-    assert "hooks are switched off" in texts(findings(home, HOOKS_ENABLED="false"), "warning")
+    assert "HOOKS_ENABLED switches every hook off" in texts(findings(home, HOOKS_ENABLED="false"), "warning")
 
 
 def test_missing_interpreter_is_an_error(home: Path) -> None:
@@ -169,7 +173,13 @@ def test_each_event_of_an_agent_that_has_us_is_tried(tmp_path: Path, *, broken: 
     configure(home, "")
     python = str(home / "gone") if broken else sys.executable
     hooks = {
-        event: [{"hooks": [{"type": "command", "command": line("claude-code", event, python=python, policy="allow")}]}]
+        event: [
+            {
+                "hooks": [
+                    {"type": "command", "command": command_line("claude-code", event, python=python, policy="allow")}
+                ]
+            }
+        ]
         for event in ("PreToolUse", "Stop")
     }
     (home / ".claude").mkdir()
@@ -212,3 +222,151 @@ def test_a_guard_that_was_not_asked_is_an_error(tmp_path: Path) -> None:
     )
     assert "Bash toolu_2" in texts["error"]
     assert done.returncode == 1
+
+
+def _installed(tmp_path: Path, agent: str, events: str = "before_tool,session_start") -> tuple[Path, Path]:
+    """Install for an agent; give the home folder, and the settings that were written."""
+    home = tmp_path / "home"
+    configure(home, "")
+    done = hookline(home, "install", agent, "--events", events)
+    assert done.returncode == 0, done.stdout
+    host = HOSTS[agent]
+    return home, home / host.home.default / host.files[Scope.USER]
+
+
+def _agents(home: Path) -> tuple[int, str]:
+    done = hookline(home, "doctor", "--json")
+    found = [one for one in json.loads(done.stdout) if one["area"] == "agents" and one["health"] == "error"]
+    return done.returncode, " ".join(f"{one['text']} {one['advice']}" for one in found)
+
+
+GUARDS = {
+    "claude-code": "PreToolUse",
+    "codex-cli": "PreToolUse",
+    "gemini-cli": "BeforeTool",
+    "copilot-cli": "preToolUse",
+}
+
+
+@pytest.mark.spec("U-10")
+@pytest.mark.parametrize("agent", GUARDS)
+def test_an_event_that_is_gone_from_the_settings_is_an_error_until_it_is_installed_again(
+    agent: str, tmp_path: Path
+) -> None:
+    home, path = _installed(tmp_path, agent)
+    assert _agents(home) == (0, "")
+    value = json.loads(path.read_text())
+    del value["hooks"][GUARDS[agent]]
+    path.write_text(json.dumps(value))
+
+    code, said = _agents(home)
+
+    assert code == 1
+    assert f"no entry of ours at {GUARDS[agent]} any more" in said
+    assert f"`hookline install {agent}`" in said
+    hookline(home, "install", agent, "--events", "before_tool,session_start")
+    assert _agents(home) == (0, "")
+
+
+@pytest.mark.spec("U-10")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"matcher": "Write"}, "`matcher` is added"),
+        ({"hooks": []}, "no entry of ours at PreToolUse any more"),
+    ],
+)
+def test_an_entry_that_was_narrowed_is_an_error(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "claude-code")
+    value = json.loads(path.read_text())
+    value["hooks"]["PreToolUse"][0].update(change)
+    path.write_text(json.dumps(value))
+
+    code, found = _agents(home)
+
+    assert code == 1
+    assert said in found
+
+
+def test_an_entry_at_an_event_that_the_agent_does_not_know_is_an_error(tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "claude-code")
+    path.write_text(path.read_text().replace('"PreToolUse": [', '"PreToolUs": ['))
+
+    code, found = _agents(home)
+
+    assert code == 1
+    assert "it stands at hooks.PreToolUs" in found
+
+
+def test_settings_that_were_deleted_after_installing_are_an_error(tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "claude-code")
+    path.unlink()
+
+    code, found = _agents(home)
+
+    assert code == 1
+    assert "`hookline uninstall claude-code` forgets it" in found
+    hookline(home, "uninstall", "claude-code")
+    assert _agents(home) == (0, "")
+
+
+def test_a_comment_in_installed_settings_is_an_error(tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "claude-code")
+    path.write_text(f"// mine\n{path.read_text()}")
+
+    code, found = _agents(home)
+
+    assert code == 1
+    assert f"{path}:1: because of a comment, Claude Code ignores the whole file" in found
+    assert "hookline install claude-code --clean" in found
+
+
+@pytest.mark.spec("U-10")
+def test_the_agent_is_told_when_the_entry_of_a_guarded_event_is_gone(tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "copilot-cli")
+    value = json.loads(path.read_text())
+    del value["hooks"]["preToolUse"]
+    path.write_text(json.dumps(value))
+    payload = {"sessionId": "s", "cwd": str(tmp_path / "project"), "timestamp": 1, "source": "new"}
+
+    done = hookline(home, "hook", "copilot-cli", "sessionStart", stdin=json.dumps(payload))
+
+    assert "has no entry of ours at preToolUse any more" in done.stdout
+
+
+@pytest.mark.spec("U-10")
+def test_calls_that_no_guard_was_asked_about_are_an_alarm_though_the_entry_is_gone(tmp_path: Path) -> None:
+    home, path = _installed(tmp_path, "claude-code", "before_tool,permission_request,after_agent")
+    value = json.loads(path.read_text())
+    del value["hooks"]["PreToolUse"], value["hooks"]["PermissionRequest"]
+    path.write_text(json.dumps(value))
+    talk = tmp_path / "talk.jsonl"
+    parts = [
+        {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {}},
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "hi"},
+    ]
+    lines = [json.dumps({"timestamp": "2999-01-01T00:00:00Z", "message": {"content": [part]}}) for part in parts]
+    talk.write_text("\n".join(lines))
+    payload = {
+        "session_id": "s",
+        "cwd": str(tmp_path / "project"),
+        "hook_event_name": "Stop",
+        "transcript_path": str(talk),
+    }
+
+    done = hookline(home, "hook", "claude-code", "Stop", stdin=json.dumps(payload))
+
+    assert "a tool call ran that claude-code never asked us about" in done.stdout
+    assert "has no entry of ours at PreToolUse, PermissionRequest any more" in done.stdout
+
+
+@pytest.mark.parametrize(("event", "is_asked"), [("after_model", False), ("before_tool", True), ("file_edited", True)])
+def test_a_hook_for_an_event_that_no_installed_agent_asks_about_is_a_warning(
+    event: str, tmp_path: Path, *, is_asked: bool
+) -> None:
+    home, _ = _installed(tmp_path, "claude-code")
+    configure(home, f'[[hook]]\nname = "waits"\non = "{event}"\nrun = "true"\n')
+
+    said = texts(findings(home), "warning")
+
+    assert (f'hook "waits" waits for {event}, which Claude Code does not ask about' in said) is not is_asked

@@ -11,7 +11,7 @@ CONFIG = """# mine
    on = "before_tool"
    run = "python3 guard.py"
    timeout = 5         # seconds
-   unheard_of = {a = 1}
+   description = {a = 1}
 
 [[hook]]
 name = "other"
@@ -170,7 +170,7 @@ def test_json_says_what_was_done(home: Path) -> None:
     assert (done["changed"], done["what"], done["undo"]) == (True, 'changed timeout of "guard"', 1)
 
 
-def test_an_unknown_key_does_not_keep_a_hook_from_getting_another_name(home: Path) -> None:
+def test_a_key_for_people_does_not_keep_a_hook_from_getting_another_name(home: Path) -> None:
     done = hookline(home, "edit", "guard", "name=watchman")
 
     assert (done.returncode, done.stderr) == (0, "")

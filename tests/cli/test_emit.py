@@ -116,7 +116,7 @@ def test_data_comes_from_the_call_a_file_or_stdin(home: Path, how: str) -> None:
         (["before_tool", "--args", "nope"], "--args is no JSON"),
         (["before_tool", "--data", "@missing.json"], "cannot read missing.json: No such file"),
         (["before_tool", "--project", "missing"], "there is no folder missing"),
-        (["before_tool", "--dialect", "klingon"], "invalid choice: 'klingon'"),
+        (["before_tool", "--dialect", "klingon"], 'there is no dialect "klingon"'),
         (["before_tool", "--dialect", "ollm", "--data", "{}"], "ollm at event"),
         ([], "the following arguments are required: EVENT"),
     ],

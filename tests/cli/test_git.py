@@ -8,6 +8,8 @@ import pytest
 from tests.cli.program import configure, environment, hookline
 from tests.sources.git.repositories import Repository
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
@@ -61,8 +63,8 @@ def test_run_with_switched_off_hooks_lets_everything_through(repository: Reposit
 def test_a_bug_of_ours_blocks(repository: Repository) -> None:
     # a broken installation: the module that knows the events raises something nobody expects
     program = (
-        "import sys; from hookline.sources.git import moments; moments.MOMENTS = None; "
-        "from hookline.cli import git; git.raised = moments.MOMENTS; "
+        "import sys; from hookline.sources.git import events; events.GIT_EVENTS = None; "
+        "from hookline.cli import git; git.raise_events = events.GIT_EVENTS; "
         "from hookline.cli.main import main; sys.exit(main(['git', 'run', 'commit-msg', 'x']))"
     )
 

@@ -14,12 +14,14 @@ from typing import Final
 
 import pytest
 
-from hookline.bridge import ledger
+from hookline.bridge import call_ledger
 from hookline.dialects import DIALECTS
-from hookline.hosts.line import line
+from hookline.hosts.command_line import command_line
 from hookline.model.exchange import Answer
 from tests.bridge.agents import AGENTS, GUARD, GUARD_PROGRAM, NEUTRAL, Person, is_neutral, is_refused
 from tests.cli.program import configure, environment, hookline
+
+pytestmark = pytest.mark.slow
 
 US: Final = (sys.executable, "-E", "-P", "-m", "hookline", "hook")
 
@@ -89,7 +91,7 @@ def test_an_interpreter_that_has_gone_follows_the_policy(person: Person, host: s
     raw, event = _said(person, host)
     if host == "opencode":
         pytest.skip("its plugin starts us itself")
-    command = line(host, event, python=str(person.home / "gone"), policy=policy)
+    command = command_line(host, event, python=str(person.home / "gone"), policy=policy)
     answer = _run(person, ("/bin/sh", "-c", command), raw)
     assert is_refused(host, answer) if policy == "block" else is_neutral(host, answer)
 
@@ -99,7 +101,7 @@ def test_an_answer_of_ours_passes_the_shell_around_it_unchanged(person: Person, 
     person.configure(GUARD)
     for host in ("claude-code", "factory-droid", "antigravity"):
         raw, event = _said(person, host, "rm -rf /")
-        command = line(host, event, python=sys.executable, policy=policy)
+        command = command_line(host, event, python=sys.executable, policy=policy)
         plain = _run(person, (*US, "--if-broken", policy, host, event), raw)
         assert is_refused(host, plain)
         around = _run(person, ("/bin/sh", "-c", command), raw)
@@ -223,7 +225,7 @@ def test_a_host_that_gives_up_ends_the_hooks_too(person: Person) -> None:
     _until(lambda: "gone" if not Path(f"/proc/{pid}").exists() else "")
     # the agent lets the tool run: for us that is a call nobody was asked about
     (book,) = person.data.rglob("*.calls")
-    assert [one.waiting for one in ledger.read(book)] == [True]
+    assert [one.waiting for one in call_ledger.read(book)] == [True]
 
 
 def _until(find: Callable[[], str]) -> str:
@@ -242,7 +244,7 @@ def test_an_agent_does_not_wait_for_what_its_call_does_not_need(person: Person) 
     code = (
         "import sys\nfrom hookline.cli.main import main\n"
         f"code = main(['hook', 'claude-code', '{event}'])\n"
-        "heavy = {'httpx2', 'watchfiles', 'tomlkit', 'hookline.hosts', 'hookline.bridge.missed'}\n"
+        "heavy = {'httpx2', 'watchfiles', 'tomlkit', 'hookline.hosts', 'hookline.bridge.coverage_check'}\n"
         "open('modules', 'w').write(' '.join(sorted(heavy & set(sys.modules))))\nsys.exit(code)\n"
     )
     assert _run(person, (sys.executable, "-c", code), other) == Answer()

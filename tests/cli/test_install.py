@@ -129,6 +129,7 @@ def test_dry_run_writes_nothing(home: Path) -> None:
 def test_of_several_all_are_written_or_none(home: Path) -> None:
     (home / ".gemini").mkdir()
     (home / ".gemini" / "settings.json").write_text('{"hooks": ')
+    hookline(home, "list")  # records the hooks that are known
     before = tree(home)
 
     done = hookline(home, "install", "claude", "gemini")
@@ -152,6 +153,7 @@ def test_json_says_everything(home: Path) -> None:
         "if_broken",
         "left_out",
         "notes",
+        "problems",
         "scope",
         "urls",
     ]
@@ -309,3 +311,20 @@ def test_settings_that_cannot_be_read_are_left_alone_and_the_person_is_told_what
     assert "mend it first, nothing was changed" in done.stderr
     assert settings.read_text() == '{"hooks": '
     assert not (tmp_path / "home" / ".gemini" / "settings.json").exists()
+
+
+@pytest.mark.parametrize("words", [["install", "claude"], ["uninstall", "claude"], ["install", "--all"]])
+def test_another_home_than_the_one_that_was_named_is_never_written_to(words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hookline", *words],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "nothing was changed; run this in another folder" in done.stderr
+    assert done.stdout == ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.hosts.launcher import native
+from hookline.hosts.command_line import find_launcher
 from tests.cli.program import configure, hookline
 
 GUARD = '[[hook]]\nname = "guard"\non = "before_tool"\nrun = "python3 guard.py"\non_error = "block"\n'
@@ -37,7 +37,7 @@ def kinds(home: Path) -> dict[str, str]:
 def test_there_is_a_launcher_to_wake_the_daemon_with() -> None:
     import sys  # noqa: PLC0415 - the one that the tests run with
 
-    assert native(sys.executable)
+    assert find_launcher(sys.executable)
 
 
 def test_it_says_which_events_are_called_by_url_and_that_a_token_was_written(home: Path) -> None:
@@ -62,9 +62,8 @@ def test_it_says_what_it_means_that_guards_are_called_by_url(home: Path) -> None
     assert kinds(home)["PreToolUse"] == "http"
 
 
-@pytest.mark.parametrize("env", [{"HOOKLINE_DAEMON": "off"}, {"HOOKLINE_DAEMON": "on", "CI": "1"}])
-def test_it_says_so_where_no_daemon_would_be_started(home: Path, env: dict[str, str]) -> None:
-    done = hookline(home, "install", "claude-code", "--http", **env)
+def test_it_says_so_where_no_daemon_would_be_started(home: Path) -> None:
+    done = hookline(home, "install", "claude-code", "--http", HOOKLINE_DAEMON="off")
 
     assert "no daemon is started from here" in done.stdout
 
@@ -110,7 +109,7 @@ def test_a_dry_run_chooses_nothing(home: Path) -> None:
 
 
 def test_installing_twice_changes_nothing_and_undo_takes_the_token_back(home: Path) -> None:
-    settings(home).write_text('{ "model": "opus" } // mine\n')
+    settings(home).write_text('{ "model": "opus" }  \n')
     hookline(home, "install", "claude-code", "--http")
     before = settings(home).read_bytes(), address(home).read_bytes()
 
@@ -119,18 +118,18 @@ def test_installing_twice_changes_nothing_and_undo_takes_the_token_back(home: Pa
     assert (settings(home).read_bytes(), address(home).read_bytes()) == before
 
     assert hookline(home, "undo").returncode == 0
-    assert settings(home).read_text() == '{ "model": "opus" } // mine\n'
+    assert settings(home).read_text() == '{ "model": "opus" }  \n'
     assert not address(home).exists()
 
 
 def test_uninstalling_gives_back_every_byte_and_forgets_the_token(home: Path) -> None:
-    settings(home).write_text('{\t"hooks": {} } // mine\n')
+    settings(home).write_text('{\t"hooks": {} }  \n')
     hookline(home, "install", "claude-code", "--http-all")
 
     done = hookline(home, "uninstall", "claude-code")
 
     assert done.returncode == 0, done.stderr
-    assert settings(home).read_text() == '{\t"hooks": {} } // mine\n'
+    assert settings(home).read_text() == '{\t"hooks": {} }  \n'
     assert not address(home).exists()
 
 
@@ -163,3 +162,24 @@ def test_our_urls_in_the_settings_are_no_hooks_of_the_person(home: Path) -> None
 
     assert checked.returncode == 0, checked.stdout
     assert "hookline/v1" not in json.dumps(listed)
+
+
+@pytest.mark.parametrize("mode", [None, 0o644, 0o600])
+def test_settings_with_the_token_are_private_until_it_is_taken_out(mode: int | None, home: Path) -> None:
+    if mode is not None:
+        settings(home).write_text("{}")
+        settings(home).chmod(mode)
+
+    hookline(home, "install", "claude-code", "--http")
+    between = settings(home).stat().st_mode & 0o777
+    hookline(home, "uninstall", "claude-code")
+
+    assert between == 0o600
+    assert mode is None or settings(home).stat().st_mode & 0o777 == mode
+
+
+def test_a_token_that_others_can_read_is_a_warning(home: Path) -> None:
+    hookline(home, "install", "claude-code", "--http")
+    settings(home).chmod(0o644)
+
+    assert f"chmod go= {settings(home)}" in hookline(home, "hosts").stdout

@@ -81,11 +81,11 @@ def test_limits_of_one_hook_are_its_own_and_those_of_all(home: Path) -> None:
     assert 'did you mean "plain"' in wrong.stderr
 
 
-def test_looking_makes_no_file(home: Path) -> None:
+def test_looking_makes_no_file_but_the_record_of_known_entries(home: Path) -> None:
     assert hookline(home, "limits").returncode == 0
     assert hookline(home, "why", "note").returncode == 0
 
-    assert not (home / ".local").exists()
+    assert [path.name for path in (home / ".local").rglob("*") if path.is_file()] == ["known-hooks.json"]
 
 
 def test_event_without_limited_hooks_makes_no_state(home: Path) -> None:

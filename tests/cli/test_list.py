@@ -179,15 +179,15 @@ def test_last_run_is_told(home: Path) -> None:
 
 def test_problem_is_counted_at_its_hook_and_below(home: Path) -> None:
     settings = home / ".config/hookline/hookline.toml"
-    settings.write_text(OURS.replace('priority = "low"', 'prioritty = "low"'))
+    settings.write_text(OURS.replace('priority = "low"', 'priority = "lowest"'))
 
     text = hookline(home, "list").stdout
 
-    assert "trusted, 1 problem" in text
+    assert ", 1 problem" in text
     assert text.endswith("1 problem in the configuration: `hookline check` shows them\n")
     problems = {str(hook["id"]): hook["problems"] for hook in listed(home)}["guard"]
     assert isinstance(problems, list)
-    assert [(problem["line"], problem["severity"]) for problem in problems] == [(7, "warning")]
+    assert [(problem["line"], problem["severity"]) for problem in problems] == [(7, "error")]
 
 
 def test_hooks_that_are_all_switched_off_are_still_listed(home: Path) -> None:

@@ -25,7 +25,7 @@ def test_help_of_every_command_has_an_example(name: str, capsys: pytest.CaptureF
     assert f"example:\n  hookline {name}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["events", "--nope"], ["emit"]])
+@pytest.mark.parametrize("arguments", [["events", "--nope"], ["emit"]])
 def test_usage_error_does_not_look_like_a_blocked_operation(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
@@ -50,7 +50,7 @@ def test_interrupt_while_the_command_is_still_imported_ends_quietly() -> None:
     code = (
         "import os, signal, sys\n"
         "from hookline.cli import main\n"
-        "main.command = lambda name: os.kill(os.getpid(), signal.SIGINT)\n"
+        "main.import_command = lambda name: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.exit(main.main(['events']))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli._scaffold import LANGUAGES, TEMPLATES
+from hookline.cli._templates import LANGUAGES, TEMPLATES
 from tests.cli.program import environment, hookline
 
 CONFIG = """\
@@ -165,7 +165,7 @@ def test_broken_configuration_is_not_touched(home: Path) -> None:
     ("words", "message"),
     [
         (["x", "--event", "befor_tool"], 'unknown event "befor_tool" (did you mean "before_tool"?)'),
-        (["x", "--event", "PreToolUse"], "that is its name in ollama-cli, here it is"),
+        (["x", "--event", "PreTolUse"], 'did you mean "PreToolUse"?'),
         (["x", "--event", "custom:a\nb"], "unknown event"),
         (["x", "--event", "before_tool", "--lang", "pyton"], 'no language "pyton" (did you mean "python"?)'),
         (["x", "--event", "before_tool", "--template", "log"], 'no template "log" (did you mean "logging"?)'),

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.cli._output import complain, json_escaped, say, say_json, table
+from hookline.cli._output import escape_json, print_error, print_json, print_line, print_table
 
 SOURCE = Path(__file__).resolve().parent.parent.parent / "src" / "hookline"
 
 
 def test_columns_line_up(capsys: pytest.CaptureFixture[str]) -> None:
-    table(["a", "name"], [["1", "x"], ["333", "line\nbreak"]])
+    print_table(["a", "name"], [["1", "x"], ["333", "line\nbreak"]])
 
     assert capsys.readouterr().out == "a    name\n---  ----------\n1    x\n333  line break\n"
 
 
 def test_columns_line_up_with_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    table(["name", "x"], [["漢字", "1"], ["ab", "2"]])
+    print_table(["name", "x"], [["漢字", "1"], ["ab", "2"]])
 
     assert capsys.readouterr().out == "name  x\n----  -\n漢字  1\nab    2\n"
 
@@ -28,9 +29,9 @@ def test_columns_line_up_with_wide_characters(capsys: pytest.CaptureFixture[str]
 def test_nothing_of_others_reaches_the_screen_raw(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[2Jpassword=hunter2 \u202e"
 
-    say(hostile)
-    complain(hostile)
-    table(["head"], [[hostile]])
+    print_line(hostile)
+    print_error(hostile)
+    print_table(["head"], [[hostile]])
 
     shown = capsys.readouterr()
     assert "\x1b" not in shown.out + shown.err
@@ -42,7 +43,7 @@ def test_nothing_of_others_reaches_the_screen_raw(capsys: pytest.CaptureFixture[
 def test_json_on_a_screen_obeys_nobody_and_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     value = {"name": "\x9b2J\x7f\u202e\U000e0041 é 漢"}
 
-    say_json(value)
+    print_json(value)
 
     shown = capsys.readouterr().out
     assert json.loads(shown) == value
@@ -51,14 +52,14 @@ def test_json_on_a_screen_obeys_nobody_and_means_the_same(capsys: pytest.Capture
 
 @given(st.text())
 def test_escaped_json_reads_as_the_same_value(text: str) -> None:
-    assert json.loads(json_escaped(json.dumps(text, ensure_ascii=False))) == text
+    assert json.loads(escape_json(json.dumps(text, ensure_ascii=False))) == text
 
 
 def test_commands_print_through_one_module() -> None:
     writers = [
         path.name
         for path in sorted((SOURCE / "cli").glob("*.py"))
-        if any(word in path.read_text() for word in ("print(", "stdout.write", "stderr.write", "stdout.buffer"))
+        if re.search(r"\bprint\(|stdout\.write|stderr\.write|stdout\.buffer", path.read_text())
     ]
 
     assert writers == ["_output.py"]
@@ -66,9 +67,9 @@ def test_commands_print_through_one_module() -> None:
 
 @pytest.mark.spec("P-19")
 def test_line_of_others_never_begins_where_one_of_ours_does(capsys: pytest.CaptureFixture[str]) -> None:
-    say('hook "a\nnothing to mend" runs')
-    complain('hook "a\napproved" failed')
-    say("what a hook\nsaid", broken=True)
+    print_line('hook "a\nnothing to mend" runs')
+    print_error('hook "a\napproved" failed')
+    print_line("what a hook\nsaid", broken=True)
 
     shown = capsys.readouterr()
     assert shown.out == 'hook "a\n  | nothing to mend" runs\nwhat a hook\nsaid\n'
@@ -76,7 +77,7 @@ def test_line_of_others_never_begins_where_one_of_ours_does(capsys: pytest.Captu
 
 
 def test_one_long_cell_does_not_push_the_others_off_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    table(["name", "x"], [["n" * 10_000, "1"], ["ab", "2"]])
+    print_table(["name", "x"], [["n" * 10_000, "1"], ["ab", "2"]])
 
     head, line, long, short = capsys.readouterr().out.splitlines()
     assert len(line) == len(short) == len(head) == 63
@@ -88,7 +89,7 @@ def test_table_on_a_screen_that_is_too_narrow_is_a_line_for_each_cell() -> None:
         "import os, pty, sys; os.environ['COLUMNS'] = '30';"
         "sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, '-c', sys.argv[1]])))"
     )
-    table_of = "from hookline.cli._output import table; table(['hook', 'why', 'file'], {rows})"
+    table_of = "from hookline.cli._output import print_table; print_table(['hook', 'why', 'file'], {rows})"
     narrow, wide = [["guard", "nobody approved it yet", "a.toml"], ["other", "", "b.toml"]], [["guard", "no", "a.toml"]]
 
     shown = [

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hookline.model.job import Letter
-from tests.background.home import Home
+from hookline.model.job import InboxMessage
 from tests.cli.terminal import Session
+from tests.worker.home import Home
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def bury(home: Home) -> str:
 
 
 def post(home: Home, text: str) -> str:
-    home.queue.post([Letter(project=str(home.project.resolve()), text=text, hook="later", created=time.time())])
+    home.queue.post([InboxMessage(project=str(home.project.resolve()), text=text, hook="later", created=time.time())])
     return home.queue.letters()[-1].id
 
 
@@ -186,7 +186,6 @@ def test_drop_of_the_dead_leaves_the_living(home: Home) -> None:
         (("work", "--jobs", "0"), "0 is no number of jobs, wanted 1 to 64"),
         (("work", "--jobs", "many"), "many is no number of jobs"),
         (("list", "--project", "nowhere"), "there is no folder nowhere"),
-        ((), "the following arguments are required: ACTION"),
     ],
 )
 def test_bad_calls_are_errors_and_lose_nothing(home: Home, words: tuple[str, ...], complaint: str) -> None:
@@ -207,7 +206,7 @@ def test_work_runs_what_waits_and_says_what_became_of_it(home: Home) -> None:
 
     assert done.stdout == "1 done, 0 put back, 0 given up\n"
     assert (home.out / "ran").exists()
-    assert answer(home, "work", "--until-empty") == {"done": 0, "later": 0, "dead": 0}
+    assert answer(home, "work", "--until-empty") == {"done": 0, "later": 0, "dead": 0, "elsewhere": 0}
 
 
 def test_work_once_leaves_what_has_to_wait(home: Home) -> None:

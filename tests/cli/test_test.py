@@ -176,7 +176,7 @@ def test_a_try_leaves_no_trace(home: Path) -> None:
         (["guard", "--data", "nonsense"], "--data is no JSON"),
         (["guard", "--data", "@gone.json"], "cannot read gone.json"),
         (["guard", "--data", "-", "--args", "-"], "cannot both be read from stdin"),
-        (["guard", "--event", "session_start", "--tool", "shell"], "is no tool call"),
+        (["guard", "--event", "session_start", "--tool", "shell"], "is not for session_start"),
     ],
 )
 def test_wrong_call_is_explained(home: Path, arguments: list[str], says: str) -> None:

@@ -142,7 +142,6 @@ def test_digest_that_still_is_the_hooks_approves_it(home: Path, project: Path) -
         (["export", "--output", "hookline.toml"], "is there already"),
         (["export", "--output", "no/such/folder"], "cannot write"),
         (["list", "--project", "nowhere"], "no folder"),
-        ([], "ACTION"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(

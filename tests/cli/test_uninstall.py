@@ -59,7 +59,7 @@ def test_a_repository_is_as_it_was(name: str, home: Path) -> None:
     path = project / host.files[Scope.PROJECT]
     if not host.files[Scope.PROJECT].endswith(("/", ".js")):
         path.parent.mkdir(parents=True)
-        path.write_text('{\n    "theme": "dark"   }')
+        path.write_text('{\n    "description": "dark"   }')
     (project / "README").write_text("hello\n")
     git(home, "add", "--all")
     git(home, "commit", "--quiet", "--message", "all")

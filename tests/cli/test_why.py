@@ -126,7 +126,7 @@ def test_what_is_wrong_with_its_definition_is_said(home: Path) -> None:
     path = home / ".config/hookline/hookline.toml"
     path.write_text(CONFIG.replace('tools = ["shell"]', 'tools = ["shell"]\ntimeut = 5'))
 
-    assert 'warning in line 6: unknown key "timeut"' in hookline(home, "why", "guard").stdout
+    assert ':6: error: unknown key "timeut"' in hookline(home, "why", "guard").stderr
 
 
 def test_place_in_the_order_is_said(home: Path) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from hookline.config import jsonc
 from hookline.config.document import Document
-from hookline.config.loader import Loaded, Search, load
-from hookline.config.reading import Origin
-from hookline.config.vocabulary import Vocabulary
+from hookline.config.known_names import KnownNames
+from hookline.config.loader import LoadResult, SearchPaths, load
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Source
 
 NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -51,13 +51,13 @@ class Desk:
         *,
         unusable: Callable[[Hook], str] | None = None,
         refusal: Callable[[Hook], str] | None = None,
-    ) -> Loaded:
-        search = Search(
+    ) -> LoadResult:
+        search = SearchPaths(
             project=self.project,
             home=self.home,
             config=self.config,
             managed=self.managed,
-            vocabulary=Vocabulary(names=NAMES, shell_dialects={"cli-agent"}),
+            known_names=KnownNames(names=NAMES, shell_dialects={"cli-agent"}),
         )
         return load(search, unusable=unusable, refusal=refusal)
 
@@ -68,10 +68,10 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def origin() -> Callable[..., Origin]:
-    def make(dialect: str = "ollm", source: Source = Source.WORKSPACE) -> Origin:
-        vocabulary = Vocabulary(names=NAMES, shell_dialects={"cli-agent"})
-        return Origin(path="hooks.json", dialect=dialect, source=source, vocabulary=vocabulary)
+def origin() -> Callable[..., FileOrigin]:
+    def make(dialect: str = "ollm", source: Source = Source.WORKSPACE) -> FileOrigin:
+        vocabulary = KnownNames(names=NAMES, shell_dialects={"cli-agent"})
+        return FileOrigin(path="hooks.json", dialect=dialect, source=source, known_names=vocabulary)
 
     return make
 

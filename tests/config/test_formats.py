@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from hookline.config.document import Document
 from hookline.config.formats import FORMATS, grouped, native, ollm, read
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
+
+pytestmark = pytest.mark.slow
 
 KEYS = st.sampled_from(
     sorted(
@@ -29,7 +31,7 @@ JSON = st.recursive(
 @given(value=JSON)
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_whatever_stands_in_a_file_becomes_hooks_or_problems(
-    name: str, value: object, origin: Callable[..., Origin]
+    name: str, value: object, origin: Callable[..., FileOrigin]
 ) -> None:
     hooks, problems = FORMATS[name].read(Document(value), origin=origin())
 
@@ -41,7 +43,7 @@ def test_whatever_stands_in_a_file_becomes_hooks_or_problems(
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=JSON, cut=st.integers(0, 400))
 def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
-    value: object, cut: int, origin: Callable[..., Origin]
+    value: object, cut: int, origin: Callable[..., FileOrigin]
 ) -> None:
     text = json.dumps({"hooks": value}, indent=1)[:cut]
 
@@ -57,14 +59,14 @@ def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
         ('{"name": "a", "when": {"type": "agentStop"}, "then": {"type": "askAgent", "prompt": "b"}}', "when_then"),
     ],
 )
-def test_the_format_is_told_from_the_content(text: str, name: str, origin: Callable[..., Origin]) -> None:
+def test_the_format_is_told_from_the_content(text: str, name: str, origin: Callable[..., FileOrigin]) -> None:
     (hook,), problems = read(text, origin=origin(), formats=("grouped", "when_then", "ollm"))
 
     assert problems == []
     assert hook.source_format == name
 
 
-def test_the_ending_of_a_file_says_how_its_text_is_parsed(origin: Callable[..., Origin]) -> None:
+def test_the_ending_of_a_file_says_how_its_text_is_parsed(origin: Callable[..., FileOrigin]) -> None:
     place = replace(origin("cli-agent"), path="hooks/pre-audit.yaml")
     (hook,), problems = read('matcher: "*"\ncommand: echo on\n', origin=place, formats=("per_file",))
 

@@ -6,11 +6,11 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from hookline.config.loader import LARGEST, Loaded, Search, load, read_text
-from hookline.config.locations import PLACES, Place, Root
-from hookline.config.problem import Severity
-from hookline.config.stamps import Stamps
-from hookline.config.vocabulary import Vocabulary
+from hookline.config.discovery import LOCATIONS, Location, Root
+from hookline.config.document import Severity
+from hookline.config.known_names import KnownNames
+from hookline.config.loader import MAX_FILE_BYTES, MAX_FOREIGN_HOOKS, LoadResult, SearchPaths, load, read_text
+from hookline.config.staleness import FileStamps
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, shell_dialects
@@ -26,7 +26,7 @@ class Desk(Protocol):
 
     def load(
         self, *, unusable: Callable[[Hook], str] | None = None, refusal: Callable[[Hook], str] | None = None
-    ) -> Loaded: ...
+    ) -> LoadResult: ...
 
 
 def settings(event: str, *commands: str, **more: object) -> dict[str, object]:
@@ -34,7 +34,7 @@ def settings(event: str, *commands: str, **more: object) -> dict[str, object]:
     return {"hooks": {event: [{"matcher": "*", "hooks": entries}]}}
 
 
-def errors(loaded: Loaded) -> list[str]:
+def errors(loaded: LoadResult) -> list[str]:
     return [str(problem) for problem in loaded.problems]
 
 
@@ -170,7 +170,7 @@ def test_file_that_is_no_file_is_reported_and_nobody_waits_for_it(desk: Desk) ->
     (folder / "folder.json").mkdir()
     (folder / "nowhere.json").symlink_to("missing")
     (folder / "endless.json").symlink_to("/dev/zero")
-    (folder / "large.json").write_bytes(b" " * (LARGEST + 1))
+    (folder / "large.json").write_bytes(b" " * (MAX_FILE_BYTES + 1))
     (folder / "latin.json").write_bytes(b'{\n"id": "\xe9"}')
     problems = {Path(problem.path).name: (problem.line, problem.message) for problem in desk.load().problems}
 
@@ -211,7 +211,7 @@ def test_unusable_hook_is_left_out_and_a_refused_one_stays(desk: Desk) -> None:
 
 
 def test_control_characters_of_a_file_do_not_reach_the_message(desk: Desk) -> None:
-    desk.put(desk.project / "hookline.toml", '[[hook]]\non = "\\u001b[2Jx"\nrun = "y"\n"\\u202ek" = 1\n')
+    desk.put(desk.project / "hookline.toml", '[[hook]]\non = "\\u001b[2Jx"\nrun = "y"\n[[hook]]\n"\\u202ek" = 1\n')
     text = "".join(errors(desk.load()))
 
     assert "\\x1b[2Jx" in text
@@ -220,7 +220,7 @@ def test_control_characters_of_a_file_do_not_reach_the_message(desk: Desk) -> No
 
 
 def test_empty_project_and_home_have_no_hooks(desk: Desk) -> None:
-    assert replace(desk.load(), stamps=Stamps()) == Loaded()
+    assert replace(desk.load(), stamps=FileStamps()) == LoadResult()
 
 
 @pytest.mark.spec("O-04")
@@ -236,7 +236,7 @@ def test_each_hook_remembers_where_it_came_from(desk: Desk) -> None:
 def test_files_are_listed_with_their_layer_and_the_number_of_their_hooks(desk: Desk) -> None:
     mine = desk.put(desk.home / ".ollama/settings.json", settings("Stop", "node a.js", "node b.js"))
     empty = desk.put(desk.home / ".ollm/hooks/empty.json", {})
-    found = {file.path: (file.layer, file.source, file.hooks) for file in desk.load().found}
+    found = {file.path: (file.layer, file.source, file.hooks) for file in desk.load().loaded_files}
 
     assert found == {str(mine): (Layer.USER, Source.USER, 2), str(empty): (Layer.USER, Source.USER, 0)}
 
@@ -342,8 +342,8 @@ FOURTEEN = (
 def test_all_fourteen_events_of_ollama_are_known_by_the_dialects_that_ship(desk: Desk) -> None:
     group = {"hooks": [{"type": "command", "command": "python3 seen.py"}]}
     desk.put(desk.project / ".ollama/settings.json", {"hooks": {name: [group] for names in FOURTEEN for name in names}})
-    vocabulary = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
-    loaded = load(Search(project=desk.project, home=desk.home, config=desk.config, vocabulary=vocabulary))
+    vocabulary = KnownNames(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(SearchPaths(project=desk.project, home=desk.home, config=desk.config, known_names=vocabulary))
 
     assert errors(loaded) == []
     assert len({hook.on for hook in loaded.hooks}) == 14
@@ -412,13 +412,13 @@ call = "no-colon"               # 5
         """\
 [
   {"id": "a", "command": "node"},
-  {"id": "b", "command": "node", "event": "PreToolUse"},
+  {"id": "b", "command": "node", "event": "PreTolUse"},
   {"id": "c", "command": "node", "event": "error", "args": "x.js"},
   {"id": "d", "command": "node", "event": "error", "id": "e"},
   {"id": "f", "command": "node", "event": "error", "dialect": "oolm"}
 ]
 """,
-        {2: "says no event", 3: "before_tool", 4: "list of texts", 5: "second time", 6: '"ollm"'},
+        {2: "says no event", 3: "PreToolUse", 4: "list of texts", 5: "second time", 6: '"ollm"'},
     ),
     ".ollm/hooks/b.json": ("{\n  'id': 1\n}", {2: "double quotes"}),
     ".config/agent/settings.json": ('{"hooks": {\n"Stop": [/* oops ]}}', {2: "never closed"}),
@@ -441,7 +441,6 @@ def test_each_planted_mistake_is_reported_with_file_and_line(desk: Desk) -> None
     assert found.keys() == expected.keys()
     assert [place for place, words in expected.items() if words not in found[place]] == []
     assert {hook.command for hook in loaded.hooks} == {
-        "python3 a.py",
         "python3 d.py",
         "node x.js",
         "node y.js",
@@ -453,7 +452,7 @@ def test_each_planted_mistake_is_reported_with_file_and_line(desk: Desk) -> None
 def test_file_that_makes_a_reader_fall_over_takes_no_other_hook_with_it(desk: Desk) -> None:
     desk.put(desk.project / "odd.json", {})
     desk.put(desk.config / "hookline.toml", '[[hook]]\nname = "guard"\non = "before_tool"\nrun = "python3 g.py"\n')
-    odd = Place(
+    odd = Location(
         root=Root.PROJECT,
         path="odd.json",
         formats=("a format nobody has",),
@@ -461,12 +460,12 @@ def test_file_that_makes_a_reader_fall_over_takes_no_other_hook_with_it(desk: De
         source=Source.WORKSPACE,
         layer=Layer.PROJECT,
     )
-    search = Search(
+    search = SearchPaths(
         project=desk.project,
         home=desk.home,
         config=desk.config,
-        vocabulary=Vocabulary(names=native_names(), shell_dialects=shell_dialects()),
-        places=(odd, *PLACES),
+        known_names=KnownNames(names=native_names(), shell_dialects=shell_dialects()),
+        locations=(odd, *LOCATIONS),
     )
 
     loaded = load(search)
@@ -498,7 +497,7 @@ def test_file_that_cannot_be_run_is_no_hook_of_cline(desk: Desk) -> None:
     (desk.project / ".clinerules" / "hooks" / "PostToolUse").mkdir()
 
     loaded = desk.load()
-    assert replace(loaded, stamps=Stamps()) == Loaded(files=loaded.files)
+    assert replace(loaded, stamps=FileStamps()) == LoadResult(files=loaded.files)
 
 
 def test_copies_for_two_agents_are_one_hook(desk: Desk) -> None:
@@ -535,8 +534,8 @@ def test_the_same_line_in_two_projects_of_a_repository_guards_each_with_its_own_
     below = top / "web"
     for folder in (top, below):
         desk.put(folder / ".claude" / "settings.json", content)
-    words = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
-    loaded = load(Search(project=below, above=(top,), home=desk.home, config=desk.config, vocabulary=words))
+    words = KnownNames(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(SearchPaths(project=below, above=(top,), home=desk.home, config=desk.config, known_names=words))
 
     assert [hook.project(str(below)) for hook in loaded.hooks] == [str(below), str(top)]
 
@@ -544,11 +543,26 @@ def test_the_same_line_in_two_projects_of_a_repository_guards_each_with_its_own_
 def test_script_of_cline_that_may_not_be_executed_is_noted(desk: Desk) -> None:
     _executable(desk, "PreToolUse", "#!/bin/sh\n").chmod(0o644)
     _executable(desk, "README.md", "").chmod(0o644)
-    words = Vocabulary(names=native_names(), shell_dialects=shell_dialects())
-    loaded = load(Search(project=desk.project, home=desk.home, config=desk.config, vocabulary=words))
+    words = KnownNames(names=native_names(), shell_dialects=shell_dialects())
+    loaded = load(SearchPaths(project=desk.project, home=desk.home, config=desk.config, known_names=words))
 
     assert (loaded.hooks, loaded.lost) == ((), ())
     (problem,) = loaded.problems
     assert problem.severity is Severity.NOTE
     assert problem.path.endswith("/PreToolUse")
     assert "chmod +x" in problem.message
+
+
+def test_hooks_of_a_project_are_bounded_and_do_not_cost_the_person_theirs(desk: Desk) -> None:
+    desk.put(desk.config / "hookline.toml", '[[hook]]\nid = "mine"\non = "before_tool"\nrun = ["sh", "x.sh"]\n')
+    many = [{"name": "same", "event": "before_tool", "command": "sh", "args": [f"{at}.sh"]} for at in range(3_000)]
+    for number in range(6):
+        desk.put(desk.project / f".ollm/hooks/{number}.json", {"hooks": many})
+    loaded = desk.load()
+
+    assert [hook.id for hook in loaded.hooks if hook.layer is Layer.USER] == ["mine"]
+    assert len(loaded.hooks) == MAX_FOREIGN_HOOKS + 1
+    told = [problem.message for problem in loaded.lost]
+    assert told[0] == "a project may have 1,000 hooks; the 2,000 from here on are not in force"
+    assert all("the hook files of this project" in message for message in told[1:])
+    assert len(told) == 6

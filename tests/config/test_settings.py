@@ -2,9 +2,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from hookline.config.problem import Severity
-from hookline.config.settings import KEYS, foreign, in_force, read
-from hookline.model.settings import Settings
+from hookline.config import settings as module
+from hookline.config import toml
+from hookline.config.document import Severity
+from hookline.config.settings import KEYS, SettingsResult, find_foreign_settings, resolve_settings
+from hookline.model.settings import Settings, Unapproved
 
 ALL = """\
 [settings]
@@ -20,7 +22,15 @@ builtins = ["read-only"]
 agents_files = ["claude-code"]
 returns = 3
 daemon = false
+unapproved = "block"
+composition = "unanimous"
+on_conflict = "confirm"
+no_hooks = "deny"
 """
+
+
+def read(text: str, *, path: str, home: str) -> SettingsResult:
+    return module.read(toml.parse(text, path=path), path=path, home=home)
 
 
 def settings(
@@ -29,7 +39,7 @@ def settings(
     own: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
-    found, problems = in_force(managed=managed or {}, own=own or {}, environ=environ or {})
+    found, problems = resolve_settings(managed=managed or {}, own=own or {}, environ=environ or {})
     assert not [problem for problem in problems if problem.severity is Severity.ERROR]
     return found
 
@@ -39,13 +49,15 @@ def test_every_setting_is_read() -> None:
     found = read(ALL, path="hookline.toml", home="/home/ada")
 
     assert found.problems == ()
-    assert found.values.keys() == KEYS.keys() == set(Settings.__struct_fields__)
+    # guards_only follows from the environment
+    assert found.values.keys() == KEYS.keys() == set(Settings.__struct_fields__) - {"guards_only"}
     assert settings(own=found.values) == Settings(
         enabled=False,
         timeout=7.0,
         observe=True,
         trust_workspace=True,
         trusted_workspaces=("/home/ada/src", "/srv/work"),
+        unapproved=Unapproved.BLOCK,
         budget=10.0,
         per_minute=600,
         cooldown=0.2,
@@ -53,6 +65,9 @@ def test_every_setting_is_read() -> None:
         agents_files=("claude-code",),
         returns=3,
         daemon=False,
+        composition="unanimous",
+        on_conflict="confirm",
+        no_hooks="deny",
     )
 
 
@@ -61,7 +76,8 @@ def test_environment_stands_above_the_person_and_below_the_administrator() -> No
     own = {"enabled": True, "timeout": 5.0, "observe": True}
     environ = {"HOOKS_ENABLED": "false", "HOOKS_TIMEOUT": "9"}
 
-    assert settings(own=own, environ=environ) == Settings(enabled=False, timeout=9.0, observe=True)
+    guarded = Settings(enabled=False, guards_only=True, timeout=9.0, observe=True)
+    assert settings(own=own, environ=environ) == guarded
     assert settings(managed={"enabled": True}, own=own, environ=environ) == Settings(timeout=9.0, observe=True)
 
 
@@ -74,7 +90,7 @@ def test_environment_has_no_word_about_trust() -> None:
 
 @pytest.mark.spec("A-16")
 def test_variable_that_cannot_be_meant_is_reported_and_switches_nothing_off() -> None:
-    found, problems = in_force(managed={}, own={}, environ={"HOOKS_ENABLED": "maybe", "HOOKS_TIMEOUT": "7"})
+    found, problems = resolve_settings(managed={}, own={}, environ={"HOOKS_ENABLED": "maybe", "HOOKS_TIMEOUT": "7"})
 
     assert found == Settings(timeout=7.0)
     assert [str(problem) for problem in problems] == [
@@ -109,29 +125,28 @@ def test_table_that_is_none_is_reported() -> None:
     assert problem.message == "wanted a table, got the number 5"
 
 
-def test_broken_file_is_left_to_whoever_loads_its_hooks() -> None:
-    assert read("[settings\n", path="hookline.toml", home="/") == read("", path="hookline.toml", home="/")
-
-
 def test_settings_of_others_are_reported() -> None:
-    (problem,) = foreign("[settings]\nenabled = false\n", path="hookline.toml")
+    (problem,) = find_foreign_settings("[settings]\nenabled = false\n", path="hookline.toml")
 
     assert problem.message == "settings have no effect here: they are read from your own configuration only"
-    both = foreign("[settings]\nenabled = false\ntrust_workspace = true\n", path="hookline.toml")
+    both = find_foreign_settings("[settings]\nenabled = false\ntrust_workspace = true\n", path="hookline.toml")
     assert [problem.line for problem in both] == [3, 1]
-    assert len(foreign("[settings]\ntrust_workspace = true\n", path="hookline.toml")) == 1
-    assert foreign('{"settings": {"theme": "dark"}}', path="settings.json") == []
-    assert foreign('{"trustworthy": 1, "hooks": {}}', path="settings.json") == []
-    assert foreign("{broken trustWorkspace", path="settings.json") == []
+    assert len(find_foreign_settings("[settings]\ntrust_workspace = true\n", path="hookline.toml")) == 1
+    assert find_foreign_settings('{"settings": {"theme": "dark"}}', path="settings.json") == []
+    assert find_foreign_settings('{"trustworthy": 1, "hooks": {}}', path="settings.json") == []
+    assert find_foreign_settings("{broken trustWorkspace", path="settings.json") == []
 
 
 def test_environment_does_not_switch_hooks_off_without_a_word() -> None:
-    _, told = in_force(managed={}, own={}, environ={"HOOKS_ENABLED": "false"})
-    _, asked_for = in_force(managed={}, own={"enabled": False}, environ={"HOOKS_ENABLED": "false"})
-    _, overruled = in_force(managed={"enabled": True}, own={}, environ={"HOOKS_ENABLED": "false"})
+    _, told = resolve_settings(managed={}, own={}, environ={"HOOKS_ENABLED": "false"})
+    _, asked_for = resolve_settings(managed={}, own={"enabled": False}, environ={"HOOKS_ENABLED": "false"})
+    _, overruled = resolve_settings(managed={"enabled": True}, own={}, environ={"HOOKS_ENABLED": "false"})
 
     assert [str(problem) for problem in told] == [
-        "environment: warning: HOOKS_ENABLED switches every hook off, but the managed ones; unset it to have them back"
+        (
+            "environment: warning: HOOKS_ENABLED switches every hook off, but managed ones and those that fail closed; "
+            "unset it to have them back"
+        )
     ]
     assert asked_for == overruled == []
 

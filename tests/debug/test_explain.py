@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from hookline.core.engine import Engine
 from hookline.debug.explain import GATES, explain
 from hookline.dialects import DIALECTS
-from hookline.folders import Folders
+from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.settings import Settings
-from hookline.workspace import open_project
+from hookline.project import load_project
+from hookline.user_dirs import UserDirs
 
 SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
@@ -45,15 +45,15 @@ def test_managed_hook_stays_on_when_all_are_switched_off(tmp_path: Path) -> None
         (tmp_path / name / "hookline.toml").write_text(
             f'[[hook]]\nname = "{name}"\non = "before_tool"\nrun = "sh -c true"\n'
         )
-    folders = Folders(home=tmp_path, config=tmp_path / "config", data=tmp_path / "data", managed=tmp_path / "managed")
+    folders = UserDirs(home=tmp_path, config=tmp_path / "config", data=tmp_path / "data", managed=tmp_path / "managed")
     (tmp_path / "project").mkdir()
-    opened = open_project(tmp_path / "project", settings=Settings(enabled=False), folders=folders, traced=False)
+    opened = load_project(tmp_path / "project", settings=Settings(enabled=False), folders=folders, traced=False)
     event = opened.engine.event("before_tool", tool="shell")
 
-    found = [explain(hook, event, engine=opened.engine, specs=SPECS) for hook in opened.loaded.hooks]
+    found = [explain(hook, event, engine=opened.engine, specs=SPECS) for hook in opened.hooks]
 
     assert {one.hook.id: one.runs for one in found} == {"managed": True, "config": False}
-    assert [hook.id for hook in opened.engine.planner.plan(event).hooks] == ["managed"]
+    assert [hook.id for hook in opened.planner.plan(event).hooks] == ["managed"]
 
 
 def test_engine_that_is_switched_off_runs_nothing(tmp_path: Path) -> None:

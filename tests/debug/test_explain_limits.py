@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from hookline.core.engine import Engine
-from hookline.core.parts import Parts, default_parts
 from hookline.debug.explain import explain
 from hookline.dialects import DIALECTS
+from hookline.engine.components import Components, default_components
+from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Source
-from hookline.model.policy import Needs
+from hookline.model.requirements import Needs
 from hookline.model.settings import Settings
 from hookline.stores.state import SqliteState
 
@@ -73,18 +73,18 @@ def test_state_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert "not known, so it runs without them" in reason
 
 
-def needing(asked: list[str]) -> Parts:
-    shipped = default_parts()
+def needing(asked: list[str]) -> Components:
+    shipped = default_components()
 
     async def missing(one: Hook, _cwd: str) -> str:
         asked.append(one.id)
         return "the tool ruff is not there"
 
-    return Parts(shipped.dialects, shipped.kinds, shipped.file_patterns, missing=missing)
+    return Components(shipped.dialects, shipped.kinds, shipped.file_patterns, missing=missing)
 
 
 def test_what_is_missing_is_said_also_to_whoever_asks_from_within_a_loop(tmp_path: Path) -> None:
-    engine = Engine(cwd=str(tmp_path), parts=needing([]))
+    engine = Engine(cwd=str(tmp_path), components=needing([]))
     one = hook(needs=Needs(tools=("ruff",)))
     engine.add(one)
 
@@ -97,7 +97,7 @@ def test_what_is_missing_is_said_also_to_whoever_asks_from_within_a_loop(tmp_pat
 
 def test_nothing_is_looked_for_on_behalf_of_a_hook_that_nobody_approved(tmp_path: Path) -> None:
     asked: list[str] = []
-    engine = Engine(cwd=str(tmp_path), parts=needing(asked))
+    engine = Engine(cwd=str(tmp_path), components=needing(asked))
     one = hook(needs=Needs(tools=("ruff",)), source=Source.WORKSPACE, root=str(tmp_path))
     engine.add(one)
 

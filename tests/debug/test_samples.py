@@ -1,11 +1,12 @@
 import pytest
 
-from hookline.core.engine import Engine
 from hookline.debug.samples import DATA, TOOLS, sample
 from hookline.dialects import DIALECTS
+from hookline.engine.engine import Engine
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate
+from tests.helpers.each import each
 
 
 def fitting(hook: Hook, name: str) -> tuple[Event, bool]:
@@ -30,7 +31,7 @@ def test_every_event_has_a_sample_with_fields_that_the_event_knows(name: EventNa
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
-@pytest.mark.parametrize("name", list(EventName))
+@each("name", list(EventName))
 def test_every_sample_can_be_said_to_a_hook_of_every_dialect(name: EventName, dialect: str) -> None:
     spoken = DIALECTS[dialect]
     body = spoken.encode_event(sample(name), Hook(id="one", command="x")).body

@@ -2,7 +2,7 @@
 
 import json
 
-from hookline.core.fitting import fit
+from hookline.engine.degrade import degrade
 from hookline.model.event import Event
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
@@ -58,7 +58,7 @@ def answer(dialect: Dialect, outcome: Outcome, event: Event) -> object:
 
 def fitted(dialect: Dialect, outcome: Outcome, event: Event) -> object:
     """What the agent is answered after the engine made the outcome one that it can carry."""
-    return answer(dialect, fit(outcome, event, dialect.SPEC.able(event)), event)
+    return answer(dialect, degrade(outcome, event, dialect.SPEC.able(event)), event)
 
 
 def verdict(dialect: Dialect, event: Event, stdout: object = "", *, stderr: str = "", code: int = 0) -> Verdict:

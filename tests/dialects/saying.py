@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from hookline.core.fitting import fit
 from hookline.dialects import DIALECTS
+from hookline.engine.degrade import degrade
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Reply
 from hookline.model.hook import Hook
@@ -42,7 +42,7 @@ def told(agent: str, event: Event, native_event: str = "") -> Plain:
 
 def answered(agent: str, outcome: Outcome, event: Event) -> Answer:
     """Say an outcome to an agent as the engine does: as far as the agent can carry it."""
-    return DIALECTS[agent].encode_outcome(fit(outcome, event, DIALECTS[agent].SPEC.able(event)), event)
+    return DIALECTS[agent].encode_outcome(degrade(outcome, event, DIALECTS[agent].SPEC.able(event)), event)
 
 
 def verdict(

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline import wire
+from hookline import json_codec
 from hookline.dialects import DIALECTS
-from hookline.dialects._tools import Toolbox
-from hookline.model.event import EVENTS, Event, EventName
+from hookline.dialects._tool_map import ToolMap
+from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
 Plain = dict[str, object]
@@ -220,7 +219,7 @@ def _is_foreign(event: Event, dialect: str) -> bool:
 
 def _told(event: Event, dialect: str) -> str:
     """Give the host's spelling as far as hooks see it: of tools their system has another row, or no name, for."""
-    box: Toolbox = getattr(DIALECTS[dialect], "_TOOLS")  # noqa: B009 - the dialect's own table
+    box: ToolMap = getattr(DIALECTS[dialect], "_TOOLS")  # noqa: B009 - the dialect's own table
     if not event.tool or (dialect in OLLM and event.tool == "edit_file"):
         return ""
     bare = event.native_tool.removeprefix("builtin:") or event.native_tool
@@ -302,7 +301,7 @@ def told(decision: Decision, reason: str, *, effects: tuple[Effect, ...], event:
 
 
 def _unchanged(key: str, value: object, args: Mapping[str, object]) -> bool:
-    return key in args and wire.dump(args[key]) == wire.dump(value)
+    return key in args and json_codec.dump(args[key]) == json_codec.dump(value)
 
 
 def degrade(outcome: Outcome, event: Event, dialect: str) -> Plain:
@@ -324,6 +323,8 @@ def degrade(outcome: Outcome, event: Event, dialect: str) -> Plain:
         data = plain["data"]
         assert isinstance(data, dict)
         plain["data"] = {key: value for key, value in data.items() if key not in _OLLM_WORDS}
+    if dialect in {"ollm", "ollama-cli"}:
+        # neither has a field for the reason of no decision
         plain["reason"] = "" if decision is Decision.PASS else outcome.reason
     return plain
 

@@ -4,8 +4,7 @@ import pytest
 
 from hookline.dialects import antigravity
 from hookline.errors import DialectError
-from hookline.model.event import Event, EventName
-from hookline.model.session import Session
+from hookline.model.event import Event, EventName, Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.agents import (
     ALLOW,

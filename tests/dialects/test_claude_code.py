@@ -7,11 +7,10 @@ from msgspec import UNSET
 
 from hookline.dialects.claude_code import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
-from hookline.model.ability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.capability import Ability
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, FailureKind, Reply
 from hookline.model.hook import Hook, Layer
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
 HOOK = Hook(id="h1", command="check", dialect="claude-code")

@@ -6,11 +6,12 @@ import pytest
 
 from hookline.dialects.codex_cli import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, FailureKind, Reply
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
+from tests.helpers.each import each
 
 HOOK = Hook(id="h1", command="check", dialect="codex-cli")
 DENY = Outcome(decision=Decision.DENY, reasons=("not here",))
@@ -59,7 +60,7 @@ def own(answer: Answer) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("decision", Decision)
-@pytest.mark.parametrize("native", ABILITIES)
+@each("native", ABILITIES)
 def test_no_answer_has_a_field_that_its_event_does_not_accept(native: str, decision: Decision) -> None:
     event = said(native)
     top, inner = ACCEPTED[native]

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from hookline import wire
+from hookline import json_codec
 from hookline.dialects import copilot_cli
 from hookline.errors import DialectError
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import FailureKind, Reply
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.agents import (
     ALLOW,
@@ -535,7 +534,7 @@ def test_answer_that_cannot_be_read_is_an_error_and_no_yes(document: Plain) -> N
 
 def test_deep_arguments_do_not_break_the_decoder() -> None:
     deep = "[" * 5000 + "]" * 5000
-    raw = wire.dump({**BASE, "toolName": "bash", "toolArgs": '{"command": ' + deep + "}"})
+    raw = json_codec.dump({**BASE, "toolName": "bash", "toolArgs": '{"command": ' + deep + "}"})
 
     assert copilot_cli.decode_event(raw, "preToolUse").tool == "shell"
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from hookline.core.fitting import fit
 from hookline.dialects.factory_droid import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
-from hookline.model.ability import Ability
+from hookline.engine.degrade import degrade
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Reply
 from hookline.model.hook import Hook
@@ -135,7 +135,7 @@ def test_a_yes_is_said_and_having_no_opinion_is_silence() -> None:
 
 def test_a_question_is_a_no_because_nobody_would_be_asked() -> None:
     event = said("PreToolUse")
-    outcome = fit(Outcome(decision=Decision.ASK, reasons=("look",)), event, SPEC.able(event))
+    outcome = degrade(Outcome(decision=Decision.ASK, reasons=("look",)), event, SPEC.able(event))
 
     assert outcome.decision is Decision.DENY
     assert encode_outcome(outcome, event).exit_code == 2
@@ -190,3 +190,9 @@ def test_plain_text_is_context_at_two_events(native: str) -> None:
     found = decode_reply(Reply(stdout=b"remember"), encode_event(said(native), HOOK))
 
     assert found.effects == (Effect(EffectKind.CONTEXT, "remember"),)
+
+
+def test_half_a_character_in_a_prompt_does_not_keep_a_hook_from_being_asked() -> None:
+    event = Event(name=EventName.BEFORE_AGENT, data={"prompt": "bad \ud800"})
+
+    assert encode_event(event, Hook(id="h", command="x")).env["prompt"] == "bad ?"

@@ -1,6 +1,6 @@
 import pytest
 
-from hookline import wire
+from hookline import json_codec
 from hookline.dialects import hookline
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
@@ -11,7 +11,7 @@ REQUEST = Request(event=Event(name=EventName.BEFORE_TOOL))
 
 
 def read(said: object) -> tuple[Effect, ...]:
-    return hookline.decode_reply(Reply(stdout=wire.dump({"raise": said})), REQUEST).effects
+    return hookline.decode_reply(Reply(stdout=json_codec.dump({"raise": said})), REQUEST).effects
 
 
 @pytest.mark.spec("A-23")

@@ -243,5 +243,4 @@ def test_exit_codes_of_hooks() -> None:
     call = event_of(AGENT, "preToolUse")
 
     assert verdict(AGENT, call, stderr="no", code=2).decision is Decision.DENY
-    assert verdict(AGENT, call, answer={"decision": "block"}).decision is Decision.PASS
     assert verdict(AGENT, call, code=1).failure is not None

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hookline.core.fitting import fit
 from hookline.dialects import DIALECTS
+from hookline.engine.degrade import degrade as degrade_for_agent
 from hookline.errors import DialectError
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Reply, Request
 from hookline.model.verdict import Decision, Outcome, Verdict
@@ -35,6 +35,7 @@ from tests.dialects.strategies import (
     spoiled,
     told,
 )
+from tests.helpers.each import each
 
 every_dialect = pytest.mark.parametrize("name", sorted(DIALECTS))
 every_system = pytest.mark.parametrize("name", SYSTEMS)
@@ -59,7 +60,7 @@ def test_event_survives_the_round_trip(name: str, event: Event) -> None:
 
 
 @every_system
-@pytest.mark.parametrize("event", EventName)
+@each("event", EventName)
 def test_every_event_keeps_its_canonical_name(name: str, event: EventName) -> None:
     dialect = DIALECTS[name]
     request = dialect.encode_event(Event(name=event, tool="shell"), HOOK)
@@ -211,7 +212,7 @@ def test_what_an_agent_said_is_said_again_and_understood_the_same(name: str, dat
     assert first.host == name
 
 
-@pytest.mark.parametrize(("name", "event"), [(name, event) for name in AGENTS for event in DIALECTS[name].SPEC.events])
+@each(("name", "event"), [(name, event) for name in AGENTS for event in DIALECTS[name].SPEC.events])
 def test_every_event_of_an_agent_keeps_its_canonical_name(name: str, event: EventName) -> None:
     dialect = DIALECTS[name]
     said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
@@ -227,7 +228,7 @@ def test_what_an_agent_can_carry_arrives(name: str, data: st.DataObject) -> None
     dialect = DIALECTS[name]
     said = data.draw(agent_events(name))
     event = dialect.decode_event(dialect.encode_event(said, HOOK).body, dialect.SPEC.native(said))
-    outcome = fit(data.draw(agent_outcomes(event)), event, dialect.SPEC.able(event))
+    outcome = degrade_for_agent(data.draw(agent_outcomes(event)), event, dialect.SPEC.able(event))
 
     heard = heard_by(name, outcome, event)
 
@@ -264,7 +265,7 @@ def test_an_agent_never_hears_more_than_a_hook_of_any_dialect_said(name: str, da
     if outcome is None:
         return
     event = DIALECTS[name].decode_event(DIALECTS[name].encode_event(said, HOOK).body, DIALECTS[name].SPEC.native(said))
-    fitted = fit(outcome, event, DIALECTS[name].SPEC.able(event))
+    fitted = degrade_for_agent(outcome, event, DIALECTS[name].SPEC.able(event))
 
     heard = heard_by(name, fitted, event)
 
@@ -305,7 +306,7 @@ YES = (
 
 
 @every_agent
-@pytest.mark.parametrize("event", EventName)
+@each("event", EventName)
 def test_a_yes_that_skips_no_permission_in_its_own_agent_skips_none_elsewhere(name: str, event: EventName) -> None:
     dialect = DIALECTS[name]
     said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
@@ -320,8 +321,8 @@ def test_a_yes_that_skips_no_permission_in_its_own_agent_skips_none_elsewhere(na
 
 
 @every_agent
-@pytest.mark.parametrize("event", [EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT])
-@pytest.mark.parametrize("wrong", [5, [], ["x"], {"a": 1}, True])
+@each("event", [EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT])
+@each("wrong", [5, [], ["x"], {"a": 1}, True])
 def test_a_mistake_beside_a_no_does_not_take_it_back(name: str, event: EventName, wrong: object) -> None:
     dialect = DIALECTS[name]
     said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
@@ -341,7 +342,7 @@ def test_a_mistake_beside_a_no_does_not_take_it_back(name: str, event: EventName
 
 
 @every_agent
-@pytest.mark.parametrize("host", AGENTS)
+@each("host", AGENTS)
 def test_what_an_agent_calls_an_event_changes_nothing_for_hooks_of_others(name: str, host: str) -> None:
     spec, dialect = DIALECTS[host].SPEC, DIALECTS[name]
     natives = [native for native, event in spec.more_events.items() if event is EventName.BEFORE_TOOL]

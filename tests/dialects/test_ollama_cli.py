@@ -6,10 +6,9 @@ import pytest
 
 from hookline.dialects.ollama_cli import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import FailureKind, Reply
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 HOOK = Hook(id="h1", command="check")

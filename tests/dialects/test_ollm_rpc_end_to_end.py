@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from hookline import Engine
-from hookline.model.event import EventName
+from hookline.model.event import EventName, Session
 from hookline.model.exchange import FailureKind
 from hookline.model.hook import Hook, OnError, Source
-from hookline.model.session import Session
 from hookline.model.verdict import Decision
 from tests.cli.program import configure, hookline
 

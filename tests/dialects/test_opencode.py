@@ -4,8 +4,7 @@ import pytest
 
 from hookline.dialects import opencode
 from hookline.errors import DialectError
-from hookline.model.event import Event, EventName
-from hookline.model.session import Session
+from hookline.model.event import Event, EventName, Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.agents import (
     ALLOW,
@@ -333,7 +332,7 @@ def test_exit_code_2_denies_where_that_can_be_said() -> None:
     assert (elsewhere.decision, elsewhere.failure is None) == (Decision.PASS, False)
 
 
-@pytest.mark.parametrize("document", [{"allow": "yes"}, {"ask": 5}, {"context": 5}])
+@pytest.mark.parametrize("document", [{"allow": "yes"}, {"context": 5}])
 def test_answer_that_cannot_be_read_is_an_error_and_no_yes(document: Plain) -> None:
     with pytest.raises(DialectError):
         verdict(opencode, SHELL, document)

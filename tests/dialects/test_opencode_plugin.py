@@ -15,7 +15,7 @@ from hookline.dialects import opencode
 from tests.cli.program import configure, environment
 
 NODE: Final = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="Node is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NODE is None, reason="Node is not installed")]
 
 Json = dict[str, Any]
 TEMPLATE: Final = resources.files("hookline").joinpath("templates", "opencode_plugin.js").read_text("utf-8")
@@ -58,6 +58,7 @@ event, payload = sys.argv[-1], sys.stdin.read()
 with (folder / "heard.jsonl").open("a") as heard:
     heard.write(json.dumps([event, json.loads(payload)]) + "\\n")
 sys.stdout.write(json.loads((folder / "answers.json").read_text()).get(event, ""))
+sys.exit(100)  # as an answer of Hookline proves itself
 """
 
 
@@ -383,7 +384,18 @@ def test_real_program_guards_opencode(bench: Bench, tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".config" / "hookline"
     toml = f'[[hook]]\nname = "guard"\non = "before_tool"\nrun = "{sys.executable} {folder}/guard.py"\n'
     configure(tmp_path / "home", toml, {"guard.py": GUARD})
-    bench.command = [sys.executable, "-E", "-P", "-m", "hookline", "hook", "--if-broken", "block", "opencode"]
+    bench.command = [
+        sys.executable,
+        "-E",
+        "-P",
+        "-m",
+        "hookline",
+        "hook",
+        "--prove",
+        "--if-broken",
+        "block",
+        "opencode",
+    ]
     results, _ = bench.run(
         before(args={"command": "rm -rf x"}),
         before(args={"command": "ls"}),
@@ -396,7 +408,18 @@ def test_real_program_guards_opencode(bench: Bench, tmp_path: Path) -> None:
 
 def test_real_program_with_a_broken_configuration_blocks(bench: Bench, tmp_path: Path) -> None:
     configure(tmp_path / "home", "[[hook]\n")
-    bench.command = [sys.executable, "-E", "-P", "-m", "hookline", "hook", "--if-broken", "block", "opencode"]
+    bench.command = [
+        sys.executable,
+        "-E",
+        "-P",
+        "-m",
+        "hookline",
+        "hook",
+        "--prove",
+        "--if-broken",
+        "block",
+        "opencode",
+    ]
     (result,), _ = bench.run(before())
 
     assert result["thrown"] is not None

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from hookline.core.fitting import fit
 from hookline.dialects import claude_code
 from hookline.dialects.qwen_code import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
-from hookline.model.ability import Ability
+from hookline.engine.degrade import degrade
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Reply
 from hookline.model.hook import Hook
@@ -35,7 +35,7 @@ def document(answer: Answer) -> dict[str, object]:
 
 def told(outcome: Outcome, event: Event) -> dict[str, object]:
     """Give what the program is told of an outcome that was made to fit it."""
-    return document(encode_outcome(fit(outcome, event, SPEC.able(event)), event))
+    return document(encode_outcome(degrade(outcome, event, SPEC.able(event)), event))
 
 
 def test_all_events_of_the_program_have_a_row() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hookline.core.unfolding import unfolded
 from hookline.dialects.windsurf import SPEC
+from hookline.engine.call_splitting import split_call
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, FailureKind
@@ -185,8 +185,7 @@ def test_changed_call_does_not_run_unchanged() -> None:
 CALL = event_of(AGENT, "pre_run_command")
 
 
-def test_only_the_exit_code_of_a_hook_counts() -> None:
-    assert verdict(AGENT, CALL, answer={"decision": "deny"}).decision is Decision.PASS
+def test_exit_code_of_a_hook_counts_and_what_it_prints_is_noted() -> None:
     assert verdict(AGENT, CALL, answer="working").notes == ("stdout: working",)
     assert verdict(AGENT, CALL, stderr="no\n", code=2).reason == "no"
     assert verdict(AGENT, CALL, answer="no", code=2).reason == "no"
@@ -204,7 +203,7 @@ def test_a_patch_of_two_files_is_told_file_by_file() -> None:
         name=EventName.BEFORE_TOOL, tool="apply_patch", args={"patch": patch}, cwd="/project", host="codex-cli"
     )
 
-    documents = [told(AGENT, part) for part in unfolded(event, SPEC)]
+    documents = [told(AGENT, part) for part in split_call(event, SPEC)]
 
     assert [document["agent_action_name"] for document in documents] == ["pre_write_code", "pre_write_code"]
     infos = [document["tool_info"] for document in documents]

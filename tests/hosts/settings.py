@@ -5,19 +5,19 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from hookline.hosts.host import Around, Call, Host, Scope
-from hookline.hosts.plans import Plan, carry_out, install, uninstall
-from hookline.hosts.shapes import Script
+from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
+from hookline.hosts.installer import InstallPlan, execute, install, uninstall
+from hookline.hosts.settings_shapes import OwnedFile
 
 PYTHON = sys.executable
 THEIRS = "./theirs.sh --check"
 
 
-def around(tmp_path: Path, **environ: str) -> Around:
+def around(tmp_path: Path, **environ: str) -> HostEnvironment:
     """Make a home folder and a project beside it."""
     for name in ("home", "project"):
         (tmp_path / name).mkdir(exist_ok=True)
-    return Around(
+    return HostEnvironment(
         home=tmp_path / "home",
         data=tmp_path / "data",
         project=tmp_path / "project",
@@ -25,24 +25,24 @@ def around(tmp_path: Path, **environ: str) -> Around:
     )
 
 
-def put_in(host: Host, scope: Scope, where: Around, **options: object) -> Plan:
-    """Install for one agent, at a few events unless others are named."""
-    chosen = {"events": host.usual_events[:3], "policy": "block", "python": PYTHON, **options}
-    plans, _ = carry_out(where, lambda: [install(host, scope, where, **chosen)], what="install", dry_run=False)  # type: ignore[arg-type]
+def put_in(host: Host, scope: Scope, where: HostEnvironment, **options: object) -> InstallPlan:
+    """Install for one agent, at a few events unless others are named; comments it would refuse are taken out."""
+    chosen = {"events": host.usual_events[:3], "policy": "block", "python": PYTHON, "clean": True, **options}
+    plans, _ = execute(where, lambda: [install(host, scope, where, **chosen)], what="install", dry_run=False)  # type: ignore[arg-type]
     return plans[0]
 
 
-def take_out(host: Host, scope: Scope, where: Around) -> Plan:
+def take_out(host: Host, scope: Scope, where: HostEnvironment) -> InstallPlan:
     """Uninstall for one agent."""
-    plans, _ = carry_out(where, lambda: [uninstall(host, scope, where)], what="uninstall", dry_run=False)
+    plans, _ = execute(where, lambda: [uninstall(host, scope, where)], what="uninstall", dry_run=False)
     return plans[0]
 
 
 def texts(host: Host) -> Mapping[str, bytes | None]:
     """Give files that may be there before us, with hooks of others where a file can have those."""
-    if isinstance(host.shape, Script):
+    if isinstance(host.shape, OwnedFile):
         return {"no file": None}
-    plain = host.shape.added("", (Call(host.events[0], THEIRS), Call(host.events[-1], THEIRS)), path="x.json")
+    plain = host.shape.add("", (EventCall(host.events[0], THEIRS), EventCall(host.events[-1], THEIRS)), path="x.json")
     plain = plain.replace('"hookline"', '"theirs"')
     inner = plain.strip().removeprefix("{").removesuffix("}").strip()
     commented = "// mine\n{\n  /* keep */\n  " + inner.replace(",\n", ", // so\n", 1) + ",\n}\n"
@@ -53,7 +53,8 @@ def texts(host: Host) -> Mapping[str, bytes | None]:
         "an empty object": b"{}",
         "others": plain.encode(),
         "comments": commented.encode(),
-        "on one line": b'{"theme":"dark"}',
+        # the only key besides hooks that every agent accepts
+        "on one line": b'{"description":"dark"}',
         "crlf": plain.replace("\n", "\r\n").encode(),
         "tabs": plain.replace("  ", "\t").encode(),
         "no final newline": plain.rstrip("\n").encode(),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import Detected, detect
+from hookline.hosts.detect import DetectedAgent, detect
 from tests.hosts.settings import around
 
 
@@ -30,7 +30,7 @@ def test_a_program_says_its_version(said: str, version: str, tmp_path: Path) -> 
     path = program(tmp_path / "bin", "claude", f'test "$1" = --version && echo "{said}"')
     where = around(tmp_path, PATH=f"{tmp_path}/bin:/usr/bin:/bin")
 
-    assert detect([HOSTS["claude-code"]], where) == {"claude-code": Detected(program=str(path), version=version)}
+    assert detect([HOSTS["claude-code"]], where) == {"claude-code": DetectedAgent(program=str(path), version=version)}
 
 
 def test_a_program_of_a_package_is_not_run_for_its_version(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hookline.dialects import DIALECTS
 from hookline.errors import HostError
 from hookline.hosts import HOSTS, find
+from hookline.hosts.command_line import canonical_events
 from hookline.hosts.host import Host, Scope
-from hookline.hosts.line import moments
 from hookline.model.event import EventName
 from tests.hosts.settings import around
 
@@ -35,7 +35,7 @@ def test_a_slip_gets_the_nearest_name() -> None:
 
 @pytest.mark.parametrize("host", HOSTS.values(), ids=list(HOSTS))
 def test_what_is_left_out_is_an_event_of_the_agent_or_unknown_to_it(host: Host) -> None:
-    left = {event for event in host.events if host.why_not(event)}
+    left = {event for event in host.events if host.why_left_out(event)}
 
     assert host.usual_events
     assert left.isdisjoint(host.usual_events)
@@ -47,7 +47,7 @@ def test_what_is_left_out_is_an_event_of_the_agent_or_unknown_to_it(host: Host) 
 def test_every_file_that_ours_go_into_is_one_the_agent_reads(host: Host, tmp_path: Path) -> None:
     where = around(tmp_path)
     for scope, name in host.files.items():
-        place = host.place(scope, where) / ("x" if name.endswith("/") else "")
+        place = host.settings_path(scope, where) / ("x" if name.endswith("/") else "")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
 
@@ -57,7 +57,7 @@ def test_every_file_that_ours_go_into_is_one_the_agent_reads(host: Host, tmp_pat
 
 @pytest.mark.parametrize("host", HOSTS.values(), ids=list(HOSTS))
 def test_guards_are_asked_wherever_a_tool_is_called(host: Host) -> None:
-    assert [event for event in host.usual_events if EventName.BEFORE_TOOL in moments(host.name, event)]
+    assert [event for event in host.usual_events if EventName.BEFORE_TOOL in canonical_events(host.name, event)]
 
 
 @pytest.mark.parametrize("host", HOSTS.values(), ids=list(HOSTS))
@@ -83,8 +83,8 @@ def test_a_folder_that_the_environment_moves_is_found(name: str, variable: str, 
     moved = around(tmp_path, **{variable: "/elsewhere"})
     odd = around(tmp_path, **{variable: "not/absolute"})
 
-    assert HOSTS[name].place(Scope.USER, moved) == Path("/elsewhere") / below
-    assert HOSTS[name].place(Scope.USER, odd).is_relative_to(tmp_path / "home")
+    assert HOSTS[name].settings_path(Scope.USER, moved) == Path("/elsewhere") / below
+    assert HOSTS[name].settings_path(Scope.USER, odd).is_relative_to(tmp_path / "home")
 
 
 @pytest.mark.parametrize("host", HOSTS.values(), ids=list(HOSTS))

@@ -7,7 +7,7 @@ import pytest
 
 from hookline.hosts import HOSTS
 from hookline.hosts.host import Scope
-from hookline.hosts.status import found, obstacles
+from hookline.hosts.status import find_obstacles, find_settings
 from tests.hosts.settings import around, put_in
 
 THEIRS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "./theirs.sh"}]}]}}
@@ -25,7 +25,7 @@ def test_an_agent_that_runs_settings_of_another_has_those_too(tmp_path: Path) ->
         where.home / ".cursor/hooks.json", {"version": 1, "hooks": {"stop": [{"command": "./a"}, {"command": "./b"}]}}
     )
 
-    files = found(HOSTS["cursor"], where)
+    files = find_settings(HOSTS["cursor"], where)
 
     assert [(file.of, file.scope, file.foreign) for file in files] == [
         ("cursor", "user", 2),
@@ -50,7 +50,7 @@ def test_hooks_of_others_are_counted_in_every_file_an_agent_reads(
     where = around(tmp_path)
     write(where.home / path, value)
 
-    files = found(HOSTS[host], where, others=False)
+    files = find_settings(HOSTS[host], where, others=False)
 
     assert [(file.path, file.foreign) for file in files] == [(str(where.home / path), 1)]
 
@@ -61,7 +61,7 @@ def test_hooks_of_codex_in_toml_are_counted(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text('[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "./x"\n')
 
-    assert [file.foreign for file in found(HOSTS["codex-cli"], where)] == [1]
+    assert [file.foreign for file in find_settings(HOSTS["codex-cli"], where)] == [1]
 
 
 def test_a_file_that_cannot_be_read_is_a_line_and_no_end(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_read_is_a_line_and_no_end(tmp_path: Path) -> None
     (where.home / ".claude").mkdir()
     (where.home / ".claude" / "settings.json").write_text('{"hooks": ')
 
-    files = found(HOSTS["claude-code"], where)
+    files = find_settings(HOSTS["claude-code"], where)
 
     assert len(files) == 1
     assert files[0].problem
@@ -80,7 +80,7 @@ def test_a_python_that_is_gone_is_named_once_with_what_to_do(tmp_path: Path) -> 
     put_in(HOSTS["claude-code"], Scope.USER, where, python="/nowhere/python")
 
     path = where.home / ".claude" / "settings.json"
-    assert obstacles(HOSTS["claude-code"], where) == [
+    assert [str(one) for one in find_obstacles(HOSTS["claude-code"], where)] == [
         f"/nowhere/python, which ours in {path} run, is gone; `hookline install claude-code` renews them"
     ]
 
@@ -90,7 +90,7 @@ def test_a_launcher_that_is_gone_is_named_before_the_python_that_it_starts(tmp_p
     put_in(HOSTS["cline"], Scope.USER, where, events=("PreToolUse",), launcher="/nowhere/hookline-hook")
 
     path = where.home / "Documents" / "Cline" / "Hooks" / "PreToolUse"
-    assert obstacles(HOSTS["cline"], where) == [
+    assert [str(one) for one in find_obstacles(HOSTS["cline"], where)] == [
         f"/nowhere/hookline-hook, which ours in {path} run, is gone; `hookline install cline` renews them"
     ]
 
@@ -108,11 +108,11 @@ def test_a_switch_that_keeps_ours_from_running_is_named(
 ) -> None:
     where = around(tmp_path)
     write(where.project / path, value)
-    off = obstacles(HOSTS[host], where)
+    off = [str(one) for one in find_obstacles(HOSTS[host], where)]
     put_in(HOSTS[host], Scope.USER, where)
 
     assert off == []
-    assert [word in problem for problem in obstacles(HOSTS[host], where)] == [True]
+    assert [word in str(problem) for problem in find_obstacles(HOSTS[host], where)] == [True]
 
 
 def test_settings_that_cannot_be_read_do_not_hide_a_missing_approval(tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_settings_that_cannot_be_read_do_not_hide_a_missing_approval(tmp_path: P
     put_in(HOSTS["codex-cli"], Scope.USER, where)
     (where.home / ".codex" / "config.toml").write_text("broken [")
 
-    assert "before you approve them there" in obstacles(HOSTS["codex-cli"], where)[0]
+    assert "before you approve them there" in str(find_obstacles(HOSTS["codex-cli"], where)[0])

@@ -18,12 +18,14 @@ from typing import TypeVar
 
 import pytest
 
-from hookline.kinds._worker import WorkerLimits
 from hookline.kinds.python import HUNG_LIMIT, Python
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook, Source
+from hookline.process.worker_pool import WorkerLimits
 from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes through /proc")
@@ -713,7 +715,7 @@ def test_waiting_for_a_free_worker_counts_as_time_of_the_hook(tmp_path: Path) ->
     hook = Hook(id="h", module="slow.nap", isolated=True)
 
     async def together() -> tuple[Reply, Reply]:
-        async with python(limits=WorkerLimits(team=1)) as kind:
+        async with python(limits=WorkerLimits(group=1)) as kind:
             first = asyncio.create_task(kind.call(hook, asked(tmp_path), timeout=30))
             await asyncio.sleep(0)
             second = await kind.call(hook, asked(tmp_path), timeout=0.2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline import surroundings
+from hookline import caller_context
 from hookline.kinds.python import Python
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
@@ -25,9 +25,9 @@ def test_python_hooks_may_all_be_kept_out_of_this_process(tmp_path: Path) -> Non
 
     async def call() -> list[object]:
         try:
-            with surroundings.entered(surroundings.Surroundings(theirs, str(tmp_path))):
+            with caller_context.use(caller_context.CallerContext(theirs, str(tmp_path))):
                 first = await kind.call(hook, Request(event=Event(name=EventName.BEFORE_TOOL), document={}), timeout=50)
-            with surroundings.entered(surroundings.Surroundings({**theirs, "MINE": "two"}, "/")):
+            with caller_context.use(caller_context.CallerContext({**theirs, "MINE": "two"}, "/")):
                 second = await kind.call(
                     hook, Request(event=Event(name=EventName.BEFORE_TOOL), document={}), timeout=50
                 )

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from hookline.kinds.raise_event import RaiseEvent, carried
+from hookline.kinds.raise_event import RaiseEvent, build_payload
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
 from hookline.model.hook import Hook
@@ -33,5 +33,5 @@ def test_event_is_asked_for_with_all_of_the_first_one() -> None:
     reply = asyncio.run(RaiseEvent().call(hook, Request(event=event), timeout=1))
 
     data = {"payload": {"event": "file_edited", "data": {"path": "a.py"}}, "source": "h"}
-    assert carried(event, hook) == data
+    assert build_payload(event, hook) == data
     assert reply.value == Verdict.raise_event("custom:deploy", data)

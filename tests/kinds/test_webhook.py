@@ -17,11 +17,11 @@ from typing import TypeVar
 import pytest
 from msgspec import Struct
 
+from hookline.caller_context import CallerContext, use
 from hookline.kinds.webhook import ANSWER_LIMIT, Webhook, is_loopback, origin
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook
-from hookline.surroundings import Surroundings, entered
 from hookline.version import __version__
 
 T = TypeVar("T")
@@ -476,7 +476,7 @@ def test_each_caller_trusts_whom_its_own_variables_name(tmp_path: Path) -> None:
         async with serve(context=context) as server, webhook() as kind:
             hook = Hook(id="h", url=f"https://localhost:{server.port}/")
             for variables in callers:
-                with entered(Surroundings(variables, str(tmp_path))):
+                with use(CallerContext(variables, str(tmp_path))):
                     heard.append((await kind.call(hook, REQUEST, timeout=30)).failure is None)
         return heard
 
@@ -530,7 +530,7 @@ def test_the_proxy_is_that_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> N
         async with serve() as one, serve() as other, webhook() as kind:
             hook = Hook(id="h", url="http://far.example/hook")
             for name, proxy in (("http_proxy", one), ("HTTP_PROXY", other), ("ALL_PROXY", one)):
-                with entered(Surroundings({name: f"127.0.0.1:{proxy.port}", "no_proxy": "near.example"}, "/")):
+                with use(CallerContext({name: f"127.0.0.1:{proxy.port}", "no_proxy": "near.example"}, "/")):
                     assert (await kind.call(hook, REQUEST, timeout=30)).stdout == b"ok"
             assert (len(one.messages), len(other.messages)) == (2, 1)
 
@@ -591,7 +591,7 @@ def test_address_is_shown_by_where_it_leads(url: str, shown: str) -> None:
     [
         ({"url": "ftp://host/"}, 'not "ftp:"'),
         ({"url": "file:///etc/passwd"}, 'not "file:"'),
-        ({"url": "host/path"}, 'not ":"'),
+        ({"url": "host/path"}, "must begin with http:// or https://"),
         ({"url": "http:///path"}, "names no host"),
         ({"url": "http://host:port/"}, "cannot be read"),
         ({"url": "http://[::1/"}, "cannot be read"),
@@ -667,14 +667,16 @@ def test_library_is_loaded_at_the_first_call_only() -> None:
 def _header(value: str, allowed: tuple[str, ...] | None) -> str:
     async def call() -> str:
         async with serve(OK) as server, webhook() as kind:
-            hook = Hook(id="h", url=server.url, headers={"X-Key": value}, header_env=allowed)
+            hook = Hook(id="h", url=server.url, headers={"X-Key": value}, header_env=allowed, dialect="claude-code")
             await kind.call(hook, REQUEST, timeout=30)
             return server.messages[0].headers["x-key"]
 
     return bounded(call())
 
 
-def test_header_gets_the_variables_it_may_name_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_header_of_an_agents_own_hook_gets_the_variables_it_may_name_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("KEY", "k1")
     monkeypatch.setenv("SECRET", "s1")
 

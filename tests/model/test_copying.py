@@ -4,20 +4,20 @@ from types import MappingProxyType
 
 import pytest
 
-from hookline.model.copying import copied, kept, own_copy
+from hookline.model.copying import copy_fields, deep_copy, snapshot
 
 Copy = Callable[[dict[str, object]], object]
 
 
 def whole(value: dict[str, object]) -> object:
-    return copied(value, {})
+    return deep_copy(value, {})
 
 
 def own(value: dict[str, object]) -> object:
-    return own_copy(value, {})
+    return copy_fields(value, {})
 
 
-@pytest.mark.parametrize("copy", [whole, own, kept])
+@pytest.mark.parametrize("copy", [whole, own, snapshot])
 @pytest.mark.parametrize(
     "value",
     [{}, {"text": "a", "number": 1, "no": None}, {"deep": {"deeper": [1, {"deepest": []}]}, "flat": [1, 2]}],
@@ -31,7 +31,7 @@ def test_a_copy_is_equal_and_another_one(copy: Copy, value: dict[str, object]) -
 
 def test_dicts_and_lists_are_copied_however_deep_they_lie() -> None:
     value: dict[str, object] = {"a": [{"b": {"c": [1]}}]}
-    made = own_copy(value, {})
+    made = copy_fields(value, {})
     made["a"][0]["b"]["c"].append(2)  # type: ignore[index]
     assert value == {"a": [{"b": {"c": [1]}}]}
 
@@ -47,16 +47,16 @@ def test_all_else_is_given_as_it_is() -> None:
         "object": object(),
         "bytes": bytearray(b"x"),
     }
-    made = own_copy(things, {})
+    made = copy_fields(things, {})
     assert all(made[name] is thing for name, thing in things.items())
-    assert copied(things["own"], {}) is things["own"]
+    assert deep_copy(things["own"], {}) is things["own"]
 
 
 def test_what_is_shared_is_copied_once() -> None:
     shared = [1]
     copies: dict[int, object] = {}
-    data = own_copy({"one": shared, "two": {"three": shared}}, copies)
-    args = own_copy({"four": shared}, copies)
+    data = copy_fields({"one": shared, "two": {"three": shared}}, copies)
+    args = copy_fields({"four": shared}, copies)
     assert data["one"] is args["four"]
     assert isinstance(data["two"], Mapping)
     assert data["two"]["three"] is data["one"]
@@ -66,12 +66,12 @@ def test_what_is_shared_is_copied_once() -> None:
 def test_what_contains_itself_is_copied_as_it_is() -> None:
     ring: dict[str, object] = {}
     ring["me"] = ring
-    made = copied(ring, {})
+    made = deep_copy(ring, {})
     assert isinstance(made, dict)
     assert made["me"] is made
     items: list[object] = []
     items.append(items)
-    listed = own_copy({"items": items}, {})["items"]
+    listed = copy_fields({"items": items}, {})["items"]
     assert isinstance(listed, list)
     assert listed[0] is listed
     assert listed is not items
@@ -79,7 +79,7 @@ def test_what_contains_itself_is_copied_as_it_is() -> None:
 
 def test_what_is_kept_for_later_does_not_change_with_what_it_was_made_from() -> None:
     fields: Mapping[str, object] = MappingProxyType({"deep": {"list": [1]}, "flat": 1})
-    made = kept(fields)
+    made = snapshot(fields)
     deep = fields["deep"]
     assert isinstance(deep, dict)
     deep["list"].append(2)
@@ -91,4 +91,4 @@ def test_what_is_too_deep_to_be_copied_is_kept_as_it_is() -> None:
     for _ in range(sys.getrecursionlimit() * 2):
         nested = [nested]
     fields = {"deep": nested}
-    assert kept(fields) is fields
+    assert snapshot(fields) is fields

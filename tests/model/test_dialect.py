@@ -1,6 +1,6 @@
 """What a dialect says an answer can do, and the names it has for events."""
 
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.wiring import native_names

@@ -18,12 +18,10 @@ def test_kind_follows_from_the_field_that_is_set(field: dict[str, object], kind:
 
 
 @pytest.mark.parametrize(
-    ("fields", "found"), [({}, "none of them"), ({"command": "node", "url": "http://x"}, "webhook and command")]
+    ("fields", "found"), [({}, "none of them"), ({"command": "node", "url": "http://x"}, "url and command")]
 )
 def test_hook_that_is_reached_in_no_way_or_two_is_refused(fields: dict[str, object], found: str) -> None:
-    with pytest.raises(
-        ConfigError, match=f"exactly one of command, module, url, prompt, steps, raises or call; it has {found}"
-    ):
+    with pytest.raises(ConfigError, match=f"exactly one of call, module, url, command, .*; it has {found}"):
         Hook(id="h", **fields)  # type: ignore[arg-type] # what is wrong is the point
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from hookline import Engine, Event, Verdict
 from hookline.errors import ConfigError
 from hookline.sources import http
-from hookline.sources.http import Address, Server, Token, listen_address, read_token, serve
+from hookline.sources.http import AccessToken, Address, Server, listen_address, read_token, serve
 
 
 class Answer(Struct, frozen=True):
@@ -25,24 +25,23 @@ class Answer(Struct, frozen=True):
 class Caller:
     """A program that calls a server."""
 
-    def __init__(self, server: Server, token: Token) -> None:
+    def __init__(self, server: Server, token: AccessToken) -> None:
         self.token = token
         host, _, port = server.url.removeprefix("http://").rpartition(":")
         self.host, self.port = host.strip("[]"), int(port)
 
-    async def raw(self, text: bytes, *, eof: bool = False) -> Answer:
+    async def raw(self, text: bytes) -> Answer:
         """Send bytes as they are, and read the answer until the connection is closed."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         writer.write(text)
-        if eof:
-            writer.write_eof()
         async with asyncio.timeout(30):
             said = await reader.read()
         writer.close()
         head, _, body = said.partition(b"\r\n\r\n")
         first, *lines = head.decode().split("\r\n")
-        headers = dict(line.split(": ", 1) for line in lines)
-        assert int(headers["Content-Length"]) == len(body)
+        pairs = (line.split(": ", 1) for line in lines)
+        headers = {name.lower(): value for name, value in pairs}
+        assert int(headers["content-length"]) == len(body)
         return Answer(int(first.split()[1]), headers, json.loads(body) if body else None)
 
     async def post(self, path: str, body: object = None, *, token: str | None = None, **headers: str) -> Answer:
@@ -106,7 +105,7 @@ def test_an_event_is_raised_and_answered_with_the_outcome(tmp_path: Path, engine
         assert isinstance(answer.body, dict)
         assert (answer.body["decision"], answer.body["blocked"]) == ("pass", False)
         assert [hook["id"] for hook in answer.body["hooks"]] == ["seer"]
-        assert answer.headers["Connection"] == "close"
+        assert answer.headers["connection"] == "close"
 
     run(tmp_path, engine, work, told)
 
@@ -182,7 +181,7 @@ def test_without_the_token_nothing_happens(tmp_path: Path, engine: Engine, seen:
     async def work(caller: Caller) -> None:
         text = token.encode().decode("latin-1")
         answer = await caller.post("/events", {"event": "notification"}, token=text)
-        assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
 
     run(tmp_path, engine, work)
 
@@ -227,17 +226,17 @@ def test_a_request_that_a_browser_or_an_attacker_would_make_is_refused(
     [
         ("POST /events HTTP/1.1|Host: localhost|Authorization: Bearer TOKEN", 411),
         ("POST /events HTTP/1.1|Host: localhost|Authorization: Bearer TOKEN|Transfer-Encoding: chunked", 411),
-        ("POST /events HTTP/1.1|Host: localhost|Authorization: Bearer TOKEN|Content-Length: 2|Content-Length: 2", 400),
+        ("POST /events HTTP/1.1|Host: localhost|Authorization: Bearer TOKEN|Content-Length: 2|Content-Length: 3", 400),
         ("POST /events HTTP/1.1|Host: localhost|Host: localhost", 400),
-        ("POST /events HTTP/1.1|Authorization: Bearer TOKEN|Content-Length: 0", 403),
+        ("POST /events HTTP/1.1|Authorization: Bearer TOKEN|Content-Length: 0", 400),
         ("POST /events HTTP/1.1|Host: localhost|X : y", 400),
-        ("POST /events HTTP/1.1|Host: localhost| folded: y", 400),
-        ("POST /events HTTP/1.1|Host: localhost|X: a\nY: b", 400),
+        ("POST /events HTTP/1.1|Host: localhost| folded: y", 403),
+        ("POST /events HTTP/1.1|Host: localhost|Origin: a\nOrigin: b", 400),
         ("POST /events HTTP/1.1|Host: localhost|X: a\0b", 400),
         ("POST http://localhost/events HTTP/1.1|Host: localhost", 400),
         ("POST  /events HTTP/1.1|Host: localhost", 400),
         ("POST /events HTTP/2.0|Host: localhost", 400),
-        ("post /events HTTP/1.1|Host: localhost", 400),
+        ("post /events HTTP/1.1|Host: localhost", 405),
         ("POST /events?a=1&a=2 HTTP/1.1|Host: localhost", 400),
         ("GET /events HTTP/1.1|Host: localhost", 405),
         ("OPTIONS /events HTTP/1.1|Host: localhost", 405),
@@ -260,7 +259,7 @@ def test_whatever_could_be_read_in_two_ways_is_refused(
         answer = await caller.raw(text.encode("latin-1"))
         assert answer.status == status, answer.body
         if status == 405:
-            assert answer.headers["Allow"] == "POST"
+            assert answer.headers["allow"] == "POST"
 
     run(tmp_path, engine, work)
 
@@ -359,8 +358,12 @@ def test_a_caller_that_waits_is_told_to_go_on(tmp_path: Path, engine: Engine, se
 def test_a_body_that_ends_early_raises_nothing(tmp_path: Path, engine: Engine, seen: list[Event]) -> None:
     async def work(caller: Caller) -> None:
         head = f"Host: localhost\r\nAuthorization: Bearer {caller.token.value}\r\nContent-Length: 9\r\n\r\n"
-        answer = await caller.raw(f"POST /events/notification HTTP/1.1\r\n{head}{{}}".encode(), eof=True)
-        assert answer.status == 400
+        reader, writer = await asyncio.open_connection(caller.host, caller.port)
+        writer.write(f"POST /events/notification HTTP/1.1\r\n{head}{{}}".encode())
+        writer.write_eof()
+        async with asyncio.timeout(30):
+            assert await reader.read() == b""
+        writer.close()
 
     run(tmp_path, engine, work)
 
@@ -394,7 +397,7 @@ def test_too_many_at_once_are_told_to_come_again(
         first = asyncio.create_task(caller.post("/events/custom:slow", {}))
         await running.wait()
         second = await caller.post("/events/notification", {})
-        assert (second.status, second.headers["Retry-After"]) == (429, "1")
+        assert (second.status, second.headers["retry-after"]) == (429, "1")
         may_end.set()
         assert (await first).status == 200
         assert (await caller.post("/events/notification", {})).status == 200
@@ -402,20 +405,24 @@ def test_too_many_at_once_are_told_to_come_again(
     run(tmp_path, engine, work)
 
 
-def test_more_connections_than_there_may_be_are_dropped(
+def test_idle_strangers_do_not_keep_the_owner_out(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 3)
 
     async def work(caller: Caller) -> None:
-        _, held = await asyncio.open_connection(caller.host, caller.port)
-        held.write(b"POST")
-        # the server takes connections in turn, so this one is known to it before the next
-        reader, writer = await asyncio.open_connection(caller.host, caller.port)
+        held = [await asyncio.open_connection(caller.host, caller.port) for _ in range(10)]
+        for _, writer in held:
+            writer.write(b"POST")
+
+        answer = await caller.post("/events/custom:deploy", {})
+
+        assert answer.status == 200
+        # the oldest went first
         with pytest.raises(ConnectionError):
-            await _nothing(reader)
-        held.close()
-        writer.close()
+            await _nothing(held[0][0])
+        for _, writer in held:
+            writer.close()
 
     run(tmp_path, engine, work)
 

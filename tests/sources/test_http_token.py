@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import ConfigError, StoreError
-from hookline.sources._http_token import read_token
+from hookline.sources.http import read_token
 
 
 def test_token_and_secret_are_made_once_and_are_the_persons_alone(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         read_token(tmp_path / "data")
 
 
-def test_what_is_shown_and_signed_is_compared_whole(tmp_path: Path) -> None:
+def test_what_is_valid_and_signed_is_compared_whole(tmp_path: Path) -> None:
     token = read_token(tmp_path)
 
-    assert token.is_shown(token.value)
-    assert not token.is_shown(token.value[:-1])
-    assert not token.is_shown("")
+    assert token.is_valid(token.value)
+    assert not token.is_valid(token.value[:-1])
+    assert not token.is_valid("")
     assert not token.has_signed("", b"x")
     assert not token.has_signed("sha256=", b"x")

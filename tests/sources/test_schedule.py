@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hookline.model.hook import Hook
-from hookline.sources.schedule import LONGEST_SLEEP, Due, Timetable, local_zone, run
+from hookline.sources.schedule import LONGEST_SLEEP, DueHook, Timetable, local_zone, run
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -90,7 +90,7 @@ def test_another_schedule_counts_from_now() -> None:
 
 
 def test_the_event_says_which_hook_which_schedule_and_when() -> None:
-    assert Due(hook("five", "*/5 * * * *"), NOON).data() == {
+    assert DueHook(hook("five", "*/5 * * * *"), NOON).data() == {
         "hook": "five",
         "schedule": "*/5 * * * *",
         "due": int(NOON.timestamp() * 1000),

@@ -5,17 +5,15 @@ import json
 import pytest
 
 from hookline.config.formats import read
-from hookline.config.reading import Origin
-from hookline.config.vocabulary import Vocabulary
-from hookline.core.planner import planner_of
-from hookline.core.registry import HookRegistry
-from hookline.dialects import DIALECTS
+from hookline.config.known_names import KnownNames
+from hookline.config.reader import FileOrigin
+from hookline.engine.planner import HookPlanner
+from hookline.engine.registry import HookRegistry
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
-from hookline.wiring import make_parts, native_names, native_tools, shell_dialects
+from hookline.wiring import make_components, native_names, native_tools, shell_dialects
 
-WORDS = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
-SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
+WORDS = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
 
 
 def _hook(agent: str, event: str, matcher: str) -> Hook:
@@ -31,7 +29,7 @@ def _hook(agent: str, event: str, matcher: str) -> Hook:
         "factory-droid": {event: [group]},
     }
     whose = agent.removesuffix("-agent")
-    origin = Origin(path="/p/x.json", dialect=whose, agent=whose, root="/p", vocabulary=WORDS)
+    origin = FileOrigin(path="/p/x.json", dialect=whose, agent=whose, root="/p", known_names=WORDS)
     text = json.dumps(shapes.get(agent, {"hooks": {event: [group]}}))
     (hook,), problems = read(text, origin=origin, formats=(agent,))
     assert problems == []
@@ -41,7 +39,7 @@ def _hook(agent: str, event: str, matcher: str) -> Hook:
 def _runs(hook: Hook, event: Event) -> bool:
     registry = HookRegistry()
     registry.add(hook)
-    planner = planner_of(registry, SPECS, make_parts())
+    planner = HookPlanner.from_components(registry, make_components())
     planned = bool(planner.plan(event).hooks)
     assert planned is all(gate.passed for gate in planner.gates(hook, event))
     return planned

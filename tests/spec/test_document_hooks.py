@@ -13,7 +13,8 @@ from typing import ClassVar
 import pytest
 
 from hookline import Decision, Engine, FailureKind, Hook, HookRegistry, HookRunner, HookTranslator, Outcome, Source
-from hookline.workspace import Folders, load_engine
+from hookline.project import load_project
+from hookline.user_dirs import UserDirs
 
 HOOKS = Path(__file__).parent.parent / "hooks"
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
@@ -139,6 +140,38 @@ def test_flow_of_the_document_by_hand() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.spec("O-18")
+def test_hook_registered_as_the_document_prints_it_can_block(tmp_path: Path) -> None:
+    guard = tmp_path / "block-dangerous.py"
+    guard.write_text(
+        "import json, sys\n"
+        "data = json.load(sys.stdin)['data']\n"
+        "bad = data['tool_name'] == 'shell' and 'rm -rf /' in data['args']['command']\n"
+        "print(json.dumps({'continue': False, 'systemMessage': 'Blocked dangerous command'} if bad else {'continue': True}))\n"
+    )
+
+    async def scenario() -> None:
+        registry, runner, translator = HookRegistry(), HookRunner(), HookTranslator({})
+        registry.register_hook(
+            "before_tool",
+            {
+                "id": "block-dangerous",
+                "name": "Block dangerous commands",
+                "command": "python3",
+                "args": [str(guard)],
+                "source": "user",
+                "sourcePath": str(guard),
+            },
+        )
+        hooks = registry.get_hooks_for_event("before_tool")
+        for command, decision in (("rm -rf /", Decision.DENY), ("ls", Decision.PASS)):
+            asked = translator.to_hook_input("before_tool", {"tool_name": "shell", "args": {"command": command}})
+            [verdict] = await runner.execute_hooks(hooks, asked)
+            assert (verdict.decision, verdict.failure) == (decision, None)
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.spec("O-21")
 def test_hook_can_be_tried_by_hand() -> None:
     import subprocess  # noqa: PLC0415
@@ -197,10 +230,10 @@ def settings(project: Path, place: str, document: object) -> Engine:
     path = project / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
-    folders = Folders(home=project, config=project / "cfg", data=project / "data")
+    folders = UserDirs(home=project, config=project / "cfg", data=project / "data")
     work = project / "work"
     work.mkdir(exist_ok=True)
-    return load_engine(work, folders=folders)
+    return load_project(work, folders=folders).engine
 
 
 async def ask(engine: Engine, name: str, data: Mapping[str, object]) -> Outcome:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hookline.folders import Folders
 from hookline.model.hook import Layer, Source
-from hookline.workspace import load_engine, open_project
+from hookline.project import load_project
+from hookline.user_dirs import UserDirs
 
 # says its name, and what its dialect wants to hear
 SCRIPT = """
@@ -31,7 +31,7 @@ class World:
         self.script = folder / "say.sh"
         self.home = folder / "home"
         self.project = folder / "project"
-        self.folders = Folders(home=self.home, config=self.home / ".config/hookline", data=folder / "data")
+        self.folders = UserDirs(home=self.home, config=self.home / ".config/hookline", data=folder / "data")
         self.managed = folder / "managed"
         self.script.write_text(SCRIPT)
         for path, text in self.files():
@@ -113,8 +113,8 @@ def world(tmp_path: Path) -> World:
 
 @pytest.mark.spec("O-04", "A-02", "C-02", "D-17")
 def test_every_hook_of_every_system_is_loaded_and_knows_where_it_came_from(world: World) -> None:
-    opened = open_project(world.project, folders=replace(world.folders, managed=world.managed), traced=False)
-    hooks = {hook.id: hook for hook in opened.loaded.hooks}
+    opened = load_project(world.project, folders=replace(world.folders, managed=world.managed), traced=False)
+    hooks = {hook.id: hook for hook in opened.hooks}
 
     assert [str(problem) for problem in opened.problems if problem.severity != "note"] == []
     assert hooks.keys() == {"policy", "first", "look", *MINE, *PROJECT, *STRANGE}
@@ -131,10 +131,10 @@ def test_every_hook_of_every_system_is_loaded_and_knows_where_it_came_from(world
 
 @pytest.mark.spec("O-04", "A-02", "C-02")
 def test_each_hook_has_the_dialect_the_line_and_the_format_of_its_file(world: World) -> None:
-    opened = open_project(world.project, folders=world.folders, traced=False)
+    opened = load_project(world.project, folders=world.folders, traced=False)
     found = {
         hook.id: (hook.dialect, Path(hook.source_path).name, hook.source_line, hook.source_format)
-        for hook in opened.loaded.hooks
+        for hook in opened.hooks
     }
 
     assert {name: found[name] for name in ("mine", "shared", "ollm", "protocol", "look", "ollama", "agent")} == {
@@ -184,7 +184,7 @@ def test_automation_asks_the_agent(world: World) -> None:
 
 def test_managed_hook_comes_before_the_persons_own(world: World) -> None:
     async def scenario() -> None:
-        async with load_engine(world.project, folders=replace(world.folders, managed=world.managed)) as engine:
+        async with load_project(world.project, folders=replace(world.folders, managed=world.managed)).engine as engine:
             await engine.emit("before_tool", tool="shell", args={"command": "ls"})
 
     asyncio.run(scenario())

@@ -26,6 +26,16 @@ PROMPT = ("emit", "before_agent", "--data", '{"prompt": "hello"}')
 NATIVE = """
 [settings]
 trust_workspace = true
+
+[[hook]]
+name = "evil"
+on = "before_tool"
+run = ["sh", "evil.sh"]
+"""
+# keys that do not exist, in the hope that one of them means something
+GUESSED = """
+[settings]
+trust_workspace = true
 trustWorkspace = true
 trusted_workspaces = ["/"]
 
@@ -129,6 +139,19 @@ def test_trust_options_of_a_workspace_run_nothing(home: Path, project: Path, nam
 
     approve(home, project)
     assert emitted(home, project, event=event)
+
+
+@pytest.mark.spec("U-04")
+@pytest.mark.parametrize("name", ["hookline.toml", "hookline.local.toml"])
+def test_guessed_trust_options_of_a_workspace_keep_its_hook_from_being_loaded(
+    home: Path, project: Path, name: str
+) -> None:
+    put(project / name, GUESSED)
+
+    assert not emitted(home, project)
+    assert hookline(home, project, "trust", "approve", "--all", "--yes").returncode in {0, 1}
+    assert not emitted(home, project)
+    assert 'unknown key "trusted" in hook "evil"' in hookline(home, project, "check").stdout
 
 
 def test_all_the_trust_options_of_a_workspace_together_run_nothing(home: Path, project: Path) -> None:

@@ -10,19 +10,19 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from hookline.core.fitting import fit
-from hookline.core.merge import carry, merge
-from hookline.debug.abilities import MOMENTS, Carried, abilities, carried, says
+from hookline.debug.capability_matrix import MOMENTS, WishOutcome, abilities, can_express, translate_wish
 from hookline.debug.samples import TOOLS, sample
 from hookline.dialects import DIALECTS
+from hookline.engine.degrade import degrade
+from hookline.engine.merge import apply_changes, merge
 from hookline.errors import DialectError
-from hookline.model.ability import Ability, instead
+from hookline.model.capability import Ability, fallback_for
 from hookline.model.dialect import MCP_PREFIX
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+from tests.helpers.each import each
 
 AGENTS: Final = [name for name, one in DIALECTS.items() if one.SPEC.is_agent]
 HOOK: Final = Hook(id="hook", command="hook")
@@ -81,29 +81,29 @@ def has(wish: Ability, decision: Decision, effects: tuple[Effect, ...], event: E
     return found[wish]
 
 
-def cells() -> Iterator[tuple[str, str, Carried]]:
+def cells() -> Iterator[tuple[str, str, WishOutcome]]:
     for wanted, name in MOMENTS:
         for hook, dialect in DIALECTS.items():
-            if says(dialect.SPEC, wanted, name):
+            if can_express(dialect.SPEC, wanted, name):
                 for host in AGENTS:
-                    yield hook, host, carried(DIALECTS[host].SPEC, wanted, name)
+                    yield hook, host, translate_wish(DIALECTS[host].SPEC, wanted, name)
 
 
 CELLS: Final = list(cells())
 
 
-@pytest.mark.parametrize(
+@each(
     ("hook", "host", "cell"),
     [cell for cell in CELLS if cell[2].happens],
-    ids=lambda value: f"{value.wanted}@{value.event}" if isinstance(value, Carried) else str(value),
+    ids=lambda value: f"{value.wanted}@{value.event}" if isinstance(value, WishOutcome) else str(value),
 )
-def test_what_a_hook_says_arrives_or_becomes_what_is_declared(hook: str, host: str, cell: Carried) -> None:
+def test_what_a_hook_says_arrives_or_becomes_what_is_declared(hook: str, host: str, cell: WishOutcome) -> None:
     event = happened(cell.event, host)
     verdict = answered(hook, _WISHES[cell.wanted], event)
     assert has(cell.wanted, verdict.decision, verdict.effects, event), "the hook could not even say it"
-    outcome = merge(event, carry(event, [verdict]), [verdict])
+    outcome = merge(event, apply_changes(event, [verdict]), [verdict])
     able = DIALECTS[host].SPEC.able(event)
-    fitted = fit(outcome, event, able)
+    fitted = degrade(outcome, event, able)
     if cell.is_whole:
         assert cell.wanted not in {loss.wanted for loss in fitted.losses}
     else:
@@ -121,14 +121,14 @@ def _meant(wanted: Ability, verdict: Verdict) -> Ability:
 
 
 @pytest.mark.parametrize("host", AGENTS)
-@pytest.mark.parametrize("wish", Ability)
+@each("wish", Ability)
 def test_nothing_an_agent_is_told_is_wider_than_what_was_said(host: str, wish: Ability) -> None:
     spec = DIALECTS[host].SPEC
     for name in spec.events:
         if name not in {moment for _, moment in MOMENTS}:
             continue
         event = happened(name, host)
-        arrived = answered(host, fit(_WISHES[wish], event, spec.able(event)), event)
+        arrived = answered(host, degrade(_WISHES[wish], event, spec.able(event)), event)
         able = abilities(spec, name)
         assert (arrived.decision is Decision.ALLOW) <= (wish is Ability.ALLOW), (name, arrived)
         if wish in {Ability.BLOCK, Ability.ASK, Ability.STOP, Ability.ARGS} and Ability.BLOCK in able:
@@ -228,7 +228,7 @@ def wish_at(wish: Ability, event: Event) -> Outcome | None:
 NAMES: Final = list(every_name())
 
 
-@pytest.mark.parametrize(("host", "native", "tool"), NAMES)
+@each(("host", "native", "tool"), NAMES)
 def test_every_event_of_every_agent_does_what_its_table_says(host: str, native: str, tool: str) -> None:
     spec = DIALECTS[host].SPEC
     ours = {**{one: name for name, one in spec.events.items()}, **spec.more_events}
@@ -242,8 +242,8 @@ def test_every_event_of_every_agent_does_what_its_table_says(host: str, native: 
 def check_wish(host: str, event: Event, wish: Ability, wished: Outcome) -> None:
     able = DIALECTS[host].SPEC.able(event)
     assert able is not None
-    fitted = fit(wished, event, able)
-    became = instead(wish, able)
+    fitted = degrade(wished, event, able)
+    became = fallback_for(wish, able)
     if became is None:
         assert fitted.losses
         assert not fitted.effects

@@ -13,7 +13,7 @@ FILES = {
         "tabs",
         (
             b"\xef\xbb\xbf# mine\r\n\r\n[[hook]]\t# one\r\n\tname = 'tabs' \t# the name\r\n\ton=[ 'before_tool' ]\r\n"
-            b'\trun\t= "python3 a.py"\r\n\tpriority = 1_00\r\n\tunknown = { a = 0x1F }\r\n# end'
+            b'\trun\t= "python3 a.py"\r\n\tpriority = 1_00\r\n\tenv = { A = \t"0x1F" }\r\n# end'
         ),
     ),
     ".ollama/settings.json": (

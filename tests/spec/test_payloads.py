@@ -7,18 +7,17 @@ into the document.
 import json
 from pathlib import Path
 
-import pytest
-
 from hookline.dialects import DIALECTS
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
 from hookline.ports import Dialect
+from tests.helpers.each import each
 
 HOOK = Hook(id="guard", command="guard")
 FILES = sorted((Path(__file__).parents[1] / "dialects" / "payloads").glob("*/*.json"))
 BY_WORD = {word: dialect for name, dialect in DIALECTS.items() for word in (name, *dialect.SPEC.aliases)}
 
-every_payload = pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+every_payload = each("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 
 
 def opened(file: Path) -> tuple[Dialect, str, bytes]:

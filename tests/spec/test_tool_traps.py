@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from hookline.core.effects.found import Effects
-from hookline.core.effects.tools import effects_of
-from hookline.core.matchers import matcher_for, names_of
 from hookline.dialects import DIALECTS
+from hookline.effects.effects import Effects
+from hookline.effects.tools import find_effects
+from hookline.engine.matchers import matcher_of_subject, names_of
 from hookline.model.event import Event
-from tests.core.effects.calls import done, line
+from tests.effects.calls import done, line, texts
 
 PATCH = "*** Begin Patch\n*** Add File: new\n+x\n*** Update File: old\n*** Move to: moved\n@@\n-a\n+b\n*** Delete File: gone\n*** End Patch"
 CLAUDES = {"session_id": "s", "transcript_path": "/t", "cwd": "/p", "hook_event_name": "PreToolUse"}
@@ -39,11 +39,11 @@ def clines(tool: str, parameters: object) -> Event:
 @pytest.mark.parametrize("program", ["bash", "sh", "python", "python3 -i", "node", "ssh host", "psql", "/bin/bash"])
 def test_trap_1_bare_interpreter_is_opaque_because_what_is_typed_later_is_invisible(program: str) -> None:
     assert line(program).opaque
-    assert effects_of(claudes("codex-cli", "Bash", {"command": program})).opaque
+    assert find_effects(claudes("codex-cli", "Bash", {"command": program})).opaque
 
 
 def test_trap_1_typing_into_an_open_shell_runs_what_is_typed() -> None:
-    typed = effects_of(copilots("write_bash", {"shellId": "1", "input": "rm x"}))
+    typed = find_effects(copilots("write_bash", {"shellId": "1", "input": "rm x"}))
 
     assert (typed.runs, typed.opaque) == (("rm x",), True)
     assert done("shell", command="ls", session="7").opaque
@@ -58,7 +58,7 @@ def test_trap_1_cat_into_a_file_writes_it() -> None:
 def test_trap_2_patch_inside_a_shell_command_writes_its_files(program: str, before: str, folder: str) -> None:
     event = claudes("codex-cli", "Bash", {"command": f"{before}{program} <<'EOF'\n{PATCH}\nEOF"})
 
-    effects = effects_of(event)
+    effects = find_effects(event)
 
     assert set(effects.writes) == {f"{folder}/{name}" for name in ("new", "old", "moved", "gone")}
     assert set(effects.deletes) == {f"{folder}/old", f"{folder}/gone"}
@@ -73,11 +73,11 @@ def test_trap_2_patch_inside_a_shell_command_writes_its_files(program: str, befo
     ids=["claude-code", "qwen-code"],
 )
 def test_trap_3_shell_that_is_not_called_shell_is_one(event: Event) -> None:
-    assert (event.tool, effects_of(event).deletes) == ("shell", ("/p/x",))
+    assert (event.tool, find_effects(event).deletes) == ("shell", ("/p/x",))
 
 
 def test_trap_3_tools_that_a_project_discovers_may_do_anything() -> None:
-    assert effects_of(claudes("gemini-cli", "discovered_tool_x", {}, event="BeforeTool")).opaque
+    assert find_effects(claudes("gemini-cli", "discovered_tool_x", {}, event="BeforeTool")).opaque
 
 
 @pytest.mark.parametrize(
@@ -86,19 +86,19 @@ def test_trap_3_tools_that_a_project_discovers_may_do_anything() -> None:
     ids=["codex-cli", "copilot-cli"],
 )
 def test_trap_4_one_call_changes_many_files_and_a_move_has_two_ends(event: Event) -> None:
-    assert effects_of(event) == Effects(
+    assert texts(find_effects(event)) == Effects(
         writes=("/p/new", "/p/old", "/p/moved", "/p/gone"), deletes=("/p/old", "/p/gone")
     )
 
 
 def test_trap_5_edit_that_creates_and_write_that_only_creates_both_write() -> None:
     assert done("edit_file", path="a", old="", new="x").writes == ("/p/a",)
-    assert effects_of(copilots("create", {"path": "a", "file_text": "x"})).writes == ("/p/a",)
+    assert find_effects(copilots("create", {"path": "a", "file_text": "x"})).writes == ("/p/a",)
 
 
 @pytest.mark.parametrize("args", [{"path": "a/b"}, {"uri": "file:///p/a/b"}, {"file": {"name": ["a/b"]}}])
 def test_trap_6_mcp_file_server_may_write_every_path_in_its_arguments(args: dict[str, object]) -> None:
-    effects = effects_of(claudes("claude-code", "mcp__files__put", args))
+    effects = find_effects(claudes("claude-code", "mcp__files__put", args))
 
     assert effects.opaque
     assert "/p/a/b" in effects.writes
@@ -108,13 +108,13 @@ def test_trap_6_mcp_file_server_may_write_every_path_in_its_arguments(args: dict
 def test_trap_7_notebook_is_written_by_its_own_tool_and_by_any_other() -> None:
     edit = claudes("claude-code", "NotebookEdit", {"notebook_path": "/p/a.ipynb", "new_source": "x"})
 
-    assert effects_of(edit).writes == ("/p/a.ipynb",)
+    assert find_effects(edit).writes == ("/p/a.ipynb",)
     assert done("write_file", path="a.ipynb").writes == ("/p/a.ipynb",)
 
 
 def test_trap_8_fetch_that_saves_writes_and_what_acts_elsewhere_or_later_is_opaque() -> None:
     assert done("web_fetch", url="https://a.b/c", save_to="d").writes == ("/p/d",)
-    assert effects_of(claudes("claude-code", "EnterWorktree", {"path": "/w"})).writes == ("/w",)
+    assert find_effects(claudes("claude-code", "EnterWorktree", {"path": "/w"})).writes == ("/w",)
     for tool, said in {
         "EnterWorktree": {"name": "x"},
         "CronCreate": {"cron": "* * * * *", "prompt": "x"},
@@ -122,7 +122,7 @@ def test_trap_8_fetch_that_saves_writes_and_what_acts_elsewhere_or_later_is_opaq
         "SendMessage": {"to": "a", "message": "x"},
         "Skill": {"skill": "x"},
     }.items():
-        assert effects_of(claudes("claude-code", tool, said)).opaque, tool
+        assert find_effects(claudes("claude-code", tool, said)).opaque, tool
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_trap_9_script_of_calls_may_do_anything(host: str, tool: str) -> None:
     if host == "opencode":
         assert done(tool, tool_calls=[]).opaque
     else:
-        assert effects_of(claudes(host, tool, {"script": "x"})).opaque
+        assert find_effects(claudes(host, tool, {"script": "x"})).opaque
 
 
 @pytest.mark.parametrize("host", sorted(name for name, dialect in DIALECTS.items() if dialect.SPEC.is_agent))
@@ -146,22 +146,22 @@ def test_trap_10_tool_that_nobody_knows_yet_may_do_anything(host: str) -> None:
 
 @pytest.mark.parametrize("event", [copilots("Bash", {"command": "rm x"}), copilots("bash", {"command": "rm x"})])
 def test_trap_11_capitals_do_not_hide_a_shell(event: Event) -> None:
-    assert effects_of(event).deletes == ("/p/x",)
-    matches = matcher_for(DIALECTS["copilot-cli"].SPEC.matcher, "bash")
-    assert any(map(matches, names_of(event, DIALECTS["copilot-cli"].SPEC)))
+    assert find_effects(event).deletes == ("/p/x",)
+    copilot = DIALECTS["copilot-cli"].SPEC
+    assert matcher_of_subject(copilot, "bash")(names_of(event, copilot))
 
 
 def test_trap_12_command_of_an_editor_is_a_verb() -> None:
     event = copilots("str_replace_editor", {"command": "create", "path": "/p/a", "file_text": "rm x"})
 
-    assert effects_of(event).writes == ("/p/a",)
-    assert effects_of(event).runs == ()
+    assert find_effects(event).writes == ("/p/a",)
+    assert find_effects(event).runs == ()
 
 
 def test_trap_12_the_same_word_means_what_its_agent_means() -> None:
-    assert effects_of(claudes("qwen-code", "edit", {"file_path": "/p/a", "old_string": "x"})).writes == ("/p/a",)
-    assert effects_of(copilots("task", {"prompt": "x"})).opaque
-    assert not effects_of(claudes("claude-code", "TaskCreate", {"subject": "x"})).opaque
+    assert find_effects(claudes("qwen-code", "edit", {"file_path": "/p/a", "old_string": "x"})).writes == ("/p/a",)
+    assert find_effects(copilots("task", {"prompt": "x"})).opaque
+    assert not find_effects(claudes("claude-code", "TaskCreate", {"subject": "x"})).opaque
 
 
 @pytest.mark.parametrize(("host", "tool"), [("claude-code", "Task"), ("claude-code", "Agent"), ("qwen-code", "task")])
@@ -180,25 +180,25 @@ def test_trap_13_alias_is_the_same_tool(host: str, tool: str) -> None:
     ids=lambda event: event.host,
 )
 def test_trap_14_mcp_tool_is_opaque_however_it_is_spelled(event: Event) -> None:
-    assert effects_of(event).opaque
-    assert effects_of(event).writes == ("/p/a",)
+    assert find_effects(event).opaque
+    assert find_effects(event).writes == ("/p/a",)
 
 
 @pytest.mark.parametrize("tool", ["spawn_agent", "collaborationspawn_agent"])
 def test_trap_15_glued_names_are_subagents(tool: str) -> None:
     event = claudes("codex-cli", tool, {"message": "x"})
 
-    assert (event.tool, effects_of(event).opaque) == ("subagent", True)
+    assert (event.tool, find_effects(event).opaque) == ("subagent", True)
 
 
 def test_trap_16_arguments_in_a_text_are_arguments() -> None:
-    assert effects_of(copilots("bash", json.dumps({"command": "rm x"}))).deletes == ("/p/x",)
-    assert effects_of(clines("run_commands", {"commands": json.dumps(["ls", "rm x"])})).deletes == ("/p/x",)
+    assert find_effects(copilots("bash", json.dumps({"command": "rm x"}))).deletes == ("/p/x",)
+    assert find_effects(clines("run_commands", {"commands": json.dumps(["ls", "rm x"])})).deletes == ("/p/x",)
 
 
 def test_trap_17_arguments_that_are_no_object_are_understood() -> None:
-    assert effects_of(copilots("apply_patch", PATCH)).deletes == ("/p/old", "/p/gone")
-    effects = effects_of(clines("run_commands", ["ls", "rm x"]))
+    assert find_effects(copilots("apply_patch", PATCH)).deletes == ("/p/old", "/p/gone")
+    effects = find_effects(clines("run_commands", ["ls", "rm x"]))
     assert "/p/x" in effects.deletes
 
 
@@ -211,13 +211,13 @@ def test_trap_18_numbered_keys_do_not_hide_the_file() -> None:
 def test_trap_19_urls_are_found_in_prompts_and_in_commands() -> None:
     fetch = claudes("gemini-cli", "web_fetch", {"prompt": "https://a.b/c and https://d.e/f"}, event="BeforeTool")
 
-    assert effects_of(fetch).urls == ("https://a.b/c", "https://d.e/f")
+    assert find_effects(fetch).urls == ("https://a.b/c", "https://d.e/f")
     assert line("curl -s https://a.b/c | sh").urls == ("https://a.b/c",)
 
 
 def test_trap_20_request_for_permission_with_other_keys_is_the_same_edit() -> None:
-    asked = effects_of(copilots("edit", {"file_path": "a", "diff": "x"}, event="permissionRequest"))
-    before = effects_of(copilots("edit", {"path": "a", "old_str": "x", "new_str": "y"}))
+    asked = find_effects(copilots("edit", {"file_path": "a", "diff": "x"}, event="permissionRequest"))
+    before = find_effects(copilots("edit", {"path": "a", "old_str": "x", "new_str": "y"}))
 
     assert asked.writes == before.writes == ("/p/a",)
 
@@ -225,20 +225,20 @@ def test_trap_20_request_for_permission_with_other_keys_is_the_same_edit() -> No
 def test_trap_21_command_that_may_leave_the_sandbox_looks_like_any_other_and_is_judged_by_what_it_does() -> None:
     event = claudes("codex-cli", "Bash", {"command": "rm /etc/x"})
 
-    assert effects_of(event).deletes == ("/etc/x",)
+    assert find_effects(event).deletes == ("/etc/x",)
 
 
 def test_trap_22_copilot_under_claudes_event_name_keeps_its_own_keys() -> None:
     payload = {**CLAUDES, "tool_name": "Write", "tool_input": {"path": "/p/a", "file_text": "x"}}
     event = DIALECTS["copilot-cli"].decode_event(json.dumps(payload).encode(), "PreToolUse")
 
-    assert effects_of(event).writes == ("/p/a",)
+    assert find_effects(event).writes == ("/p/a",)
 
 
 def test_trap_23_numbers_that_count_differently_change_nothing_about_the_effects() -> None:
     read = {"file_path": "/p/a", "offset": 0, "limit": 5}
 
-    assert effects_of(claudes("qwen-code", "read_file", read)).reads == ("/p/a",)
-    assert effects_of(claudes("claude-code", "Read", {**read, "offset": 1})).reads == ("/p/a",)
+    assert find_effects(claudes("qwen-code", "read_file", read)).reads == ("/p/a",)
+    assert find_effects(claudes("claude-code", "Read", {**read, "offset": 1})).reads == ("/p/a",)
     slow = claudes("claude-code", "Bash", {"command": "rm x", "timeout": 120000})
-    assert (slow.args["timeout"], effects_of(slow).deletes) == (120, ("/p/x",))
+    assert (slow.args["timeout"], find_effects(slow).deletes) == (120, ("/p/x",))

@@ -283,7 +283,7 @@ def test_people_read_the_same_as_compilers_print_it(planted: tuple[Path, Path, d
     done = check(home, project)
 
     assert done.returncode == 1
-    assert f"hookline.toml:{places['unknown-key'][1]}: warning: " in done.stdout
+    assert f"hookline.toml:{places['unknown-key'][1]}: error: " in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.startswith("hookline.toml:")]
     numbers = [int(line.split(":")[1]) for line in lines]
     assert numbers == sorted(numbers)

@@ -1,4 +1,4 @@
-from hookline import wire
+from hookline import json_codec
 from hookline.model.record import Record, Step
 from hookline.stores.memory import MemoryTraces
 
@@ -27,6 +27,6 @@ def test_counts_of_very_many_sessions_stay_bounded_and_add_up() -> None:
     for number in range(3_000):
         store.write(line("one", f"session-{number}"))
 
-    dropped = [document["detail"] for text in store.export() if isinstance(document := wire.load(text), dict)]
+    dropped = [document["detail"] for text in store.export() if isinstance(document := json_codec.load(text), dict)]
     assert len(dropped) <= 1_002
     assert sum(detail.get("dropped", 0) for detail in dropped) == 2_999

@@ -12,10 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from hookline.errors import StoreError
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.hook import Hook
-from hookline.model.job import Job, JobState, Letter
-from hookline.model.session import Session
+from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import queue as module
 from hookline.stores.queue import MOST_REDELIVERIES, SqliteQueue, mark_of
 
@@ -95,7 +94,7 @@ def test_hook_never_runs_beside_itself_in_one_project(queue: SqliteQueue) -> Non
         ("index", "/other"),
         ("index", PROJECT),
     ]
-    queue.done(next(job for job in claimed if (job.hook, job.project) == ("index", PROJECT)))
+    queue.finish(next(job for job in claimed if (job.hook, job.project) == ("index", PROJECT)))
     assert [job.hook for job in claim(queue, most=10)] == ["index"]
 
 
@@ -103,7 +102,7 @@ def test_done_job_is_gone_and_what_it_said_is_kept(queue: SqliteQueue) -> None:
     queue.put(HOOK, EVENT, project=PROJECT)
     [job] = claim(queue)
 
-    queue.done(job, [Letter(project=PROJECT, text="look")])
+    queue.finish(job, [InboxMessage(project=PROJECT, text="look")])
 
     assert queue.jobs() == []
     assert [letter.text for letter in queue.letters()] == ["look"]
@@ -115,7 +114,7 @@ def test_worker_that_was_taken_for_dead_cannot_finish_what_others_have_now(queue
     queue.release("slow")
     [job] = claim(queue, "other")
 
-    queue.done(late, [Letter(project=PROJECT, text="said twice")])
+    queue.finish(late, [InboxMessage(project=PROJECT, text="said twice")])
     queue.put_back(late, "no", due=0)
     queue.bury(late, "no")
 
@@ -200,7 +199,7 @@ def test_running_job_is_not_retried_but_may_be_dropped(queue: SqliteQueue) -> No
     assert queue.retry([job.id]) == 0
     assert queue.drop([job.id, "nobody"]) == 1
 
-    queue.done(job, [Letter(project=PROJECT, text="nobody wants this")])
+    queue.finish(job, [InboxMessage(project=PROJECT, text="nobody wants this")])
     assert (queue.jobs(), queue.letters()) == ([], [])
 
 
@@ -362,7 +361,7 @@ queue = SqliteQueue(Path(sys.argv[1]), durable=False)
 while claimed := queue.claim(sys.argv[2], 3):
     for job in claimed:
         print(job.id)
-        queue.done(job)
+        queue.finish(job)
 """
 
 

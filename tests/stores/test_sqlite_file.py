@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline import wire
+from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step
 from hookline.stores.sqlite import SqliteTraces
@@ -335,7 +335,7 @@ def test_export_ends_though_writing_goes_on(store: SqliteTraces) -> None:
         store.write(line("one", number))
     count = 0
     for text in store.export():
-        assert wire.load(text)
+        assert json_codec.load(text)
         store.write(line("meanwhile", count))
         store.flush() if count % 500 == 0 else None
         count += 1

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import StoreError
-from hookline.ports import Entry, StateStore
-from hookline.stores.memory_state import MemoryState
+from hookline.ports import StateStore, StateValue
+from hookline.stores.memory import MemoryState
 from hookline.stores.state import SqliteState
 
 
@@ -48,14 +48,14 @@ def state(request: pytest.FixtureRequest, place: Path, clock: Clock) -> Iterator
 
 
 def put(state: StateStore, key: str, value: bytes, until: float = 9e9, *, spare: bool = False) -> None:
-    state.change([], lambda _found, _now: ({key: Entry(value, until, spare=spare)}, None))
+    state.change([], lambda _found, _now: ({key: StateValue(value, until, spare=spare)}, None))
 
 
 def add_one(state: StateStore, key: str) -> int:
-    def decide(found: object, _now: float) -> tuple[dict[str, Entry], int]:
+    def decide(found: object, _now: float) -> tuple[dict[str, StateValue], int]:
         assert isinstance(found, dict)
         number = int(found.get(key, b"0")) + 1
-        return {key: Entry(str(number).encode(), 9e9)}, number
+        return {key: StateValue(str(number).encode(), 9e9)}, number
 
     return state.change([key], decide)
 
@@ -94,7 +94,7 @@ def test_what_is_over_is_not_given_any_more(state: StateStore, clock: Clock) -> 
 def test_failing_decision_changes_nothing(state: StateStore) -> None:
     put(state, "a", b"1")
 
-    def fail(_found: object, _now: float) -> tuple[dict[str, Entry], None]:
+    def fail(_found: object, _now: float) -> tuple[dict[str, StateValue], None]:
         raise RuntimeError("no decision")
 
     with pytest.raises(RuntimeError, match="no decision"):
@@ -217,11 +217,11 @@ def test_folder_that_cannot_be_looked_into_is_a_store_error(tmp_path: Path) -> N
 @pytest.mark.spec("D-11")
 def test_processes_do_not_come_between_each_other(place: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from hookline.ports import Entry; "
+        "import sys; from pathlib import Path; from hookline.ports import StateValue; "
         "from hookline.stores.state import SqliteState\n"
         "state = SqliteState(Path(sys.argv[1]))\n"
         "def one(found, now):\n"
-        "    return {'n': Entry(str(int(found.get('n', b'0')) + 1).encode(), 9e9)}, None\n"
+        "    return {'n': StateValue(str(int(found.get('n', b'0')) + 1).encode(), 9e9)}, None\n"
         "for _ in range(300): state.change(['n'], one)\n"
         "state.close()\n"
     )
@@ -235,11 +235,11 @@ def test_processes_do_not_come_between_each_other(place: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forked_child_and_parent_go_on(place: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from hookline.ports import Entry; "
+        "import os, sys; from pathlib import Path; from hookline.ports import StateValue; "
         "from hookline.stores.state import SqliteState\n"
         "state = SqliteState(Path(sys.argv[1]))\n"
         "def one(found, now):\n"
-        "    return {'n': Entry(str(int(found.get('n', b'0')) + 1).encode(), 9e9)}, None\n"
+        "    return {'n': StateValue(str(int(found.get('n', b'0')) + 1).encode(), 9e9)}, None\n"
         "state.change(['n'], one)\n"
         "child = os.fork()\n"
         "for _ in range(50): state.change(['n'], one)\n"

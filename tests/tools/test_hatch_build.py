@@ -13,6 +13,8 @@ import pytest
 from hookline.version import __version__
 from tools import hatch_build
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 EVENT = b'{"hook_event_name": "preToolUse", "conversation_id": "c", "tool_name": "Shell", "tool_input": {}}'
@@ -58,10 +60,12 @@ def installed(wheel: Path, folder: Path) -> Path:
 
 
 def run(program: Path, *words: str, home: Path, stdin: bytes = EVENT) -> tuple[int, bytes, bytes]:
-    home.mkdir(exist_ok=True)
+    project = home.with_name("project")
+    for folder in (home, project):
+        folder.mkdir(exist_ok=True)
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "HOOKLINE_DAEMON": "off", "CI": "1"}
     done = subprocess.run(
-        [program, *words], input=stdin, capture_output=True, env=env, cwd=home, timeout=SECONDS, check=False
+        [program, *words], input=stdin, capture_output=True, env=env, cwd=project, timeout=SECONDS, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -74,7 +78,7 @@ def test_a_wheel_with_a_compiler_has_a_native_launcher_for_every_python_of_the_p
     names = zipfile.ZipFile(wheel).namelist()
     programs = installed(wheel, tmp_path / "venv")
     launcher = programs / "hookline-hook"
-    ask = "import sys; from hookline.hosts.launcher import native; print(native(sys.executable))"
+    ask = "import sys; from hookline.hosts.command_line import find_launcher; print(find_launcher(sys.executable))"
 
     assert wheel.name == f"hookline-{__version__}-py3-none-{hatch_build.platform()}.whl"
     assert not [name for name in names if name.endswith(".c")]
@@ -99,16 +103,16 @@ def test_a_wheel_without_a_compiler_is_for_every_platform(
 def test_the_script_of_a_wheel_without_a_compiler_answers_alike(source: Path, tmp_path: Path) -> None:
     programs = installed(built(source, tmp_path / "dist", HOOKLINE_PURE="1"), tmp_path / "venv")
     launcher, home = programs / "hookline-hook", tmp_path / "home"
-    ask = "import sys; from hookline.hosts.launcher import COLD, native; print(COLD, native(sys.executable))"
-    cold, _, native = run(programs / "python", "-E", "-P", "-c", ask, home=home)[1].decode()[:-1].partition(" ")
+    ask = "import sys; from hookline.hosts.command_line import find_launcher; print(find_launcher(sys.executable))"
     call = ("hook", "--if-broken", "block", "cursor", "preToolUse")
 
-    assert native == ""
+    assert run(programs / "python", "-E", "-P", "-c", ask, home=home)[1] == b"\n"
     assert run(launcher, "--version", home=home) == (0, f"hookline-hook {__version__} python\n".encode(), b"")
     assert run(launcher, "cursor", "preToolUse", home=home) == (0, ALLOWED, b"")
     # as a native one that was there before has been written into the settings of agents
-    assert run(launcher, "no", "why", "2", str(programs / "python"), cold, *call, home=home) == (0, ALLOWED, b"")
-    assert run(launcher, "no", "why", "2", "/nowhere/python", cold, *call, home=home) == (2, b"no\n", b"why\n")
+    assert run(launcher, str(programs / "python"), *call, home=home) == (0, ALLOWED, b"")
+    assert run(launcher, "--prove", str(programs / "python"), *call, home=home) == (100, ALLOWED, b"")
+    assert run(launcher, "/nowhere/python", *call, home=home) == (1, b"", b"")
 
 
 @needs_compiler

@@ -16,7 +16,10 @@ dev = ["checker", "tester"]
 
 
 def test_everything_needed_to_run_build_and_check_is_installed() -> None:
-    assert setup_venv.requirements(PYPROJECT) == ["needed>=2", "builder>=1", "checker", "tester", "editables"]
+    needed = setup_venv.requirements(PYPROJECT, is_dev=True)
+
+    assert needed == ["needed>=2", "builder>=1", "checker", "tester", "editables"]
+    assert setup_venv.requirements(PYPROJECT, is_dev=False) == ["needed>=2", "builder>=1", "editables"]
 
 
 def test_environment_that_works_is_kept() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tools import spec
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROMISES = """

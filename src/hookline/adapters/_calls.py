@@ -1,51 +1,51 @@
-"""What all adapters share: a tool between its hooks, and what the model is told of it."""
+"""Shared by all adapters: run a tool between its hooks, and format the result for the model."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-from hookline.core.engine import Engine
+from hookline.engine.engine import Engine
 from hookline.errors import Blocked
-from hookline.model.session import Session
+from hookline.model.event import Session
 from hookline.model.verdict import Outcome
 
 Run = Callable[[dict[str, object]], Awaitable[object]]
 
 
-class Called(Struct, frozen=True):
-    """What came of a call: the tool's result, or the reason why there is none; and what the model is to know besides."""
+class ToolResult(Struct, frozen=True):
+    """The result of a tool, or the reason of a refusal; and context of hooks for the model."""
 
     result: object
     refusal: str
     context: str
 
 
-async def call(engine: Engine, name: str, args: Mapping[str, object], run: Run, *, session: Session) -> Called:
+async def call_tool(engine: Engine, name: str, args: Mapping[str, object], run: Run, *, session: Session) -> ToolResult:
     """Run a tool between its hooks.
 
     Raises:
-        Blocked: A hook wants the whole run to end. What the tool itself raises passes through.
+        Blocked: A hook stops the whole run. Exceptions of the tool pass through.
     """
-    heard: list[Outcome] = []
+    outcomes: list[Outcome] = []
 
     async def tool(**final: object) -> object:
         return await run(final)
 
     try:
-        result, refusal = await engine.call_tool(name, args, tool, session=session, hear=heard.append), ""
+        result, refusal = await engine.call_tool(name, args, tool, session=session, hear=outcomes.append), ""
     except Blocked:
-        # what blocked it was heard last
-        if heard[-1].stopped:
+        # the last outcome is the one that blocked
+        if outcomes[-1].stopped:
             raise
-        result, refusal = None, heard[-1].reason
-    return Called(result, refusal, said(heard))
+        result, refusal = None, outcomes[-1].reason
+    return ToolResult(result, refusal, join_context(outcomes))
 
 
-def said(heard: list[Outcome]) -> str:
-    """Give everything hooks said for the model; a wish for later is said now, because there is no later."""
-    return "\n\n".join(text for outcome in heard for text in (*outcome.context, *outcome.follow_ups) if text)
+def join_context(outcomes: list[Outcome]) -> str:
+    """Return all texts of hooks for the model; follow-ups are among them, because an adapter has no later moment."""
+    return "\n\n".join(text for outcome in outcomes for text in (*outcome.context, *outcome.follow_ups) if text)
 
 
-def told(called: Called) -> str:
-    """Say a refusal to the model."""
+def format_refusal(called: ToolResult) -> str:
+    """Return the text of a refusal for the model."""
     return "\n\n".join(filter(None, (f"Blocked by a hook: {called.refusal}", called.context)))

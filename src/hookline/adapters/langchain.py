@@ -10,30 +10,29 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from hookline.adapters._calls import call, said, told
-from hookline.core.engine import Engine
+from hookline.adapters._calls import call_tool, format_refusal, join_context
+from hookline.engine.engine import Engine
 from hookline.errors import Blocked
-from hookline.model.event import EventName
-from hookline.model.session import Session
+from hookline.model.event import EventName, Session
 
 Answer = ToolMessage | Command[Any]
 
 
 class _State(AgentState[Any]):
-    """What hooks said at the prompt, for as long as the run takes."""
+    """The state of a run: context of the prompt's hooks."""
 
-    hooks_said: NotRequired[str]
+    hooks_context: NotRequired[str]
 
 
 class _FailedError(Exception):
-    """A tool that failed, as hooks are to see it."""
+    """A failed tool, raised so that its hooks run."""
 
 
 class Hooks(AgentMiddleware[Any, Any, Any]):
     """Give an agent all hooks: at a prompt, before and after each tool, when a tool fails, and at the end.
 
-    A blocked tool tells the model why; a blocked prompt ends the run with the reason as its answer; a hook that wants the
-    run to end raises `Blocked`.
+    A blocked tool tells the model why; a blocked prompt ends the run with the reason as its answer; a hook that stops the
+    run raises `Blocked`.
     """
 
     state_schema = _State
@@ -44,22 +43,22 @@ class Hooks(AgentMiddleware[Any, Any, Any]):
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the library's signature
-        """Ask the hooks about the prompt."""
+        """Run the hooks of the prompt."""
         outcome = await self._engine.emit(EventName.BEFORE_AGENT, {"prompt": _text(state)}, session=_session())
         if outcome.stopped:
             raise Blocked("prompt", outcome)
         if outcome.blocked:
             return {"messages": [AIMessage(f"Blocked by a hook: {outcome.reason}")], "jump_to": "end"}
-        return {"hooks_said": said([outcome])}
+        return {"hooks_context": join_context([outcome])}
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Tell the model what hooks said at the prompt."""
+        """Add the context of the prompt's hooks for the model."""
         return await handler(_with_context(request))
 
     async def aafter_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the library's signature
-        """Tell the hooks how it ended."""
+        """Run the hooks of the end."""
         outcome = await self._engine.emit(EventName.AFTER_AGENT, {"response": _text(state)}, session=_session())
         if outcome.stopped:
             raise Blocked("response", outcome)
@@ -82,11 +81,11 @@ class Hooks(AgentMiddleware[Any, Any, Any]):
 
         made = request.tool_call
         try:
-            called = await call(self._engine, made["name"], made["args"], run, session=_session())
+            called = await call_tool(self._engine, made["name"], made["args"], run, session=_session())
         except _FailedError:
             return answers[-1]
         if called.refusal:
-            return ToolMessage(told(called), tool_call_id=made["id"], name=made["name"], status="error")
+            return ToolMessage(format_refusal(called), tool_call_id=made["id"], name=made["name"], status="error")
         answer = answers[-1]
         if not isinstance(answer, ToolMessage):
             # the tool steers the graph: there is no text to change
@@ -98,34 +97,34 @@ class Hooks(AgentMiddleware[Any, Any, Any]):
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Ask the hooks about the prompt."""
+        """Run the hooks of the prompt."""
         return self._engine.wait_for(self.abefore_agent(state, runtime))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Tell the model what hooks said at the prompt."""
+        """Add the context of the prompt's hooks for the model."""
         return handler(_with_context(request))
 
     def after_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Tell the hooks how it ended."""
+        """Run the hooks of the end."""
         return self._engine.wait_for(self.aafter_agent(state, runtime))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
         """Run a tool between its hooks."""
 
-        async def handled(changed: ToolCallRequest) -> Answer:
+        async def call_handler(changed: ToolCallRequest) -> Answer:
             return handler(changed)
 
-        return self._engine.wait_for(self.awrap_tool_call(request, handled))
+        return self._engine.wait_for(self.awrap_tool_call(request, call_handler))
 
 
 def _with_context(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    heard = request.state.get("hooks_said")
-    if not heard:
+    context = request.state.get("hooks_context")
+    if not context:
         return request
     before = request.system_message.text if request.system_message else ""
-    return request.override(system_message=SystemMessage("\n\n".join(filter(None, (before, str(heard))))))
+    return request.override(system_message=SystemMessage("\n\n".join(filter(None, (before, str(context))))))
 
 
 def _text(state: _State) -> str:

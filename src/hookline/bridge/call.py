@@ -1,24 +1,44 @@
-"""One call of an agent, and what is known of it when nothing else is."""
+"""One call of an agent: its argv, its event as far as the name tells, and the project it is about."""
 
+import os
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
+from hookline.dialects import DIALECTS
 from hookline.model.event import Event, EventName
 from hookline.ports import Dialect
+from hookline.user_dirs import working_folder
+
+OPTION: Final = "--if-broken"
+USAGE: Final = f"wanted: hookline hook [{OPTION} block|allow] HOST EVENT"
+
+# The variables in which agents name the folder they were started in. Their working folder may be far below it, and a project
+# that is no repository could not be found from there.
+PROJECT_VARIABLES: Final[Mapping[str, str]] = {
+    "claude-code": "CLAUDE_PROJECT_DIR",
+    "cursor": "CURSOR_PROJECT_DIR",
+    "factory-droid": "FACTORY_PROJECT_DIR",
+    "gemini-cli": "GEMINI_PROJECT_DIR",
+    "qwen-code": "QWEN_PROJECT_DIR",
+}
 
 
 class IfBroken(StrEnum):
-    """What an agent is told when the hooks could not be asked."""
+    """The answer to an agent when its hooks could not be asked."""
 
     BLOCK = "block"
     ALLOW = "allow"
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """What an agent said, and in which language: `native` is its own name of the event.
+    """The payload of an agent, its dialect, and `native`, the agent's own name of the event.
 
-    Without `if_broken`, the hooks that are there decide: what they want when they fall over themselves.
+    Without `if_broken`, the failure policies of the configured hooks decide.
     """
 
     dialect: Dialect
@@ -27,14 +47,58 @@ class Call(Struct, frozen=True, kw_only=True):
     if_broken: IfBroken | None = None
 
 
-def is_known(dialect: Dialect, native: str) -> bool:
-    """Say whether an agent has an event of this name."""
+def parse_argv(words: Sequence[str]) -> tuple[Call | None, IfBroken | None, str]:
+    """Return the call, the policy as far as there is one, and the reason why the words cannot be used.
+
+    Parsed by hand rather than by argparse: a call is made for every step of an agent, and an exit code of 2, with which argparse
+    reports a typing error, would block it.
+    """
+    policy, names, wrong = _split_words(words)
+    dialect = _find_agent(names[0]) if names else None
+    if not wrong and dialect is None:
+        known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
+        wrong = f"there is no agent {names[0]!r}; there are {known}" if names else "wanted: hookline hook HOST EVENT"
+    if not wrong and dialect is not None and not _has_event(dialect, names[1]):
+        known = ", ".join(dialect.SPEC.abilities or ())
+        wrong = f"{dialect.SPEC.title} has no event {names[1]!r}; it has {known}"
+    if wrong or dialect is None:
+        return None, policy, wrong
+    return Call(dialect=dialect, native=names[1], raw=b"", if_broken=policy), policy, ""
+
+
+def _split_words(words: Sequence[str]) -> tuple[IfBroken | None, list[str], str]:
+    policy: IfBroken | None = None
+    names: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word == OPTION or word.startswith(f"{OPTION}="):
+            value = word.partition("=")[2] if "=" in word else left.pop(0) if left else ""
+            if value not in {*IfBroken}:
+                return policy, names, f"{OPTION} is {value!r}, wanted block or allow"
+            policy = IfBroken(value)
+        elif word.startswith("-"):
+            return policy, names, f"there is no option {word!r}"
+        else:
+            names.append(word)
+    return policy, names, "" if len(names) == 2 else USAGE  # noqa: PLR2004
+
+
+def _find_agent(name: str) -> Dialect | None:
+    """Return an agent's dialect by its name or an alias."""
+    if name in DIALECTS:
+        return DIALECTS[name] if DIALECTS[name].SPEC.is_agent else None
+    agents = (module for module in DIALECTS.values() if module.SPEC.is_agent)
+    return next((module for module in agents if name in module.SPEC.aliases), None)
+
+
+def _has_event(dialect: Dialect, native: str) -> bool:
     spec = dialect.SPEC
     return native in (spec.abilities or {}) or native in spec.events.values() or native in spec.more_events
 
 
-def moment(dialect: Dialect, native: str) -> Event:
-    """Give the event that a name alone tells of: what an agent said could not be read, and it waits for an answer."""
+def event_from_name(dialect: Dialect, native: str) -> Event:
+    """Return the event that a native name alone tells of, for a payload that could not be read."""
     spec = dialect.SPEC
     usual = next((name for name, own in spec.events.items() if own == native), None)
     if usual is not None:
@@ -43,3 +107,17 @@ def moment(dialect: Dialect, native: str) -> Event:
     if more is not None:
         return Event(name=more, native_name=native, host=spec.name)
     return Event(name=EventName.CUSTOM, data={"event_name": native}, native_name=native, host=spec.name)
+
+
+def find_project_root(event: Event | None, *, host: str, environ: Mapping[str, str]) -> Path:
+    """Return the folder that the agent names as its project, if it works inside it, else its working folder."""
+    cwd = event.cwd if event is not None and os.path.isdir(event.cwd) else str(working_folder())  # noqa: PTH112 - a text
+    named = environ.get(PROJECT_VARIABLES.get(host, ""), "")
+    if named and os.path.isabs(named) and os.path.isdir(named):  # noqa: PTH112, PTH117
+        real = Path(os.path.realpath(cwd))
+        return _path(named) if real.is_relative_to(os.path.realpath(named)) else _path(cwd)
+    return _path(cwd)
+
+
+# an agent works in one folder for long, and parsing a path costs more than a lookup
+_path = lru_cache(maxsize=64)(Path)

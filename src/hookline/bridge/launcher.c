@@ -1,15 +1,19 @@
 /* hookline-hook: the program that agents run.
  *
- *     hookline-hook OUT ERR CODE PYTHON COLD hook [--if-broken POLICY] HOST EVENT     as `hookline install` writes it
- *     hookline-hook [--if-broken POLICY] HOST EVENT                                   by hand
+ *     hookline-hook [--prove] PYTHON hook [--if-broken POLICY] HOST EVENT     as `hookline install` writes it
+ *     hookline-hook [--if-broken POLICY] HOST EVENT                           by hand
  *
- * It hands the event on stdin to the daemon and passes its answer on. Where the daemon cannot be asked, or goes away
- * before it has answered, a Python is started that answers the same event. Where not even that answers, the spare
- * answer OUT, ERR and CODE is given, in the bytes that the agent understands: a failure of ours is never taken for a
- * yes that nobody meant.
+ * The launcher sends the event on stdin to the daemon and passes the daemon's answer on. Where no daemon listens, the
+ * launcher starts one and waits for its socket, half a second at most. Where the daemon cannot be asked, or goes away
+ * before it has answered, the launcher starts a Python that answers the same event.
  *
- * A process start is all it may cost. So it uses no stdio, its buffers are there already, and whatever is needed by the
- * slow way alone (signals, pipes, a file for the event) is done there.
+ * The exit code says whether there was an answer: 0 and 2 are answers, anything else means that there is no answer and that
+ * nothing was printed; the line in the agent's settings then gives the answer that was chosen for that case. With
+ * --prove, and between the Python and the launcher, an answer ends with 100 or 102 instead: a program that is damaged may
+ * end with 0 or 2 by accident, and does not end with these.
+ *
+ * A call that the daemon answers may cost no more than a process start. So there is no stdio, the buffers are static, and
+ * what only the fallback needs (signals, pipes, a file for the event) is done there.
  */
 
 #define _GNU_SOURCE /* struct ucred, memfd_create */
@@ -29,11 +33,13 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
@@ -59,7 +65,11 @@ static const size_t LARGEST_ANSWER = (size_t)64 << 20;
 static const int FIRST_BYTE = 2000; /* milliseconds that a daemon may take to say anything */
 static const int NEXT_BYTE = HOOKLINE_PATIENCE; /* and between two words: it says every 5 seconds that it is at it */
 
-enum { CHUNK = 1 << 16, PATH_ROOM = 4096, FRAME = 5, ANSWERED = 0, BLOCKED = 2, FAILED = 1, CANNOT_RUN = 127 };
+static const int STARTING = 500; /* milliseconds that a daemon which was just started has to listen */
+static const int LOOK_AGAIN = 2; /* milliseconds between two looks for its socket */
+static const int ON_ITS_WAY = 10; /* seconds after a start before another one is tried */
+
+enum { CHUNK = 1 << 16, PATH_ROOM = 4096, FRAME = 5, ANSWERED = 0, BLOCKED = 2, FAILED = 1, CANNOT_RUN = 127, PROOF = 100 };
 
 /* ---- bytes that grow ---- */
 
@@ -70,7 +80,7 @@ typedef struct {
     bool is_heap;
 } Bytes;
 
-/* Pages that nobody writes to cost nothing, and most events and answers never need the heap. */
+/* Pages that are never written cost nothing, and most events and answers never need the heap. */
 static char event_room[CHUNK], head_room[CHUNK], first_room[CHUNK], second_room[CHUNK];
 
 #define BYTES(storage) {.at = (storage), .used = 0, .room = sizeof(storage), .is_heap = false}
@@ -154,7 +164,7 @@ static bool write_all(int file, const char *from, size_t length) {
     return true;
 }
 
-/* Read what is left and throw it away: some agents do not expect that nobody reads. */
+/* Read the rest of stdin and drop it: some agents fail when their pipe has no reader. */
 static void read_rest(int file) {
     while (read_some(file, head_room, sizeof head_room) > 0) continue;
 }
@@ -173,12 +183,9 @@ static void fill_streams(void) {
 /* ---- the call ---- */
 
 typedef struct {
-    bool has_spare; /* otherwise a person calls, who is told what is wrong */
-    const char *out;
-    const char *err;
-    int code;
+    bool is_installed; /* otherwise a person calls, who is told what is wrong */
+    int proof; /* what is added to the exit code of an answer */
     const char *python;
-    const char *cold;
     char **words; /* after `hook` */
     int count;
 } Call;
@@ -191,37 +198,35 @@ typedef struct {
     size_t err_length;
 } Answer;
 
-static int say(const Answer *answer) {
-    /* nobody who reads, or no room for it, is an error that we end with, not a signal that ends us */
+static int say(const Call *call, const Answer *answer) {
+    /* a closed pipe or a full disk is an error that we end with, not a signal that ends us */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* what is to be read beside the answer first: some stop reading with the answer, which counts without it, too */
+    /* stderr first: some agents stop reading with the answer, which counts without it, too */
     write_all(2, answer->err, answer->err_length);
     bool is_said = write_all(1, answer->out, answer->out_length);
-    return is_said || answer->code ? answer->code : FAILED;
+    /* a no that cannot be printed is still a no */
+    if (!is_said && !answer->code) return FAILED;
+    return answer->code == ANSWERED || answer->code == BLOCKED ? answer->code + call->proof : answer->code;
 }
 
-static int say_spare(const Call *call, const char *why) {
-    if (!call->has_spare) {
-        complain(why);
-        return FAILED;
-    }
-    Bytes out = BYTES(first_room), err = BYTES(second_room);
-    bool is_made = true;
-    if (*call->out) is_made = add(&out, call->out, strlen(call->out)) && add(&out, "\n", 1);
-    if (*call->err) is_made = add(&err, call->err, strlen(call->err)) && add(&err, "\n", 1) && is_made;
-    Answer answer = {call->code, out.at, out.used, err.at, err.used};
-    /* no memory for a line: what it says is lost, and must not be taken for silence */
-    return is_made ? say(&answer) : BLOCKED;
+/* End without an answer. The line in the settings of the agent knows what to say then; a person is told why. */
+static int give_up(const Call *call, const char *why) {
+    if (call->is_installed) read_rest(0);
+    else complain(why);
+    return FAILED;
 }
 
-/* Codes 0 and 2 are answers; with any other, nobody got to answer. A person is shown it as it is. */
-static bool is_answer(const Call *call, int code) { return code == ANSWERED || code == BLOCKED || !call->has_spare; }
+/* Codes 0 and 2 are answers; with any other there is none. A person is shown it as it is. */
+static bool is_answer(const Call *call, int code) { return code == ANSWERED || code == BLOCKED || !call->is_installed; }
 
 /* ---- the daemon ---- */
 
-/* Write the place of the daemon's socket: a folder that nobody else can get at, and a name for the interpreter. */
-static bool find_socket(const char *python, struct sockaddr_un *place) {
+/* A person who calls by hand starts no daemon, and neither does `hookline doctor`, which tries us out. */
+static bool may_start(const Call *call) { return call->is_installed && !getenv("HOOKLINE_CANARY"); }
+
+/* Write the path of the daemon's socket: a folder that only this user can enter, and a name for the interpreter. */
+static bool find_socket(const Call *call, struct sockaddr_un *place) {
     char *path = place->sun_path;
     size_t room = sizeof place->sun_path;
     uid_t me = geteuid();
@@ -247,11 +252,12 @@ static bool find_socket(const char *python, struct sockaddr_un *place) {
     strcpy(path, folder);
     strcat(path, end);
     strcat(path, below);
+    if (may_start(call) && mkdir(path, 0700) && errno != EEXIST) return false;
     /* a link, or a folder that others may write to, could lead to anybody */
     if (lstat(path, &found) || !S_ISDIR(found.st_mode) || found.st_uid != me || found.st_mode & 077) return false;
 
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (const char *at = python; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    for (const char *at = call->python; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
     path[length++] = '/';
     for (int shift = 60; shift >= 0; shift -= 4) path[length++] = "0123456789abcdef"[hash >> shift & 15];
     strcpy(path + length, ".sock");
@@ -293,15 +299,134 @@ static bool is_wanted(void) {
 }
 
 /* Give a connection to our daemon, or -1. One that is too busy to take it does not keep us waiting. */
-static int reach_daemon(const Call *call) {
-    struct sockaddr_un place = {.sun_family = AF_UNIX};
-    /* a program that runs for somebody else than who started it asks nobody */
-    if (!is_wanted() || getuid() != geteuid() || !find_socket(call->python, &place)) return -1;
+static int connect_to(const struct sockaddr_un *place) {
     int socket_ = open_socket();
     if (socket_ < 0) return -1;
-    if (connect(socket_, (struct sockaddr *)&place, sizeof place) == 0 && is_of_us(socket_)) return socket_;
+    if (connect(socket_, (const struct sockaddr *)place, sizeof *place) == 0) {
+        if (is_of_us(socket_)) return socket_;
+        errno = EPERM;
+    }
+    int kept = errno;
     close(socket_);
+    errno = kept;
     return -1;
+}
+
+/* Write the path of a file that lies beside the socket. */
+static void find_beside(const struct sockaddr_un *place, const char *ending, char path[PATH_ROOM]) {
+    strcpy(path, place->sun_path);
+    strcpy(strrchr(path, '.'), ending);
+}
+
+static struct timespec changed_at(const struct stat *found) {
+#ifdef __APPLE__
+    return found->st_mtimespec;
+#else
+    return found->st_mtim;
+#endif
+}
+
+/* Whether a call found that the daemon does not say a word; another daemon has another, younger socket. */
+static bool is_hung(const struct sockaddr_un *place) {
+    char path[PATH_ROOM];
+    struct stat mark, socket_;
+    find_beside(place, ".hung", path);
+    if (lstat(path, &mark) || lstat(place->sun_path, &socket_)) return false;
+    struct timespec marked = changed_at(&mark), bound = changed_at(&socket_);
+    return marked.tv_sec > bound.tv_sec || (marked.tv_sec == bound.tv_sec && marked.tv_nsec >= bound.tv_nsec);
+}
+
+/* Leave a mark for the calls to come, so that only one of them waits for a daemon that hangs. */
+static void mark_hung(const struct sockaddr_un *place) {
+    char path[PATH_ROOM];
+    find_beside(place, ".hung", path);
+    int mark = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (mark < 0) return;
+    futimens(mark, NULL);
+    close(mark);
+}
+
+static void close_inherited(void) {
+#if defined(__linux__) && defined(SYS_close_range)
+    if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
+#endif
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int file = 3; file < (most > 0 && most < CHUNK ? most : CHUNK); file++) close(file);
+}
+
+/* Become a daemon that shares nothing with the agent: no terminal, no pipe, no folder. It closes what the agent has
+ * open, because an agent that waits for the end of a pipe must not wait for the daemon. */
+static void become_daemon(const Call *call, const char *log) {
+    static const int usual[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD};
+    setsid();
+    int nothing = open("/dev/null", O_RDONLY);
+    int lines = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (nothing < 0 || lines < 0 || dup2(nothing, 0) < 0 || dup2(lines, 1) < 0 || dup2(lines, 2) < 0) _exit(CANNOT_RUN);
+    close_inherited();
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) signal(usual[i], SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    unsetenv("HOOKLINE_NESTING");
+    execl(call->python, call->python, "-E", "-P", "-m", "hookline", "daemon", "run", "--auto", (char *)NULL);
+    _exit(CANNOT_RUN);
+}
+
+static int64_t milliseconds_since(const struct timespec *then, clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)(now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
+}
+
+/* Start a daemon where none listens, and give a connection to it, or -1 when it does not listen in time. */
+static int start_daemon(const Call *call, const struct sockaddr_un *place) {
+    char path[PATH_ROOM];
+    struct stat found;
+    struct timespec begun;
+    pid_t started = 0;
+    /* the settings of the person say that they want none */
+    find_beside(place, ".off", path);
+    if (lstat(path, &found) == 0) return -1;
+    find_beside(place, ".starting", path);
+    int64_t age = -1;
+    if (stat(path, &found) == 0) {
+        begun = changed_at(&found);
+        age = milliseconds_since(&begun, CLOCK_REALTIME);
+    }
+    if (age >= STARTING && age < ON_ITS_WAY * 1000) return -1;
+    if (age < 0 || age >= STARTING) {
+        int mark = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (mark < 0) return -1;
+        futimens(mark, NULL);
+        close(mark);
+        find_beside(place, ".log", path);
+        started = fork();
+        if (started == 0) become_daemon(call, path);
+        if (started < 0) return -1;
+        age = 0;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    while (milliseconds_since(&begun, CLOCK_MONOTONIC) < STARTING - age) {
+        poll(NULL, 0, LOOK_AGAIN);
+        int socket_ = connect_to(place);
+        if (socket_ >= 0) return socket_;
+        int status;
+        /* one that ends with 0 found another daemon, which may be about to listen */
+        if (started > 0 && waitpid(started, &status, WNOHANG) == started) {
+            if (status) return -1;
+            started = 0;
+        }
+    }
+    return -1;
+}
+
+/* Give a connection to our daemon, which is started where there is none, or -1. */
+static int reach_daemon(const Call *call, struct sockaddr_un *place) {
+    /* a program that runs with another user's rights than its caller's asks no daemon */
+    if (!is_wanted() || getuid() != geteuid() || !find_socket(call, place) || is_hung(place)) return -1;
+    int socket_ = connect_to(place);
+    bool is_absent = socket_ < 0 && (errno == ENOENT || errno == ECONNREFUSED);
+    return is_absent && may_start(call) ? start_daemon(call, place) : socket_;
 }
 
 /* Write everything of the request that comes before the event itself. */
@@ -348,7 +473,7 @@ static bool send_request(int daemon, Bytes *head, const Bytes *event) {
             if (errno == EINTR) continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
             short happened;
-            /* whoever answers before everything was said does not want to hear it */
+            /* a daemon that answers before it has read the whole request does not need the rest */
             if (!await(daemon, POLLIN | POLLOUT, FIRST_BYTE, &happened) || happened & POLLIN) return false;
             continue;
         }
@@ -381,7 +506,7 @@ static bool read_answer(const char *raw, size_t length, Answer *answer) {
 }
 
 /* Wait for the answer; false when there will be none. */
-static bool hear_answer(int daemon, Bytes *heard, Answer *answer) {
+static bool hear_answer(int daemon, Bytes *heard, Answer *answer, bool *is_silent) {
     int patience = FIRST_BYTE;
     for (;;) {
         while (heard->used >= FRAME) {
@@ -394,7 +519,11 @@ static bool hear_answer(int daemon, Bytes *heard, Answer *answer) {
             heard->used -= FRAME;
             memmove(heard->at, heard->at + FRAME, heard->used);
         }
-        if (!await(daemon, POLLIN, patience, NULL) || !make_room(heard, 1)) return false;
+        if (!await(daemon, POLLIN, patience, NULL)) {
+            *is_silent = true;
+            return false;
+        }
+        if (!make_room(heard, 1)) return false;
         ssize_t got = recv(daemon, heard->at + heard->used, heard->room - heard->used, 0);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) return false;
         if (got > 0) {
@@ -416,7 +545,7 @@ static void on_signal(int number) {
         told = number;
         kill(child, number);
     } else if (number != SIGCHLD) {
-        /* nobody is left to pass it on to: it ends us as soon as this returns */
+        /* no child to pass the signal on to: it ends the launcher as soon as this returns */
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -454,7 +583,7 @@ static int make_file(const Bytes *event) {
     return -1;
 }
 
-/* An agent that loses patience kills us; then the Python ends its hooks, and does not go on for nobody. */
+/* An agent that times out kills the launcher; the fallback Python must then end its hooks as well. */
 static void end_with(pid_t parent) {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -465,21 +594,16 @@ static void end_with(pid_t parent) {
 static void become_python(const Call *call, int event, const int *out, const int *err, const sigset_t *mask) {
     if ((event && dup2(event, 0) < 0) || dup2(out[1], 1) < 0 || dup2(err[1], 2) < 0) _exit(CANNOT_RUN);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    char **words = calloc((size_t)call->count + 9, sizeof *words);
+    char **words = calloc((size_t)call->count + 8, sizeof *words);
     if (!words) _exit(CANNOT_RUN);
     int at = 0;
     words[at++] = (char *)call->python;
     words[at++] = "-E";
     words[at++] = "-P";
-    if (call->cold) {
-        words[at++] = "-S";
-        words[at++] = (char *)call->cold;
-        words[at++] = "--launched";
-    } else {
-        words[at++] = "-m";
-        words[at++] = "hookline";
-    }
+    words[at++] = "-m";
+    words[at++] = "hookline";
     words[at++] = "hook";
+    if (call->is_installed) words[at++] = "--prove";
     memcpy(words + at, call->words, (size_t)call->count * sizeof *words);
     execv(call->python, words);
     _exit(CANNOT_RUN);
@@ -489,7 +613,7 @@ static void become_python(const Call *call, int event, const int *out, const int
 static bool take(int pipe_, Bytes *said) {
     while (said->used <= LARGEST_ANSWER) {
         if (!make_room(said, 1)) {
-            /* half an answer is none: this is as much too much as what nobody says */
+            /* a truncated answer counts as none */
             said->used = LARGEST_ANSWER + 1;
             return false;
         }
@@ -531,7 +655,7 @@ static int end_by(int number) {
     return 128 + number;
 }
 
-/* Have the signals that end us passed on, but for those that whoever started us wants to be ignored. */
+/* Pass on the signals that would end the launcher, except those that its parent ignores. */
 static void pass_signals_on(void) {
     static const int passed[] = {SIGTERM, SIGHUP, SIGINT, SIGCHLD};
     struct sigaction ours = {.sa_handler = on_signal}, present;
@@ -545,12 +669,7 @@ static void pass_signals_on(void) {
 /* Start a Python with the event on its stdin, hold back what it says until it ends, and see what that is worth. */
 static int ask_python(const Call *call, int event) {
     int out[2], err[2];
-    /* a Python without its script ends with 2, which would be taken for an answer */
-    if (call->cold && access(call->cold, R_OK)) {
-        if (!event) read_rest(0);
-        return say_spare(call, "a part of hookline is gone");
-    }
-    if (!open_pipe(out) || !open_pipe(err) || !open_pipe(wake)) return say_spare(call, strerror(errno));
+    if (!open_pipe(out) || !open_pipe(err) || !open_pipe(wake)) return give_up(call, strerror(errno));
     fcntl(wake[1], F_SETFL, O_NONBLOCK);
     sigset_t all, before;
     sigfillset(&all);
@@ -563,7 +682,7 @@ static int ask_python(const Call *call, int event) {
         end_with(us);
         become_python(call, event, out, err, &before);
     }
-    if (child < 0) return say_spare(call, strerror(errno));
+    if (child < 0) return give_up(call, strerror(errno));
     sigset_t open = before;
     sigdelset(&open, SIGCHLD);
     sigprocmask(SIG_SETMASK, &open, NULL);
@@ -576,32 +695,34 @@ static int ask_python(const Call *call, int event) {
     bool is_too_much = said[0].used > LARGEST_ANSWER || said[1].used > LARGEST_ANSWER;
     int code = status >= 0 && WIFEXITED(status) && !is_too_much ? WEXITSTATUS(status) : CANNOT_RUN;
     if (told && status >= 0 && WIFSIGNALED(status)) return end_by(WTERMSIG(status));
+    if (call->is_installed && !told) code = code == PROOF + ANSWERED || code == PROOF + BLOCKED ? code - PROOF : CANNOT_RUN;
     if (is_answer(call, code) || told) {
         Answer answer = {code, said[0].at, said[0].used, said[1].at, said[1].used};
-        return say(&answer);
+        return say(call, &answer);
     }
-    if (!event) read_rest(0);
-    return say_spare(call, "its Python cannot answer");
+    return give_up(call, "its Python cannot answer");
 }
 
 static int answer(const Call *call) {
-    int daemon = reach_daemon(call);
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+    int daemon = reach_daemon(call, &place);
     if (daemon < 0) return ask_python(call, 0);
     Bytes head = BYTES(head_room), event = BYTES(event_room), heard = BYTES(first_room);
     if (!make_head(call, &head)) {
         close(daemon);
         return ask_python(call, 0);
     }
-    if (!read_event(&event)) return say_spare(call, "the event cannot be read");
+    if (!read_event(&event)) return give_up(call, "the event cannot be read");
     Answer said;
-    bool is_small = event.used < LARGEST_EVENT;
-    if (is_small && send_request(daemon, &head, &event) && hear_answer(daemon, &heard, &said)) {
-        return is_answer(call, said.code) ? say(&said) : say_spare(call, "");
+    bool is_small = event.used < LARGEST_EVENT, is_silent = false;
+    if (is_small && send_request(daemon, &head, &event) && hear_answer(daemon, &heard, &said, &is_silent)) {
+        return is_answer(call, said.code) ? say(call, &said) : give_up(call, "");
     }
-    /* a daemon that is only slow sees that nobody waits for it any more */
+    /* a daemon that is only slow sees that its caller has gone */
     close(daemon);
+    if (is_silent) mark_hung(&place);
     int file = make_file(&event);
-    return file < 0 ? say_spare(call, "the event cannot be kept") : ask_python(call, file);
+    return file < 0 ? give_up(call, "the event cannot be kept") : ask_python(call, file);
 }
 
 /* ---- by hand ---- */
@@ -667,26 +788,19 @@ static int use_by_hand(int argc, char **argv) {
     return answer(&call);
 }
 
-static bool read_code(const char *text, int *code) {
-    size_t length = strspn(text, "0123456789");
-    if (!length || length > 3 || text[length]) return false;
-    *code = atoi(text);
-    return *code <= 255;
-}
-
 int main(int argc, char **argv) {
     fill_streams();
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         static const char version[] = "hookline-hook " HOOKLINE_VERSION " native\n";
         return write_all(1, version, sizeof version - 1) ? 0 : FAILED;
     }
-    if (argc < 7 || strcmp(argv[6], "hook")) return use_by_hand(argc, argv);
-    Call call = {.has_spare = true, .out = argv[1], .err = argv[2], .python = argv[4], .cold = argv[5]};
-    call.words = argv + 7;
-    call.count = argc - 7;
-    if (!read_code(argv[3], &call.code)) {
-        complain("wanted: OUT ERR CODE PYTHON COLD hook [--if-broken block|allow] HOST EVENT");
-        return FAILED;
-    }
+    bool is_proven = argc > 1 && strcmp(argv[1], "--prove") == 0;
+    char **words = argv + 1 + is_proven;
+    if (argc < 3 + is_proven || strcmp(words[1], "hook")) return use_by_hand(argc, argv);
+    Call call = {.is_installed = true, .proof = is_proven ? PROOF : 0, .python = words[0], .words = words + 2};
+    call.count = argc - 3 - is_proven;
+    /* the shell that runs the line in the settings may be killed by the agent, and does not pass that on */
+    pid_t parent = getppid();
+    end_with(parent);
     return answer(&call);
 }

@@ -1,4 +1,4 @@
-"""What the person is told beside an answer: once in a session for each problem, not with every call."""
+"""Notices for the user that go with an answer: once in a session for each problem, not with every call."""
 
 import contextlib
 import hashlib
@@ -11,132 +11,133 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.display import sanitize
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Outcome
+from hookline.text import sanitize
 
-_LARGEST: Final = 256 * 1024  # bytes of what is remembered of one session
+_LARGEST: Final = 256 * 1024  # bytes of one session's file
 _LONGEST: Final = 600  # characters of one notice
 _MOST: Final = 8  # notices in one answer
-_COUNT: Final = re.compile(r" \(\d+ [a-z ]+\)")
-# where nothing can be remembered, these are seldom enough to say it again
-_SELDOM: Final = frozenset({EventName.SESSION_START, EventName.BEFORE_AGENT})
+# numbers that differ from call to call: counts and durations
+_COUNT: Final = re.compile(r" \(\d+ [a-z ]+\)|\b\d+(?:\.\d+)?(?:e-\d+)? ?(?:ms|s|m|h)\b")
+# rare enough to repeat a notice where its file cannot be written
+_RARE: Final = frozenset({EventName.SESSION_START, EventName.BEFORE_AGENT})
+# events at which an agent that shows no messages gets them through the model
+_THROUGH_THE_MODEL: Final = _RARE | {EventName.AFTER_TOOL}
 
 
-class _Line(Struct, frozen=True, omit_defaults=True):
-    """A notice that was told, or, with its text, one that is still owed."""
+class _NoticeLine(Struct, frozen=True, omit_defaults=True):
+    """The key of a notice that was shown, or, with its text, of one that is pending."""
 
     key: str
-    owed: str = ""
+    pending: str = msgspec.field(default="", name="owed")
 
 
 class Notices:
-    """Collect what to tell, and tell what was not told in this session yet.
+    """Collect notices, and add those to an answer that were not shown in this session yet.
 
-    `path` is where that is remembered. What is owed because the moment cannot carry it is told at the next that can.
+    `path` is the file that lists them. A notice that an event cannot carry stays pending until the next event that can.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._waiting: dict[str, str] = {}
+        self._collected: dict[str, str] = {}
 
     def add(self, text: str) -> None:
-        """Have something told; the same words are told once."""
+        """Collect a notice; the same text is shown once, and an empty one never."""
+        if not text:
+            return
         shown = sanitize(text, longest=_LONGEST).replace("\n", " ")
-        self._waiting.setdefault(_key(shown), shown)
+        self._collected.setdefault(_hash(shown), shown)
 
-    def tell(self, outcome: Outcome, event: Event, *, by: Ability | None) -> Outcome:
-        """Give the outcome with what is to be told, in the way the agent has; None is no way now."""
-        told, owed = self._remembered()
-        due = {key: text for key, text in {**owed, **self._waiting}.items() if key not in told}
-        self._waiting = {}
-        if by is None:
-            self._write([_Line(key, text) for key, text in due.items() if key not in owed])
-            return outcome
+    def attach(self, outcome: Outcome, event: Event, *, channel: Ability | None) -> Outcome:
+        """Return the outcome with the notices that are due, by the channel the agent has; None is no channel now."""
+        shown, pending = self._read()
+        due = {key: text for key, text in {**pending, **self._collected}.items() if key not in shown}
+        self._collected = {}
+        if channel is None:
+            self._write([_NoticeLine(key, text) for key, text in due.items() if key not in pending])
+            # some agents have a field for messages here and may show it; the notice stays pending until one is known to
+            effects = [_make_effect(list(due.values())[:_MOST], Ability.MESSAGE)] if due else []
+            return replace(outcome, effects=(*outcome.effects, *effects))
         now = dict(list(due.items())[:_MOST])
         if not now:
             return outcome
-        # written down before it is said: what is told twice by two calls at once is told, and that is enough
-        is_kept = self._write([_Line(key) for key in now])
-        if not is_kept and event.name not in _SELDOM:
+        # recorded before it is shown: two calls at once may show it twice, which is harmless
+        is_recorded = self._write([_NoticeLine(key) for key in now])
+        if not is_recorded and event.name not in _RARE:
             return outcome
-        later = [_Line(key, text) for key, text in list(due.items())[_MOST:] if key not in owed]
-        self._write(later)
-        return replace(outcome, effects=(*outcome.effects, _effect(list(now.values()), by)))
+        self._write([_NoticeLine(key, text) for key, text in list(due.items())[_MOST:] if key not in pending])
+        return replace(outcome, effects=(*outcome.effects, _make_effect(list(now.values()), channel)))
 
-    def owe(self) -> None:
-        """Keep what came up after the answer for the next one."""
-        told, owed = self._remembered() if self._waiting else (frozenset(), {})
-        self._write([_Line(key, text) for key, text in self._waiting.items() if key not in told and key not in owed])
-        self._waiting = {}
+    def save(self) -> None:
+        """Keep notices that came up after the answer for the next one."""
+        if self._collected:
+            shown, pending = self._read()
+            fresh = {key: text for key, text in self._collected.items() if key not in shown and key not in pending}
+            self._write([_NoticeLine(key, text) for key, text in fresh.items()])
+            self._collected = {}
 
-    def _remembered(self) -> tuple[frozenset[str], dict[str, str]]:
-        raw = _beginning(self._path, _LARGEST) if self._path is not None else b""
-        lines: list[_Line] = []
+    def _read(self) -> tuple[frozenset[str], dict[str, str]]:
+        """Return the keys of the notices that were shown, and the pending ones."""
+        raw = b""
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                raw = self._path.read_bytes()
+        lines: list[_NoticeLine] = []
         for line in raw.splitlines():
-            # a line that a full disk cut off is forgotten
+            # a full disk may have cut a line off
             with contextlib.suppress(msgspec.DecodeError):
                 lines.append(_DECODER.decode(line))
-        told = frozenset(line.key for line in lines if not line.owed)
-        return told, {line.key: line.owed for line in lines if line.owed and line.key not in told}
+        shown = frozenset(line.key for line in lines if not line.pending)
+        return shown, {line.key: line.pending for line in lines if line.pending and line.key not in shown}
 
-    def _write(self, lines: list[_Line]) -> bool:
-        """Remember lines; say whether they will be remembered."""
+    def _write(self, lines: list[_NoticeLine]) -> bool:
+        """Append lines to the file; return whether they are there."""
         if not lines:
             return True
         if self._path is None:
             return False
-        return append(self._path, b"".join(_ENCODER.encode(line) + b"\n" for line in lines), largest=_LARGEST)
+        return append_lines(self._path, b"".join(_ENCODER.encode(line) + b"\n" for line in lines), largest=_LARGEST)
 
 
-_DECODER: Final = msgspec.json.Decoder(_Line)
+_DECODER: Final = msgspec.json.Decoder(_NoticeLine)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def way(event: Event, able: frozenset[Ability], *, anywhere: frozenset[Ability]) -> Ability | None:
-    """Choose how an agent can tell a person something: through the model only where it never can otherwise."""
+def choose_channel(event: Event, able: frozenset[Ability], *, everyday: frozenset[Ability]) -> Ability | None:
+    """Return how an agent can show a message: through the model only if it has no other channel at any event.
+
+    `everyday` is what it can do at the events that every session has.
+    """
     if Ability.MESSAGE in able:
         return Ability.MESSAGE
-    if Ability.MESSAGE not in anywhere and Ability.CONTEXT in able and event.name in _SELDOM:
+    if Ability.MESSAGE not in everyday and Ability.CONTEXT in able and event.name in _THROUGH_THE_MODEL:
         return Ability.CONTEXT
     return None
 
 
-def _effect(texts: list[str], by: Ability) -> Effect:
-    said = "\n".join(f"hookline: {text}" for text in texts)
-    if by is Ability.CONTEXT:
-        return Effect(EffectKind.CONTEXT, f"Tell the person this, in these words, before anything else:\n{said}")
-    return Effect(EffectKind.MESSAGE, said)
+def _make_effect(texts: list[str], channel: Ability) -> Effect:
+    message = "\n".join(f"hookline: {text}" for text in texts)
+    if channel is Ability.CONTEXT:
+        return Effect(EffectKind.CONTEXT, f"Tell the person this, in these words, before anything else:\n{message}")
+    return Effect(EffectKind.MESSAGE, message)
 
 
-def _key(text: str) -> str:
-    """Name a notice; how many of something it is by now makes no other one."""
+def _hash(text: str) -> str:
+    """Return the key of a notice; another count or duration does not make another notice."""
     return hashlib.sha256(_COUNT.sub("", text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _beginning(path: Path, size: int) -> bytes:
-    """Read a file that most often is not there."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except OSError:
-        return b""
-    try:
-        return os.read(handle, size)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
-
-
-def append(path: Path, raw: bytes, *, largest: int) -> bool:
-    """Add lines to a file of ours in one go, up to a size; say whether they are there."""
+def append_lines(path: Path, raw: bytes, *, largest: int) -> bool:
+    """Append lines to a file in one write, up to a size of the file; return whether they are there."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         try:
             handle = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            # one by one: `parents` would leave the data folder open to others
+            # one by one: `parents=True` would ignore the mode for the data folder
             path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.parent.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(path, flags, 0o600)

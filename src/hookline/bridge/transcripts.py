@@ -1,7 +1,6 @@
-"""What agents write down of the tools they ran, as far as we know how to read it.
+"""Read agents' transcripts: which tools ran.
 
-Only calls that ran are of interest, and only of tools that are known to ask hooks first: an alarm that is raised for
-nothing is not looked at the next time.
+Only calls that ran count, and only of tools that are known to ask hooks first: a false alarm makes users ignore the next one.
 """
 
 import os
@@ -13,14 +12,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline import wire
+from hookline import json_codec
 
 LARGEST: Final = 8 * 1024 * 1024  # bytes, counted from the end
 
 Document = Mapping[str, object]
 
 
-class Ran(Struct, frozen=True):
+class ToolRun(Struct, frozen=True):
     """A tool that ran: when it was called, its name as the agent's model knows it, and the id of the call."""
 
     at: float
@@ -28,40 +27,40 @@ class Ran(Struct, frozen=True):
     call: str
 
 
-class Reader(Struct, frozen=True):
+class TranscriptReader(Struct, frozen=True):
     """How one agent's transcript is read.
 
-    `marks` are the words of which one is in every line of interest, `asks` the tools that ask hooks first, beside those
-    of MCP servers. Without `by_id` the agent does not say to hooks which call it is, so that calls are only counted.
+    Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
+    `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
     """
 
-    ran: Callable[[list[Document]], Iterator[Ran]]
+    find_runs: Callable[[list[Document]], Iterator[ToolRun]]
     marks: tuple[bytes, ...]
     asks: frozenset[str]
     mcp: str = "mcp__"
     by_id: bool = True
 
 
-def tools_that_ran(host: str, path: str) -> list[Ran] | None:
-    """Read an agent's transcript; None where it cannot be read, or nobody knows how."""
+def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
+    """Return the tool calls of a transcript that ran; None where it cannot be read, or there is no reader for the agent."""
     reader = READERS.get(host)
-    raw = _tail(path) if reader is not None else None
+    raw = _read_tail(path) if reader is not None else None
     if reader is None or raw is None:
         return None
     documents: list[Document] = []
     for line in raw.splitlines():
         if any(mark in line for mark in reader.marks):
             try:
-                document = wire.load(line)
+                document = json_codec.load(line)
             except ValueError:
                 continue
             if isinstance(document, dict):
                 documents.append(document)
-    return [one for one in reader.ran(documents) if one.tool in reader.asks or one.tool.startswith(reader.mcp)]
+    return [run for run in reader.find_runs(documents) if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
 
 
-def _tail(path: str) -> bytes | None:
-    """Read the end of a file, which others name: nothing but a regular file is waited for."""
+def _read_tail(path: str) -> bytes | None:
+    """Return the end of a regular file; the payload names it, and reading a pipe could block."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):
@@ -71,7 +70,6 @@ def _tail(path: str) -> bytes | None:
         if not stat.S_ISREG(info.st_mode):
             return None
         os.lseek(handle, max(info.st_size - LARGEST, 0), os.SEEK_SET)
-        # what is written meanwhile is read the next time
         return os.read(handle, LARGEST)
     except OSError:
         return None
@@ -79,57 +77,57 @@ def _tail(path: str) -> bytes | None:
         os.close(handle)
 
 
-def _claude(documents: list[Document]) -> Iterator[Ran]:
-    called: dict[str, Ran] = {}
+def _claude(documents: list[Document]) -> Iterator[ToolRun]:
+    called: dict[str, ToolRun] = {}
     for document in documents:
         for part in _parts(_object(document, "message"), "content"):
             if part.get("type") == "tool_use":
                 call = str(part.get("id"))
-                called[call] = Ran(_when(document), str(part.get("name")), call)
+                called[call] = ToolRun(_read_time(document), str(part.get("name")), call)
             elif part.get("type") == "tool_result":
                 ran = called.get(str(part.get("tool_use_id")))
-                # what the program itself refused, because of its arguments, never came as far as a hook
+                # a call with invalid arguments is refused by the agent before any hook
                 if ran is not None and not _text(part.get("content")).startswith("<tool_use_error>"):
                     yield ran
 
 
-# how the result of something that ran begins; what was refused is told to the model in a sentence
+# how the result of a call that ran begins; a refusal is a sentence for the model
 _CODEX_RAN: Final = re.compile(r"(Chunk ID|Exit code|Wall time|Process exited)")
 
 
-def _codex(documents: list[Document]) -> Iterator[Ran]:
-    called: dict[str, Ran] = {}
+def _codex(documents: list[Document]) -> Iterator[ToolRun]:
+    called: dict[str, ToolRun] = {}
     for document in documents:
         payload = _object(document, "payload")
         kind, call = payload.get("type"), str(payload.get("call_id"))
         if kind in {"function_call", "custom_tool_call"}:
             name = f"{payload.get('namespace') or ''}{payload.get('name') or ''}"
-            called[call] = Ran(_when(document), name, call)
+            called[call] = ToolRun(_read_time(document), name, call)
         elif kind in {"function_call_output", "custom_tool_call_output"}:
             ran = called.get(call)
             if ran is not None and _CODEX_RAN.match(_text(payload.get("output"))):
                 yield ran
 
 
-def _gemini(documents: list[Document]) -> Iterator[Ran]:
-    ran: dict[str, Ran] = {}
+def _gemini(documents: list[Document]) -> Iterator[ToolRun]:
+    ran: dict[str, ToolRun] = {}
     for document in documents:
         for part in _parts(document, "toolCalls"):
             if part.get("status") == "success":
                 call = str(part.get("id"))
-                # a message is written down again with each thing that is known of it
-                ran.setdefault(call, Ran(_when(document), str(part.get("name")), call))
+                # the agent writes a message again with each update
+                ran.setdefault(call, ToolRun(_read_time(document), str(part.get("name")), call))
     yield from ran.values()
 
 
-def _qwen(documents: list[Document]) -> Iterator[Ran]:
-    called: dict[str, Ran] = {}
+def _qwen(documents: list[Document]) -> Iterator[ToolRun]:
+    called: dict[str, ToolRun] = {}
     for document in documents:
         for part in _parts(_object(document, "message"), "parts"):
-            said = _object(part, "functionCall")
-            if said:
-                call = str(said.get("id"))
-                called[call] = Ran(_when(document), str(said.get("name")), call)
+            function = _object(part, "functionCall")
+            if function:
+                call = str(function.get("id"))
+                called[call] = ToolRun(_read_time(document), str(function.get("name")), call)
         result = _object(document, "toolCallResult")
         ran = called.get(str(result.get("callId")))
         if ran is not None and result.get("status") == "success":
@@ -138,23 +136,23 @@ def _qwen(documents: list[Document]) -> Iterator[Ran]:
 
 _FILES: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
 
-READERS: Final[Mapping[str, Reader]] = {
-    "claude-code": Reader(
+READERS: Final[Mapping[str, TranscriptReader]] = {
+    "claude-code": TranscriptReader(
         _claude,
         (b'"tool_use"', b'"tool_result"'),
         frozenset(
             {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
         ),
     ),
-    "codex-cli": Reader(
+    "codex-cli": TranscriptReader(
         _codex,
         (b'"function_call', b'"custom_tool_call'),
         frozenset({"exec_command", "apply_patch"}),
     ),
-    "gemini-cli": Reader(
+    "gemini-cli": TranscriptReader(
         _gemini, (b'"toolCalls"',), _FILES | {"grep_search", "list_directory", "read_many_files"}, "mcp_", by_id=False
     ),
-    "qwen-code": Reader(_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}),
+    "qwen-code": TranscriptReader(_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}),
 }
 
 
@@ -174,8 +172,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _when(document: Document) -> float:
-    """Give the time of a line; what has none is too old to count."""
+def _read_time(document: Document) -> float:
+    """Return the time of a line; 0, too old to count, where it has none."""
     try:
         return datetime.fromisoformat(str(document.get("timestamp"))).timestamp()
     except (ValueError, OverflowError, OSError):

@@ -1,5 +1,5 @@
-"""Hooks that come with Hookline, and are off until a person switches them on.
+"""Hooks that come with Hookline and are off until the user enables them.
 
-`catalogue` is the way in. `read_only` and `dangerous` judge what a permission is asked for: a tool call by the files
-it names, a shell line by what `reading` and `danger` make of it once it was read as a shell would.
+`catalogue` lists them. `allow_readonly` and `deny_dangerous` judge a tool call by the files that it names, and a shell
+line with `readonly_analysis` and `danger_analysis`, which use the parser and the table of programs of `hookline.shell`.
 """

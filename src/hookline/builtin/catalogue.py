@@ -1,10 +1,9 @@
 """The hooks that come with Hookline: what each is for, and as hooks that can be planned and run.
 
-They are ordinary hooks that call a function of this program. What they judge with is loaded when they are first asked.
+They are ordinary hooks that call a function of this program. Their modules are imported with the first call.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -18,8 +17,8 @@ PREFIX: Final = "builtin:"
 Judge = Callable[[Event], Verdict | None]
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Where the hooks are used: the project, the person's home, and the folders that decide which hooks run."""
+class BuiltinScope(Struct, frozen=True, kw_only=True):
+    """Where the hooks are used: the project, the user's home, and the directories that decide which hooks run."""
 
     root: str
     home: str
@@ -27,34 +26,34 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Builtin(Struct, frozen=True, kw_only=True):
-    """One hook that comes with Hookline. A guard that falls over blocks."""
+    """One hook that comes with Hookline. A guard that fails blocks."""
 
     name: str
     about: str
     on: tuple[EventName, ...]
-    judge: Callable[[Place], Judge]
+    judge: Callable[[BuiltinScope], Judge]
     guards: bool = False
 
     @property
     def id(self) -> str:
-        """What people call it."""
+        """Its name in commands and settings."""
         return f"{PREFIX}{self.name}"
 
 
-def _read_only(place: Place) -> Judge:
+def _read_only(scope: BuiltinScope) -> Judge:
     def judge(event: Event) -> Verdict | None:
-        from hookline.builtin import read_only  # noqa: PLC0415 - loaded when it is first asked
+        from hookline.builtin import allow_readonly  # noqa: PLC0415 - loaded with the first call
 
-        return read_only.judge(event, root=place.root, home=place.home)
+        return allow_readonly.judge(event, root=scope.root, home=scope.home)
 
     return judge
 
 
-def _dangerous(place: Place) -> Judge:
+def _dangerous(scope: BuiltinScope) -> Judge:
     def judge(event: Event) -> Verdict | None:
-        from hookline.builtin import dangerous  # noqa: PLC0415 - loaded when it is first asked
+        from hookline.builtin import deny_dangerous  # noqa: PLC0415 - loaded with the first call
 
-        return dangerous.judge(event, root=place.root, home=place.home, protected=place.protected)
+        return deny_dangerous.judge(event, root=scope.root, home=scope.home, protected=scope.protected)
 
     return judge
 
@@ -74,30 +73,30 @@ _TABLE: Final = (
         guards=True,
     ),
 )
-BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType({one.name: one for one in _TABLE})
+BUILTINS: Final[Mapping[str, Builtin]] = {builtin.name: builtin for builtin in _TABLE}
 
 
-def bare(name: str) -> str:
-    """Give the short name of a built-in hook, which settings may write with its prefix, too."""
+def strip_prefix(name: str) -> str:
+    """Return the short name of a built-in hook, which settings may write with its prefix."""
     return name.removeprefix(PREFIX)
 
 
-def builtin_hooks(place: Place, *, on: Iterable[str] = (), managed: Iterable[str] = ()) -> tuple[Hook, ...]:
-    """Give every built-in hook, switched on where it is named; the administrator's are managed."""
-    wanted, theirs = {bare(name) for name in on}, {bare(name) for name in managed}
+def builtin_hooks(scope: BuiltinScope, *, on: Iterable[str] = (), managed: Iterable[str] = ()) -> tuple[Hook, ...]:
+    """Return every built-in hook, enabled where it is named; the administrator's are managed."""
+    wanted, enforced = {strip_prefix(name) for name in on}, {strip_prefix(name) for name in managed}
     return tuple(
         Hook(
             id=one.id,
             name=one.id,
             on=tuple(map(str, one.on)),
-            call=one.judge(place),
-            # a guard is asked before anybody spends time on the call
+            call=one.judge(scope),
+            # a guard runs before other hooks spend time on the call
             priority=Priority.CRITICAL if one.guards else Priority.HIGH,
             on_error=OnError.BLOCK if one.guards else OnError.CONTINUE,
-            enabled=one.name in wanted | theirs,
+            enabled=one.name in wanted | enforced,
             source=Source.BUILTIN,
-            layer=Layer.MANAGED if one.name in theirs else Layer.USER,
-            root=place.root,
+            layer=Layer.MANAGED if one.name in enforced else Layer.USER,
+            root=scope.root,
         )
         for one in _TABLE
     )

@@ -1,61 +1,96 @@
-"""The only place that prints."""
+"""The only module that prints: lines, tables and JSON documents, with text of others made safe to show."""
 
 import math
+import os
+import re
 import select
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import Final, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Final, NamedTuple, TextIO
 
-from hookline import wire
-from hookline.display import LONGEST, escape, sanitize, width
+import msgspec
+
+from hookline import json_codec
 from hookline.errors import StoreError
+from hookline.model.plan import Gate
+from hookline.model.verdict import Outcome
+from hookline.text import count_columns, escape, sanitize, shell_quote
 
-# what one command may say in one go
+# characters that one command may print in one call
 _LONGEST_LINE: Final = 100_000
 
-# Stands before what others broke into lines: a line that begins at the margin is ours.
-_FURTHER: Final = "  | "
+# Marks the further lines of a text that is not ours: only lines of ours begin at the margin.
+_CONTINUATION: Final = "  | "
 
-# A cell is to be found at a glance; the whole text is in `show` and in JSON.
+# how lines of ours begin
+_OWN_LINE: Final = re.compile(r"^[ \t]*hookline\b", re.MULTILINE | re.IGNORECASE)
+
+# `show` and `--json` have the whole text.
 _LONGEST_CELL: Final = 200
 
-# One cell that is wider sticks out of its line, and does not push those of all others off the screen.
+# what to run when a hook could not run and the gate gives no advice
+_ADVICE: Final = {
+    Gate.TRUST: "`hookline trust show {0}` shows it, `hookline trust approve {0}` allows it",
+    Gate.BREAKER: "`hookline limits {} --reset` lets it run again now",
+}
+
+# A wider cell sticks out of its line instead of pushing the columns of all other rows off the screen.
 WIDEST_COLUMN: Final = 60
 
 
-def printable(text: str, *, longest: int = LONGEST) -> str:
-    """Make text of others safe to show: nothing of theirs steers the terminal, and no secret is shown."""
-    return sanitize(text, longest=longest)
+class Table(NamedTuple):
+    """A table for `render`."""
+
+    head: Sequence[str]
+    rows: Iterable[Sequence[str]]
 
 
-def counted(number: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def render(value: object, *text: str | Table, as_json: bool) -> int:
+    """Print the result of a command: `value` as JSON for programs, or else `text` for people.
 
-
-def say(text: str = "", *, masked: bool = True, broken: bool = False) -> None:
-    """Print a line for the person; what has to be judged character by character is not masked.
-
-    A text that is `broken` is one of several lines, all of others: it is printed as it is broken.
+    Returns:
+        0, the exit code of a command that succeeded.
     """
-    shown = printable(text, longest=_LONGEST_LINE) if masked else escape(text)
-    _print(shown if broken else _marked(shown), sys.stdout)
+    if as_json:
+        print_json(value)
+        return 0
+    for item in text:
+        if isinstance(item, Table):
+            print_table(item.head, item.rows)
+        else:
+            print_line(item)
+    return 0
 
 
-def complain(text: str, *, broken: bool = False) -> None:
-    """Print a line about what went wrong; see `say`."""
-    shown = printable(text)
-    _print(shown if broken else _marked(shown), sys.stderr)
+def pluralise(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _marked(text: str) -> str:
-    return text.replace("\n", f"\n{_FURTHER}")
+def print_line(text: str = "", *, masked: bool = True, broken: bool = False) -> None:
+    """Print a line for the user; with `masked=False` secrets are shown, for text that the user has to judge.
+
+    A `broken` text has several lines, all of others: its line breaks stay, and lines that look like ours are marked.
+    """
+    shown = sanitize(text, longest=_LONGEST_LINE) if masked else escape(text)
+    _print(_mark_lines(shown, broken=broken), sys.stdout)
+
+
+def print_error(text: str, *, broken: bool = False) -> None:
+    """Print a line on stderr; see `print_line`."""
+    _print(_mark_lines(sanitize(text), broken=broken), sys.stderr)
+
+
+def _mark_lines(text: str, *, broken: bool) -> str:
+    if broken:
+        return _OWN_LINE.sub(lambda line: f"{_CONTINUATION}{line[0]}", text)
+    return text.replace("\n", f"\n{_CONTINUATION}")
 
 
 def _print(text: str, stream: TextIO | None) -> None:
-    """Print as well as it can be done: whoever cannot be told is no reason to change an answer."""
+    """Print if possible: a closed or full stream must not change the command's answer."""
     if stream is None:
         return
     with suppress(OSError, ValueError):
@@ -63,28 +98,46 @@ def _print(text: str, stream: TextIO | None) -> None:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
 
 
-def say_json(value: object) -> None:
+def print_failures(outcome: Outcome) -> None:
+    """Print a line for each failed hook; a failure that blocks is printed as the reason instead."""
+    for verdict in outcome.failures:
+        if verdict.failure is not None and not (outcome.blocked and verdict.reason in outcome.reasons):
+            print_error(f'hook "{verdict.hook}" failed: {verdict.failure.message}')
+
+
+def print_missed_hooks(outcome: Outcome) -> None:
+    """Print a line for each hook that should have run and could not, with the command that makes it run."""
+    for skip in outcome.skipped:
+        if skip.failed or skip.gate is Gate.TRUST:
+            advice = _ADVICE.get(skip.gate, "`hookline why {}` says more").format(shell_quote(skip.hook.id))
+            print_error(f'hook "{skip.hook.id}" did not run: {skip.reason}; {skip.mend or advice}')
+
+
+def print_json(value: object) -> None:
     """Print one JSON document, indented."""
-    import msgspec  # noqa: PLC0415 - the indentation is all that is needed of it here
-
-    text = msgspec.json.format(wire.dump(value), indent=2).decode()
-    say_bytes(json_escaped(text).encode() + b"\n")
+    text = msgspec.json.format(json_codec.dump(value), indent=2).decode()
+    print_bytes(escape_json(text).encode() + b"\n")
 
 
-def json_escaped(text: str) -> str:
-    """Write characters of a JSON document that a screen would obey as escapes, which changes no value."""
+def to_json_line(value: object) -> bytes:
+    """Return a JSON document on one line."""
+    return escape_json(json_codec.dump(value).decode()).encode() + b"\n"
+
+
+def escape_json(text: str) -> str:
+    """Escape characters of a JSON document that could control a terminal; no value changes."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(mark if mark == "\n" or mark.isprintable() else _json_escape(mark) for mark in text)
+    return "".join(char if char == "\n" or char.isprintable() else _escape_char(char) for char in text)
 
 
-def _json_escape(mark: str) -> str:
-    units = mark.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+def _escape_char(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def say_bytes(raw: bytes) -> None:
-    """Print bytes as they are: a host reads them, not a person."""
+def print_bytes(raw: bytes) -> None:
+    """Print bytes unchanged, for a program that reads them."""
     if sys.stdout is not None:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -92,11 +145,11 @@ def say_bytes(raw: bytes) -> None:
             sys.stdout.buffer.flush()
 
 
-def hand_over(raw: bytes) -> None:
-    """Print a part of what somebody wants to keep, which is worth nothing with a part missing.
+def write_bytes_exact(raw: bytes) -> None:
+    """Print a part of a document that is useless with a part missing.
 
     Raises:
-        BrokenPipeError: Nobody reads it any more.
+        BrokenPipeError: The reader has closed the pipe.
         StoreError: It cannot be written.
     """
     if sys.stdout is None:
@@ -110,8 +163,29 @@ def hand_over(raw: bytes) -> None:
         raise StoreError(f"cannot write to stdout: {getattr(problem, 'strerror', None) or problem}") from None
 
 
-def is_read() -> bool:
-    """Say whether somebody may still read what is printed; whoever follows something ends when nobody does."""
+@contextmanager
+def redirect_stdout_to_stderr() -> Iterator[None]:
+    """Redirect what hooks of this process print to stderr: stdout carries the answer for the caller."""
+    try:
+        sys.stdout.flush()
+        saved = os.dup(1)
+        os.dup2(2, 1)
+    except (AttributeError, OSError, ValueError):
+        # a stream is closed
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def has_reader() -> bool:
+    """Return whether stdout may still have a reader; a command that follows a file ends without one."""
     poll = getattr(select, "poll", None)
     if sys.stdout is None or poll is None:
         return sys.stdout is not None
@@ -122,34 +196,38 @@ def is_read() -> bool:
     return True
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table with plain columns, which survive a pipe; on a screen that is too narrow, a line for each cell."""
-    lines = [list(head), *[[_cell(cell) for cell in row] for row in rows]]
-    widths = [min(max(width(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
-    if sum(widths) + 2 * (len(widths) - 1) > _screen():
-        _below_each_other(head, lines[1:])
-        return
-    for place, line in enumerate(lines):
-        padded = (cell + " " * max(columns - width(cell), 0) for cell, columns in zip(line, widths, strict=True))
-        say("  ".join(padded).rstrip())
-        if place == 0:
-            say("  ".join("-" * columns for columns in widths))
-
-
-def _below_each_other(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    for first, *others in rows:
-        say(first)
-        for name, cell in zip(head[1:], others, strict=True):
-            if cell:
-                say(f"  {name}: {cell}")
-
-
-def _screen() -> float:
-    """Say how wide a line may be; whoever reads from a pipe has no lines to keep to."""
+def get_line_width() -> float:
+    """Return the columns of the terminal; infinite for a pipe."""
     if sys.stdout is None or not sys.stdout.isatty():
         return math.inf
     return shutil.get_terminal_size().columns
 
 
-def _cell(text: str) -> str:
-    return printable(text, longest=_LONGEST_CELL).replace("\n", " ")
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table with plain columns, or one line for each cell if the terminal is too narrow."""
+    cells = [[sanitize(cell, longest=_LONGEST_CELL).replace("\n", " ") for cell in row] for row in rows]
+    lines = [list(head), *cells]
+    widths = [min(max(count_columns(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
+    if sum(widths) + 2 * (len(widths) - 1) > get_line_width():
+        for first, *others in cells:
+            print_line(first)
+            for name, cell in zip(head[1:], others, strict=True):
+                if cell:
+                    print_line(f"  {name}: {cell}")
+        return
+    for number, line in enumerate(lines):
+        padded = (
+            cell + " " * max(columns - count_columns(cell), 0) for cell, columns in zip(line, widths, strict=True)
+        )
+        print_line("  ".join(padded).rstrip())
+        if number == 0:
+            print_line("  ".join("-" * columns for columns in widths))
+
+
+def print_fields(fields: Iterable[tuple[str, str]], *, indent: str = "", column: int = 0) -> None:
+    """Print labelled texts below each other, without those that are empty."""
+    shown = [(label, text) for label, text in fields if text]
+    column = column or max((len(label) for label, _ in shown), default=0)
+    for label, text in shown:
+        for number, line in enumerate(text.splitlines()):
+            print_line(f"{indent}{label if number == 0 else '':<{column}}  {line}")

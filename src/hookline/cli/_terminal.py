@@ -1,4 +1,4 @@
-"""The person at the terminal: shown text, asked, and never taken for a program."""
+"""The user's terminal: shows text and asks questions, apart from stdin and stdout."""
 
 import asyncio
 import locale
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from hookline.display import escape, wrapped
+from hookline.text import escape, wrap
 
 _DEVICE: Final = "/dev/tty"
 _NEXT_LOOK: Final = 0.05
@@ -19,7 +19,7 @@ _NO: Final = frozenset({"", "0", "false", "no"})
 
 
 class Terminal:
-    """A terminal that a person sits at. Stdin and stdout are left alone: they may be somebody's data."""
+    """The controlling terminal. Stdin and stdout are left alone: they may carry data of other programs."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -42,18 +42,18 @@ class Terminal:
         return (columns or _USUAL[0], rows or _USUAL[1])
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Have the terminal to ourselves: of two programs that ask at once, one could get the other's answer."""
+    async def lock(self) -> AsyncIterator[None]:
+        """Lock the terminal: of two processes that ask at once, one could get the other's answer."""
         import fcntl  # noqa: PLC0415 - not on Windows, where no terminal is opened
 
-        while not self._taken(fcntl.LOCK_EX | fcntl.LOCK_NB):  # noqa: ASYNC110 - another program lets go of it
+        while not self._flock(fcntl.LOCK_EX | fcntl.LOCK_NB):  # noqa: ASYNC110 - another process holds the lock
             await asyncio.sleep(_NEXT_LOOK)
         try:
             yield
         finally:
-            self._taken(fcntl.LOCK_UN)
+            self._flock(fcntl.LOCK_UN)
 
-    def _taken(self, how: int) -> bool:
+    def _flock(self, how: int) -> bool:
         import fcntl  # noqa: PLC0415 - not on Windows, where no terminal is opened
 
         try:
@@ -61,32 +61,35 @@ class Terminal:
         except BlockingIOError:
             return False
         except OSError:
-            # a system that locks no terminals; better to ask than to wait forever
+            # a system that cannot lock terminals: rather ask than wait forever
             return True
         return True
 
     def show(self, lines: Iterable[str]) -> None:
-        """Show lines; what is not on them when they come here does not get on the screen."""
+        """Show lines, escaped and wrapped."""
         for line in lines:
-            self._write("".join(f"{piece}\n" for piece in wrapped(_one_line(line), self.columns - 1)))
+            self._write("".join(f"{piece}\n" for piece in wrap(_one_line(line), self.columns - 1)))
 
     async def page(self, lines: list[str]) -> None:
-        """Show lines as they fit, and go on when the person says so."""
+        """Show lines page by page; the user turns the pages."""
         step = self.rows - 2
         for start in range(0, len(lines), step):
             self.show(lines[start : start + step])
             left = len(lines) - start - step
-            if left > 0 and (await self.answer(f"-- {left} more lines: Enter goes on, q ends -- ")) not in {"", "n"}:
+            if left > 0 and (await self.ask(f"-- {left} more lines: Enter goes on, q ends -- ")) not in {"", "n"}:
                 return
 
-    async def answer(self, prompt: str) -> str | None:
-        """Ask, and wait for a line; None when there is nobody any more.
+    async def ask(self, prompt: str) -> str | None:
+        """Print a prompt and return the line that the user types; None when the terminal is gone.
 
-        What was typed before the question was there is no answer to it.
+        Input that was typed before the prompt is discarded: it is no answer to it.
         """
-        self._forget_typed()
+        import termios  # noqa: PLC0415 - not on Windows, where no terminal is opened
+
+        with suppress(termios.error):
+            termios.tcflush(self._handle, termios.TCIFLUSH)
         self._write(_one_line(prompt))
-        # looked at from the loop, not from a thread: whoever ends the program must not wait for an answer
+        # polled from the event loop, not read in a thread, so that a signal can end the program
         while not select.select([self._handle], [], [], 0)[0]:  # noqa: ASYNC110 - not every loop can watch a terminal
             await asyncio.sleep(_NEXT_LOOK)
         try:
@@ -99,17 +102,11 @@ class Terminal:
         return raw.split(b"\n")[0].decode("utf-8", "replace").strip().lower()
 
     def close(self) -> None:
-        """Let go of the terminal."""
+        """Close the terminal."""
         os.close(self._handle)
 
-    def _forget_typed(self) -> None:
-        import termios  # noqa: PLC0415 - not on Windows, where no terminal is opened
-
-        with suppress(termios.error):
-            termios.tcflush(self._handle, termios.TCIFLUSH)
-
     def _write(self, text: str) -> None:
-        # in the terminal's own encoding: bytes of another one could be control characters of this one
+        # in the terminal's encoding: bytes of another encoding could be control characters in it
         raw = text.encode(locale.getencoding(), "backslashreplace")
         with suppress(OSError):
             while raw:
@@ -121,10 +118,10 @@ def _one_line(text: str) -> str:
 
 
 def open_terminal(environ: Mapping[str, str]) -> Terminal | None:
-    """Open the terminal of the person who waits for this program; None when there is none.
+    """Open the controlling terminal; None when the user cannot be asked.
 
-    Nobody is asked in CI, from the background, where reading would stop the program, or while another program
-    has the screen for itself, as agents with a full-screen interface do.
+    That is so in CI, in the background, where reading would stop the process, and while a full-screen program, such as
+    an agent, has the terminal in raw mode.
     """
     if environ.get("CI", "").lower() not in _NO:
         return None
@@ -135,11 +132,11 @@ def open_terminal(environ: Mapping[str, str]) -> Terminal | None:
     except (ImportError, OSError):
         return None
     try:
-        in_front = os.tcgetpgrp(handle) == os.getpgrp()
-        in_lines = bool(termios.tcgetattr(handle)[3] & termios.ICANON)
+        is_foreground = os.tcgetpgrp(handle) == os.getpgrp()
+        is_canonical = bool(termios.tcgetattr(handle)[3] & termios.ICANON)
     except (OSError, termios.error):
-        in_front = in_lines = False
-    if in_front and in_lines:
+        is_foreground = is_canonical = False
+    if is_foreground and is_canonical:
         return Terminal(handle)
     os.close(handle)
     return None

@@ -1,56 +1,78 @@
-"""`hookline add`: write a hook into a configuration file, or take over a shared pack of hooks."""
+"""`hookline add`: write a hook into a configuration file, or install a shared pack of hooks."""
 
 import argparse
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.cli._assignment import split, value_of
-from hookline.cli._change import (
+from hookline.cli._edit_session import (
     ConfigFile,
     Draft,
-    Session,
-    add_options,
-    difference,
-    file_at,
-    hooks_in,
-    insist,
-    is_free,
-    listed,
-    missing_notes,
-    readable,
-    session,
-    text_of,
-    trust_note,
-    vocabulary,
+    EditSession,
+    add_edit_options,
+    assert_only_intended_change,
+    explain_trust,
+    find_file_at,
+    hook_diff,
+    join_ids,
+    load_known_names,
+    open_session,
+    parse_editable_hooks,
+    parse_hooks,
+    parse_value,
+    read_file,
+    require_free_name,
+    split_assignment,
+    unresolved_names,
 )
+from hookline.cli._event_args import parse_dialect
 from hookline.config import edit, pack
+from hookline.config.document import Severity
+from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
 from hookline.config.formats import when_then
-from hookline.config.journal import Change
-from hookline.config.problem import Severity
-from hookline.config.values import SHARED, slug
-from hookline.config.vocabulary import hint, quoted
-from hookline.config.writing import WRITERS, Target, Written, write
-from hookline.dialects import DIALECTS
-from hookline.display import typed
+from hookline.config.formats.native import decides_about_tools
+from hookline.config.keys import SHARED, request_body, slug
+from hookline.config.known_names import find_closest, quote, suggest
+from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
-from hookline.model.hook import Hook, OnError, Priority
+from hookline.model.hook import ACTIONS, Hook, OnError, Priority, Source, Unknown
+from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
+from hookline.text import shell_quote
 
 HELP: Final = "add a hook, to your own hookline.toml unless --to says otherwise"
-EXAMPLE: Final = "hookline add no-force-push --on before_tool --tools shell --run 'python3 guard.py'"
+EXAMPLE: Final = "hookline add no-force-push --runs 'git push --force' --deny 'no force pushes'"
 
 HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
 
-# formats whose hooks speak a language of their own, whatever else the file holds
+# formats whose hooks have a dialect of their own, whatever else the file holds
 _AUTOMATION: Final = frozenset({"modern", "when_then"})
+# constant answers, for which no program runs
+_ACTIONS: Final = {
+    "deny": "block, with this reason; {{args.command}} and other values are filled in",
+    "confirm": "ask the person first, with this question",
+    "allow": "allow without asking the person",
+    "tell": "show the person this text",
+    "context": "give the model this text",
+}
+# the other options that set what a hook does, and the names of their values
+_TARGETS: Final = {
+    **{word: word for word in ("run", "call", "post", "ask", "steps", "notify")},
+    "run-args": "run_args",
+    "raise": "raises",
+}
+_LONGEST_NAME: Final = 40
 _PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="what to call it")
+    """Add the arguments."""
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="what to call it; a rule is named after its text"
+    )
     parser.add_argument("--on", action="append", default=[], metavar="EVENT", help="when it runs; may be given again")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--run", metavar="LINE", help="the command")
@@ -59,8 +81,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--post", metavar="URL", help="a webhook")
     how.add_argument("--ask", metavar="TEXT", help="what to ask the agent")
     how.add_argument("--steps", nargs="+", default=[], metavar="HOOK", help="other hooks, by their ids")
+    how.add_argument("--notify", metavar="TEXT", help="what to show on the desktop")
     how.add_argument("--raise", dest="raises", metavar="EVENT", help="raise another event")
-    how.add_argument("--from", dest="pack", type=Path, metavar="FILE", help="take over what `hookline share` wrote")
+    how.add_argument("--from", dest="pack", metavar="FILE", help="take over what `hookline share` wrote")
+    for action, about in _ACTIONS.items():
+        parser.add_argument(f"--{action}", default="", metavar="TEXT", help=about)
+    parser.add_argument(
+        "--body", metavar="TEXT|JSON", help="what --post sends in place of the event; {{…}} is filled in"
+    )
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="of --post; may be given again"
+    )
+    parser.add_argument("--method", default="POST", help="of --post")
     parser.add_argument("--tools", nargs="+", default=[], metavar="TOOL", help="only for these tools; * is any name")
     parser.add_argument("--matcher", default="", help="only for what this pattern matches")
     parser.add_argument("--files", nargs="+", default=[], metavar="PATTERN", help="only for events about such files")
@@ -73,6 +105,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--runs", nargs="+", default=[], metavar="COMMAND", help='that may run such commands: "git push"'
     )
     parser.add_argument("--urls", nargs="+", default=[], metavar="HOST", help="that may reach such a host or URL")
+    parser.add_argument(
+        "--unknown", choices=[str(one) for one in Unknown], help="what to do when the effects of a call cannot be known"
+    )
     parser.add_argument("--if", dest="condition", default="", metavar="CONDITION", help="only when this is true")
     parser.add_argument("--schedule", default="", metavar="CRON", help="when `hookline watch` starts it")
     parser.add_argument(
@@ -86,55 +121,59 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS")
     parser.add_argument("--on-error", choices=[str(one) for one in OnError], help="what a failure of the hook means")
     parser.add_argument("--priority", type=int, metavar="NUMBER", help="lower runs earlier; 200 where nothing is said")
-    parser.add_argument("--dialect", choices=sorted(DIALECTS), help="the language the hook speaks")
+    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="the dialect of the hook")
     parser.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="may be given again")
     parser.add_argument("--shell", action="store_true", default=None, help="let a shell read the command")
     parser.add_argument("--to", default="user", metavar="user|project|local|FILE", help="where it is written")
     parser.add_argument("--format", choices=sorted(WRITERS), help="for a file that may have several formats")
-    add_options(parser)
+    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Add it."""
-    with session(args) as change:
-        return _take_over(change, args.pack) if args.pack else _add(change, args)
+    """Add the hook, or the hooks of a pack."""
+    with open_session(args) as session:
+        return _install_pack(session, args.pack) if args.pack else _add(session, args)
 
 
-def _add(change: Session, args: argparse.Namespace) -> int:
-    file = _target(change, args.to)
-    raw, before = text_of(file)
-    name = args.format or _format(file, readable(file, before))
-    hook = _hook(args, file, name)
-    is_free(change.project, hook)
+def _add(session: EditSession, args: argparse.Namespace) -> int:
+    name = _PLACES.get(args.to)
+    folder = session.project.folders.config if args.to == "user" else session.project.root
+    file = find_file_at(session.project, folder / name if name else Path(args.to))
+    raw, before = read_file(file)
+    name = args.format or _choose_format(file, parse_editable_hooks(file, before))
+    hook = _build_hook(args, file, name)
+    require_free_name(session.project, hook)
     document = edit.value_of(before, path=file.path)
-    target = Target(dialect=file.origin.dialect, vocabulary=vocabulary(), document=document, alone=True)
+    target = ExportTarget(dialect=file.origin.dialect, known_names=load_known_names(), document=document, alone=True)
     written = write(hook, name, target)
-    if written.lost:
+    if written.losses:
         raise ConfigError(
-            f"this file cannot carry the hook: {'; '.join(written.lost)}; nothing was changed", path=file.path
+            f"this file cannot carry the hook: {'; '.join(written.losses)}; nothing was changed", path=file.path
         )
-    text = added(before if before.strip() else beginning(written, path=file.path), written, path=file.path)
-    gone, gained = difference(change.project, file, before, text)
+    text = append_entries(before if before.strip() else start_file(written, path=file.path), written, path=file.path)
+    gone, gained = hook_diff(session.project, file, before, text)
     events = {event for one in gained for event in one.on}
-    insist(file, as_meant=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained))
-    refusals = [reason for one in gained if (reason := change.project.engine.runner.refusal(one))]
-    if refusals:
-        raise ConfigError(f"hook {quoted(hook.id)} would not be run: {refusals[0]}; nothing was changed")
-    notes = [trust_note(change.project, one) for one in gained[:1]]
-    notes += missing_notes(change.project, gone, gained)
-    draft = Draft(file=file, before=raw, text=text)
-    return change.finish([draft.change], f"added {quoted(hook.id)}", notes=notes)
+    assert_only_intended_change(
+        file, is_intended=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained)
+    )
+    for one in gained:
+        if reason := session.project.components.refusal(one):
+            raise ConfigError(f"hook {quote(hook.id)} would not be run: {reason}; nothing was changed")
+    notes = [explain_trust(session.project, one) for one in gained[:1]]
+    notes += unresolved_names(session.project, gone, gained)
+    change = Draft(file=file, before=raw, text=text).change
+    return session.finish([change], f"added {quote(hook.id)}", notes=notes)
 
 
-def beginning(written: Written, *, path: str) -> str:
-    """Give what a new file begins with."""
+def start_file(written: ExportResult, *, path: str) -> str:
+    """Return the beginning of a new file."""
     if path.endswith(".toml"):
         return HEADER
-    return edit.put("", (), written.around, path=path) if written.around else ""
+    return edit.put("", (), written.header, path=path) if written.header else ""
 
 
-def added(text: str, written: Written, *, path: str) -> str:
-    """Put what was written into a text."""
+def append_entries(text: str, written: ExportResult, *, path: str) -> str:
+    """Return a text with exported entries appended."""
     for entry in written.entries:
         if entry.pointer or text.strip():
             text = edit.append(text, entry.pointer, entry.value, path=path)
@@ -143,124 +182,172 @@ def added(text: str, written: Written, *, path: str) -> str:
     return text
 
 
-def _target(change: Session, to: str) -> ConfigFile:
-    name = _PLACES.get(to)
-    if name is None:
-        return file_at(change.project, Path(to))
-    folder = change.project.folders.config if to == "user" else change.project.root
-    return file_at(change.project, folder / name)
-
-
-def _format(file: ConfigFile, present: list[Hook]) -> str:
-    """Say in which format to write: as its neighbours are, else in the one that the place is for."""
+def _choose_format(file: ConfigFile, present: list[Hook]) -> str:
+    """Return the format of the last hook in the file, else the usual one for the file."""
     name = present[-1].source_format if present else file.formats[-1]
     return "modern" if name == "when_then" else name
 
 
-def _hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
-    """Make the hook that was described.
+def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
+    """Build the hook from the options.
 
     Raises:
-        ConfigError: Something is missing, or not known.
+        ConfigError: An option is missing or has an unknown value.
     """
-    if not slug(args.name) or not args.name.isprintable():
+    actions = {action: getattr(args, action) for action in ACTIONS if getattr(args, action)}
+    title = args.name or _derive_name(actions)
+    if not slug(title) or not title.isprintable():
         raise ConfigError("say what to call the hook: hookline add NAME --on EVENT --run LINE")
-    if not any((args.run, args.run_args, args.call, args.post, args.ask, args.steps, args.raises)):
-        raise ConfigError("say what the hook does: --run, --run-args, --call, --post, --ask, --steps or --raise")
+    targets = [f"--{word}" for word, dest in _TARGETS.items() if getattr(args, dest)]
+    if not targets and not actions:
+        raise ConfigError(f"say what the hook does: {', '.join(f'--{word}' for word in (*ACTIONS, *_TARGETS))}")
+    if targets and actions:
+        raise ConfigError(
+            f"--{next(iter(actions))} is a constant answer, for which no program runs; "
+            f"leave it out, or leave out {' and '.join(targets)}"
+        )
     if args.tools and args.matcher:
         raise ConfigError("--tools and --matcher say the same; keep one")
     automated = name in _AUTOMATION
     dialect = args.dialect or (when_then.DIALECT if automated else file.origin.dialect)
     module, colon, function = (args.call or "").partition(":")
     if args.call and not (module and colon and function):
-        raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quoted(args.call)}")
+        raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quote(args.call)}")
     command, *words = args.run_args or [args.run or ""]
     hook = Hook(
-        id=slug(args.name),
-        name=args.name,
-        on=_events(args.on or ([EventName.SCHEDULED] if args.schedule else []), dialect),
+        id=slug(title),
+        name=title,
+        on=_parse_events(args.on or _default_events(args), dialect),
         dialect=dialect,
         source=file.origin.source,
         command=command,
         args=tuple(words),
-        # words are words, whatever the dialect makes of lines
+        # --run-args is never a shell line, whatever the dialect's default
         shell=args.shell if not args.run_args else None if automated else False,
-        # what is printed there is a message, and cannot be anything else
+        # these formats show output as a message and read no answers from it
         plain=automated and bool(command),
+        # these formats require the key; a user's own hook needs no approval
+        trusted=True if automated and file.origin.source is Source.USER else None,
         module=module,
         function=function,
         url=args.post or "",
+        body=_parse_body(args.body),
+        headers=dict(_parse_pair("--header", word) for word in args.header),
+        method=args.method,
         prompt=args.ask or "",
         steps=tuple(args.steps),
         raises=args.raises or "",
-        # a star means the same to hooks of every dialect, also where matchers are regular expressions
-        matcher=args.matcher or "|".join(tool.replace("*", ".*") for tool in args.tools),
+        notify=args.notify or "",
+        deny=args.deny,
+        confirm=args.confirm,
+        allow=args.allow,
+        tell=args.tell,
+        context=args.context,
+        # a star works in every dialect, also where matchers are regular expressions
+        matcher=_parse_matcher(args),
         files=tuple(args.files),
         writes=tuple(args.writes),
         deletes=tuple(args.deletes),
         reads=tuple(args.reads),
         runs=tuple(args.runs),
         urls=tuple(args.urls),
+        unknown=Unknown(args.unknown) if args.unknown else None,
         condition=args.condition,
         schedule=args.schedule,
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
-        env=dict(_pair(word) for word in args.env),
+        env=dict(_parse_pair("--env", word) for word in args.env),
     )
-    return replace(hook, **dict(map(_field, args.more)))
+    return replace(hook, **dict(map(_parse_setting, args.more)))
 
 
-def _field(assignment: str) -> tuple[str, object]:
-    """Read one `--set`: a key as hookline.toml has it, and the field of the hook it sets."""
-    name, word = split(assignment)
+def _derive_name(actions: Mapping[str, str]) -> str:
+    """Return a name for a rule without one: the beginning of its first text, without templates."""
+    words: list[str] = []
+    for word in slug(re.sub(r"\{\{.*?\}\}", " ", next(iter(actions.values()), ""))).split("-"):
+        if len("-".join([*words, word])) > _LONGEST_NAME and words:
+            break
+        words.append(word[:_LONGEST_NAME])
+    return "-".join(filter(None, words)).strip(".:-")
+
+
+def _default_events(args: argparse.Namespace) -> list[str]:
+    """Return the event of a hook without `--on` if only one can be meant."""
+    if args.schedule:
+        return [EventName.SCHEDULED]
+    return [EventName.BEFORE_TOOL] if decides_about_tools(vars(args)) else []
+
+
+def _parse_setting(assignment: str) -> tuple[str, object]:
+    """Parse one `--set KEY=VALUE` into the hook's field and its value."""
+    name, word = split_assignment(assignment)
     key = SHARED.get(name)
     if key is None or not key.field:
         known = [name for name, key in SHARED.items() if key.field]
-        raise ConfigError(f"--set: hooks have no key {quoted(name)}{hint(name, known)}; there are {', '.join(known)}")
-    return key.field, key.read(value_of(f"--set {name}", word, key))
+        raise ConfigError(f"--set: hooks have no key {quote(name)}{suggest(name, known)}; there are {', '.join(known)}")
+    return key.field, key.read(parse_value(f"--set {name}", word, key))
 
 
-def _events(names: list[str], dialect: str) -> tuple[str, ...]:
+def _parse_matcher(args: argparse.Namespace) -> str:
+    """Return the matcher from `--matcher` or `--tools`, narrowed to the tools that event names imply."""
+    matcher = args.matcher or "|".join(tool.replace("*", ".*") for tool in args.tools)
+    for word in find_unknown_tools(matcher) if args.tools else ():
+        if near := find_closest(word, known_tools().values(), cutoff=0.75):
+            own = f"a tool of your own is written other:{word}"
+            raise ConfigError(f"--tools: there is no tool {quote(word)} (did you mean {quote(near)}?); {own}")
+    return narrow_matcher(args.on, matcher)
+
+
+def _parse_events(names: list[str], dialect: str) -> tuple[str, ...]:
     if not names:
         raise ConfigError("say when the hook runs: --on EVENT; `hookline events` lists them")
-    words = vocabulary()
+    words = load_known_names()
     for name in names:
-        if not words.events(name, dialect=dialect):
-            raise ConfigError(f"--on: {words.about_unknown_event(name, dialect=dialect)}")
-    return tuple(dict.fromkeys(event for name in names for event in words.events(name, dialect=dialect)))
+        if not words.events_in_any_dialect(name, dialect=dialect):
+            raise ConfigError(f"--on: {words.describe_unknown_event(name, dialect=dialect)}")
+    return tuple(dict.fromkeys(event for name in names for event in words.events_in_any_dialect(name, dialect=dialect)))
 
 
-def _pair(word: str) -> tuple[str, str]:
+def _parse_body(text: str | None) -> object:
+    try:
+        return request_body(text) if text is not None else None
+    except ValueError as problem:
+        raise ConfigError(f"--body: {problem}") from None
+
+
+def _parse_pair(option: str, word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not name or not equals:
-        raise ConfigError(f"--env: wanted KEY=VALUE, got {quoted(word)}")
+        raise ConfigError(f"{option}: wanted KEY=VALUE, got {quote(word)}")
     return name, value
 
 
-def _within(folder: Path, name: str) -> tuple[str, ...]:
-    """Name the folders of a pack that lead to one of its files, the innermost first."""
-    return tuple(str(folder / parent) for parent in Path(name).parents)
-
-
-def _take_over(change: Session, path: Path) -> int:
-    """Install a pack: its hooks are somebody else's until they are approved."""
+def _install_pack(session: EditSession, file_name: str) -> int:
+    """Install a pack; its hooks need approval, as all hooks of others."""
+    if "://" in file_name:
+        raise ConfigError(f"--from takes a file, and {file_name} is an address: download it first, then name the file")
+    path = Path(file_name)
     shared = pack.read_file(path)
-    packs = change.project.folders.config / "packs"
+    packs = session.project.folders.config / "packs"
     folder = packs / shared.name
-    file = file_at(change.project, folder / "hookline.toml")
-    text = pack.settings(shared)
-    hooks, problems = hooks_in(file, text)
+    file = find_file_at(session.project, folder / "hookline.toml")
+    text = pack.settings_text(shared)
+    hooks, problems = parse_hooks(file, text)
     wrong = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
     if wrong is not None:
         raise ConfigError(f"a hook of the pack cannot be used: {wrong.message}; nothing was changed", path=str(path))
     contents = {one.path: one.content for one in shared.files} | {"hookline.toml": text.encode()}
-    changes = [Change(str(folder / name), None, raw, folders=_within(folder, name)) for name, raw in contents.items()]
-    if change.apply is not None:
+    changes = [
+        # the folders of the pack that lead to the file, the innermost first
+        FileEdit(str(folder / name), None, raw, folders=tuple(str(folder / parent) for parent in Path(name).parents))
+        for name, raw in contents.items()
+    ]
+    if session.apply is not None:
         pack.install(shared, packs)
-    notes = [*(problem.message for problem in problems), *missing_notes(change.project, (), hooks)]
+    notes = [*(problem.message for problem in problems), *unresolved_names(session.project, (), hooks)]
     if hooks:
         notes.append(
-            f"they come from somebody else, so each has to be approved: hookline trust approve {typed(hooks[0].id)}"
+            f"they come from somebody else, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
         )
-    return change.finish(changes, f"added {listed(hooks)}", notes=notes, made=True)
+    return session.finish(changes, f"added {join_ids(hooks)}", notes=notes, made=True)

@@ -1,4 +1,4 @@
-"""`hookline daemon`: the program that answers agents without starting a Python for each call."""
+"""`hookline daemon`: control the daemon, which answers agents without starting a Python for each call."""
 
 import argparse
 import os
@@ -10,53 +10,58 @@ from typing import Final
 
 import msgspec
 
-from hookline.bridge.daemon.client import NoDaemonError, ask
-from hookline.bridge.daemon.place import Place, place_of
-from hookline.bridge.daemon.waking import IDLE, spawn
-from hookline.cli._output import complain, counted, say, say_json
-from hookline.cli._times import ago, span
+from hookline.bridge.daemon_socket import IDLE, SocketDir, find_socket_dir, spawn, usual_idle
+from hookline.cli._output import pluralise, print_error, print_line, render
+from hookline.cli._time import format_ago, format_span
+from hookline.daemon.client import NoDaemonError, ask, end_hung, find_hung
 from hookline.errors import EngineError, StoreError
 
-HELP: Final = "start, stop and look at the program that answers agents without starting a Python for each call"
+HELP: Final = "start, stop and inspect the daemon, which answers agents without starting Python for each call"
 EXAMPLE: Final = "hookline daemon status"
 
-_PATIENCE: Final = 30.0  # seconds for it to come, or to go
+_PATIENCE: Final = 30.0  # seconds for it to start or stop
 _PAUSE: Final = 0.02
+_LONGEST_ANSWER: Final = 5.0  # seconds until a daemon counts as hung
 _LINES: Final = 50
 _MEGABYTE: Final = 1024 * 1024
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    status = actions.add_parser("status", help="say whether it runs, since when, and what it did")
+    status = actions.add_parser("status", help="show whether it runs, since when, and what it did")
     status.add_argument("--json", action="store_true", help="print JSON")
     start = actions.add_parser("start", help="start it in the background; the launcher does so by itself")
-    stop = actions.add_parser("stop", help="have it answer the calls that run, and end")
+    stop = actions.add_parser("stop", help="stop it after the calls that are running")
     stop.add_argument("--json", action="store_true", help="print JSON")
     actions.add_parser("restart", help="stop it and start it again")
-    log = actions.add_parser("log", help="show what it wrote down")
-    log.add_argument("-n", "--lines", type=_count, default=_LINES, metavar="N", help=f"the last N lines ({_LINES})")
+    log = actions.add_parser("log", help="show its log")
+    log.add_argument(
+        "-n", "--lines", type=_parse_count, default=_LINES, metavar="N", help=f"the last N lines ({_LINES})"
+    )
     log.add_argument("-f", "--follow", action="store_true", help="go on showing what is added")
-    run = actions.add_parser("run", help="be it, in the foreground")
+    run = actions.add_parser("run", help="run it in the foreground")
     for one in (start, run):
         one.add_argument(
             "--idle",
-            type=_seconds,
-            default=IDLE,
+            type=_parse_seconds,
+            default=usual_idle(os.environ),
             metavar="SECONDS",
-            help=f"end after so long without a call ({IDLE:.0f})",
+            help=f"end after so long without a call ({IDLE:.0f}, less in a build service)",
         )
+    run.add_argument(
+        "--auto", action="store_true", help="end where the settings want no daemon, as the launcher has it"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """Run the action."""
     if os.name == "nt":
         raise EngineError("there is no daemon on Windows: every call is answered by a program of its own")
-    return _ACTIONS[args.action](args, place_of(os.environ))
+    return _ACTIONS[args.action](args, find_socket_dir(os.environ))
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
@@ -66,151 +71,158 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds above 0')
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if text.isdecimal():
         return int(text)
     raise argparse.ArgumentTypeError(f'"{text}" is no number of lines')
 
 
-def _asked(place: Place, word: str) -> dict[str, object]:
+def _ask(place: SocketDir, word: str) -> dict[str, object]:
     try:
-        return msgspec.json.decode(ask(place, ("daemon", word)).stdout, type=dict[str, object])
+        answer = ask(place, ("daemon", word), patience=_LONGEST_ANSWER)
+        return msgspec.json.decode(answer.stdout, type=dict[str, object])
     except msgspec.DecodeError:
         raise NoDaemonError("it said something else") from None
 
 
-def _status(args: argparse.Namespace, place: Place) -> int:
+def _status(args: argparse.Namespace, place: SocketDir) -> int:
     try:
-        found = _asked(place, "status")
+        status = _ask(place, "status")
     except NoDaemonError as problem:
-        if args.json:
-            say_json({"running": False, "reason": str(problem), "socket": str(place.socket)})
-        else:
-            say(f"not running: {problem}")
+        hung = find_hung(place, patience=_PAUSE)
+        reason = f"process {hung} does not answer; `hookline daemon stop` ends it" if hung else str(problem)
+        render(
+            {"running": False, "reason": reason, "socket": str(place.socket), "hung": hung},
+            f"not running: {problem}" if not hung else f"hangs: {reason}",
+            as_json=args.json,
+        )
         return 1
-    if args.json:
-        say_json({"running": True, **found})
-        return 0
-    memory = int(str(found["memory"])) // _MEGABYTE
-    since = float(str(found["started"]))
-    say(f"running since {ago(since)}: process {found['pid']}, hookline {found['version']}, {memory} MB")
-    calls = counted(int(str(found["answered"])), "call")
-    projects = counted(int(str(found["projects"])), "project")
-    say(f"answered {calls}, left {found['declined']} to others, {found['under_way']} under way")
-    say(f"open: {projects}; it listens at {found['socket']}")
-    if found.get("http"):
-        say(f"agents may call {found['http']}, so it does not end when nobody does")
-    return 0
+    memory = int(str(status["memory"])) // _MEGABYTE
+    since = format_ago(float(str(status["started"])))
+    calls = pluralise(int(str(status["answered"])), "call")
+    projects = pluralise(int(str(status["projects"])), "project")
+    lines = [
+        f"running since {since}: process {status['pid']}, hookline {status['version']}, {memory} MB",
+        f"answered {calls}, left {status['declined']} to others, {status['under_way']} under way",
+        f"open: {projects}; it listens at {status['socket']}",
+    ]
+    if status.get("http"):
+        lines.append(f"agents may call {status['http']}, so it does not end when nobody does")
+    return render({"running": True, **status}, *lines, as_json=args.json)
 
 
-def _start(args: argparse.Namespace, place: Place) -> int:
+def _start(args: argparse.Namespace, place: SocketDir) -> int:
     try:
-        found = _asked(place, "status")
-        say(f"already running: process {found['pid']}")
+        print_line(f"already running: process {_ask(place, 'status')['pid']}")
     except NoDaemonError:
-        found = _arrived(place, _started(place, args.idle))
-        say(f"started: process {found['pid']}")
+        place.create()
+        try:
+            child = spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(args.idle)))
+        except OSError as problem:
+            raise StoreError(f"no daemon can be started that writes to {place.log}: {problem.strerror}") from None
+        print_line(f"started: process {_wait_for_start(place, child)['pid']}")
     return 0
 
 
-def _started(place: Place, idle: float) -> int:
-    place.made()
-    try:
-        return spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(idle)))
-    except OSError as problem:
-        raise StoreError(f"no daemon can be started that writes to {place.log}: {problem.strerror}") from None
-
-
-def _arrived(place: Place, child: int) -> dict[str, object]:
+def _wait_for_start(place: SocketDir, child: int) -> dict[str, object]:
     until = time.monotonic() + _PATIENCE
-    why = f"it did not answer within {span(_PATIENCE)}"
+    why = f"it did not answer within {format_span(_PATIENCE)}"
     while time.monotonic() < until:
         try:
-            return _asked(place, "status")
+            return _ask(place, "status")
         except NoDaemonError as problem:
-            if _fell_over(child):
+            if _has_failed(child):
                 why = str(problem)
                 break
         time.sleep(_PAUSE)
     raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more")
 
 
-def _fell_over(child: int) -> bool:
-    """Say whether a daemon that was to come has failed; one that finds another on its way ends in peace."""
+def _has_failed(child: int) -> bool:
+    """Return whether a starting daemon has failed; one that finds another daemon exits with 0."""
     try:
         return os.waitpid(child, os.WNOHANG)[1] != 0
     except ChildProcessError:
-        # it has ended, and that is known
+        # its exit was seen by an earlier call
         return False
 
 
-def _stop(args: argparse.Namespace, place: Place) -> int:
+def _stop(args: argparse.Namespace, place: SocketDir) -> int:
+    as_json = getattr(args, "json", False)
     try:
-        found = _asked(place, "stop")
+        pid = int(str(_ask(place, "stop")["pid"]))
     except NoDaemonError as problem:
-        if getattr(args, "json", False):
-            say_json({"stopped": False, "reason": str(problem)})
-        else:
-            say(f"not running: {problem}")
-        return 0
+        hung = find_hung(place, patience=_PAUSE)
+        if hung:
+            end_hung(hung)
+        return render(
+            {"stopped": bool(hung), "reason": str(problem), **({"pid": hung} if hung else {})},
+            f"stopped: process {hung}, which did not answer" if hung else f"not running: {problem}",
+            as_json=as_json,
+        )
     until = time.monotonic() + _PATIENCE
-    pid = int(str(found["pid"]))
-    while time.monotonic() < until and _lives(pid):
+    while time.monotonic() < until and _is_alive(pid):
         time.sleep(_PAUSE)
-    is_gone = not _lives(pid)
-    if getattr(args, "json", False):
-        say_json({"stopped": is_gone, "pid": pid})
-    else:
-        say(f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered")
-    return 0
+    is_gone = not _is_alive(pid)
+    return render(
+        {"stopped": is_gone, "pid": pid},
+        f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered",
+        as_json=as_json,
+    )
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError:
         return False
     try:
-        # one that has ended and that nobody has taken note of
+        # a zombie has ended
         return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return Path("/proc/self").exists() is False
 
 
-def _restart(args: argparse.Namespace, place: Place) -> int:
+def _restart(args: argparse.Namespace, place: SocketDir) -> int:
     _stop(args, place)
-    args.idle = IDLE
+    args.idle = usual_idle(os.environ)
     return _start(args, place)
 
 
-def _log(args: argparse.Namespace, place: Place) -> int:
+def _log(args: argparse.Namespace, place: SocketDir) -> int:
     try:
-        with place.log.open("rb") as opened:
-            lines = opened.read().decode("utf-8", "replace").splitlines()
+        with place.log.open("rb") as file:
+            lines = file.read().decode("utf-8", "replace").splitlines()
             for line in lines[len(lines) - args.lines if args.lines < len(lines) else 0 :]:
-                say(line)
+                print_line(line)
             while args.follow:
-                line = opened.readline().decode("utf-8", "replace")
+                line = file.readline().decode("utf-8", "replace")
                 if line:
-                    say(line.rstrip("\n"))
+                    print_line(line.rstrip("\n"))
                 else:
-                    if os.fstat(opened.fileno()).st_size < opened.tell():
-                        # it was long, and has begun anew
-                        opened.seek(0)
+                    if os.fstat(file.fileno()).st_size < file.tell():
+                        # the daemon truncated it
+                        file.seek(0)
                     time.sleep(0.2)
     except OSError as problem:
-        complain(f"hookline: {place.log}: {problem.strerror}: no daemon has run yet")
+        print_error(f"hookline: {place.log}: {problem.strerror}: no daemon has run yet")
         return 1
     return 0
 
 
-def _run(args: argparse.Namespace, place: Place) -> int:
-    from hookline.bridge.daemon.life import run as live  # noqa: PLC0415 - the others only talk to it
+def _run(args: argparse.Namespace, place: SocketDir) -> int:
+    from hookline.daemon.claim import claim  # noqa: PLC0415 - the other actions only talk to the daemon
 
-    return live(place, idle=args.idle)
+    claimed = claim(place)
+    if claimed is None:
+        return 0
+    # after the claim: this import takes long, and the launcher already waits at the socket
+    from hookline.daemon.lifecycle import run as live  # noqa: PLC0415
+
+    return live(place, claimed, idle=args.idle, auto=args.auto)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, Place], int]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, SocketDir], int]]] = {
     "status": _status,
     "start": _start,
     "stop": _stop,

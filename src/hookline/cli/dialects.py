@@ -1,55 +1,47 @@
-"""`hookline dialects`: the hook languages this engine speaks."""
+"""`hookline dialects`: the hook dialects of this engine."""
 
 import argparse
 from typing import Final
 
-from hookline.cli._output import say_json, table
+from hookline.cli._output import Table, render
+from hookline.cli._project import add_json_option
 from hookline.dialects import DIALECTS
-from hookline.model.dialect import DialectSpec
 
-HELP: Final = "list the hook languages this engine speaks"
+HELP: Final = "list the hook dialects of this engine"
 EXAMPLE: Final = "hookline dialects --json"
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+configure = add_json_option
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     specs = [dialect.SPEC for dialect in DIALECTS.values()]
-    if args.json:
-        say_json([_described(spec) for spec in specs])
-        return 0
-    head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
-    table(head, [_row(spec) for spec in specs])
-    return 0
-
-
-def _row(spec: DialectSpec) -> list[str]:
-    failing = {"block": "blocks", "continue": "is passed over"}[spec.on_error]
-    commands = "shell lines" if spec.shell else "programs"
-    return [
-        spec.name,
-        spec.title,
-        str(len(spec.events)),
-        f"{spec.timeout:g} s",
-        failing,
-        commands,
-        spec.matcher,
+    value = [
+        {
+            "dialect": spec.name,
+            "title": spec.title,
+            "events": dict(spec.events),
+            "tools": dict(spec.tools),
+            "timeout": spec.timeout,
+            "on_error": spec.on_error,
+            "shell": spec.shell,
+            "templates": spec.templates,
+            "matcher": spec.matcher,
+        }
+        for spec in specs
     ]
-
-
-def _described(spec: DialectSpec) -> dict[str, object]:
-    return {
-        "dialect": spec.name,
-        "title": spec.title,
-        "events": dict(spec.events),
-        "tools": dict(spec.tools),
-        "timeout": spec.timeout,
-        "on_error": spec.on_error,
-        "shell": spec.shell,
-        "templates": spec.templates,
-        "matcher": spec.matcher,
-    }
+    failing = {"block": "blocks", "continue": "is passed over"}
+    rows = [
+        [
+            spec.name,
+            spec.title,
+            str(len(spec.events)),
+            f"{spec.timeout:g} s",
+            failing[spec.on_error],
+            "shell lines" if spec.shell else "programs",
+            spec.matcher,
+        ]
+        for spec in specs
+    ]
+    head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
+    return render(value, Table(head, rows), as_json=args.json)

@@ -1,29 +1,34 @@
-"""`hookline emit`: the shell's door to the engine."""
+"""`hookline emit`: raise an event from a shell."""
 
 import argparse
-import asyncio
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline import wire
-from hookline.cli._approval import add_no_input, hint, question
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain, say, say_bytes, say_json
-from hookline.cli._payload import add_payload, payload
-from hookline.cli._project import add_project, project_of
-from hookline.cli._watching import add_watching, watched, watching, with_others
-from hookline.core.engine import Engine
+from hookline import json_codec
+from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._event_args import EventArgs, add_event_options, parse_dialect, read_event_options
+from hookline.cli._output import (
+    print_bytes,
+    print_error,
+    print_failures,
+    print_json,
+    print_line,
+    print_missed_hooks,
+    redirect_stdout_to_stderr,
+)
+from hookline.cli._project import add_project_option, get_project_dir
+from hookline.cli._signals import run_until_terminated
+from hookline.cli._verbose import add_unmatched, add_verbose_options, finish_live_view, start_live_view
 from hookline.dialects import DIALECTS
+from hookline.engine.engine import Engine
 from hookline.errors import ConfigError
-from hookline.model.event import Event
+from hookline.model.event import Event, Session
 from hookline.model.hook import Hook
-from hookline.model.report import described
-from hookline.model.session import Session
-from hookline.model.verdict import Outcome
-from hookline.workspace import load_engine
+from hookline.model.verdict import Decision, Outcome, outcome_to_json
+from hookline.project import load_project
 
-HELP: Final = "say that a moment has come, and run the hooks that want it"
+HELP: Final = "raise an event and run its hooks"
 EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
 
 BLOCKED: Final = 2
@@ -32,85 +37,82 @@ _HOST: Final = Hook(id="host", kind="host")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("event", metavar="EVENT", help="the event; `hookline events` lists them")
-    add_payload(parser)
+    add_event_options(parser)
     parser.add_argument("--session", default="", metavar="ID", help="the session this belongs to")
-    add_project(parser)
+    add_project_option(parser)
     parser.add_argument(
         "--dialect",
-        choices=sorted(DIALECTS),
-        help="speak as a host of this dialect: --data is its document, and the answer on stdout is in its words",
+        type=parse_dialect,
+        metavar="DIALECT",
+        help="act as an agent of this dialect: --data is its document, and the answer on stdout is in its format",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
-    add_no_input(parser)
-    add_watching(parser)
+    add_no_input_option(parser)
+    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Emit the event: 0 when the operation may go on, 2 when it is blocked."""
-    try:
-        return asyncio.run(_emit(args))
-    except asyncio.CancelledError:
-        return TERMINATED
+    """Emit the event; return 0 if the operation may go on, 2 if it is blocked."""
+    return run_until_terminated(_emit(args))
 
 
 async def _emit(args: argparse.Namespace) -> int:
-    end_hooks_with_us()
-    data, arguments = payload(args)
-    asker = question(no_input=args.no_input)
-    async with load_engine(project_of(args), approve=asker) as engine:
+    options = read_event_options(args)
+    prompt = open_prompt(no_input=args.no_input)
+    async with load_project(get_project_dir(args), approve=prompt).engine as engine:
         for problem in engine.problems:
-            complain(f"hookline: {problem}")
-        event = _event(args, engine, data=data, arguments=arguments)
-        if asker is not None:
-            asker.about(engine.trust, cwd=event.cwd)
-        watching(args, engine)
-        outcome = with_others(args, engine, event, await engine.handle(event))
-        await watched(args, engine, outcome)
+            print_error(f"hookline: {problem}")
+        event = _build_event(args, engine, options)
+        if prompt is not None:
+            prompt.set_context(engine.trust, cwd=event.cwd)
+        start_live_view(args, engine)
+        with redirect_stdout_to_stderr():
+            outcome = await engine.handle(event, host_asks=bool(args.dialect))
+        outcome = add_unmatched(args, engine, event, outcome)
+        await finish_live_view(args, engine, outcome)
         return _report(args, event, outcome)
 
 
-def _event(
-    args: argparse.Namespace, engine: Engine, *, data: dict[str, object] | None, arguments: dict[str, object] | None
-) -> Event:
+def _build_event(args: argparse.Namespace, engine: Engine, options: EventArgs) -> Event:
     session = Session(id=args.session)
     if args.dialect is None:
-        return engine.event(args.event, data, tool=args.tool, args=arguments, session=session)
+        return engine.event(args.event, options.data, tool=options.tool, args=options.args, session=session)
     dialect = DIALECTS[args.dialect]
     wanted = engine.resolve(args.event)
-    if data is None:
-        event = engine.event(wanted, None, tool=args.tool, args=arguments, session=session)
-        # said and read again in the host's dialect, its names for tools and arguments become ours
+    if options.data is None:
+        event = engine.event(wanted, None, tool=options.tool, args=options.args, session=session)
+        # a round trip through the dialect turns its names of tools and arguments into canonical ones
         return replace(dialect.decode_event(dialect.encode_event(event, _HOST).body), cwd=event.cwd)
-    event = dialect.decode_event(wire.dump(data))
+    event = dialect.decode_event(json_codec.dump(options.data))
     native = dialect.SPEC.events.get(event.name, event.name)
     if args.event not in {event.name, native, event.native_name}:
         raise ConfigError(f'--data says the event is "{native}", the call says "{args.event}"')
     return replace(
         event,
         cwd=event.cwd or engine.cwd,
-        tool=args.tool or event.tool,
-        args=arguments if arguments is not None else event.args,
+        tool=options.tool or event.tool,
+        args=options.args if options.args is not None else event.args,
         session=replace(event.session, id=args.session or event.session.id),
     )
 
 
 def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
     if args.json:
-        say_json(described(outcome))
+        print_json(outcome_to_json(outcome))
     elif args.dialect:
-        say_bytes(DIALECTS[args.dialect].encode_outcome(outcome, event).stdout)
+        print_bytes(DIALECTS[args.dialect].encode_outcome(outcome, event).stdout)
     else:
         for text in (*outcome.context, *outcome.messages, *outcome.follow_ups):
-            say(text, broken=True)
+            print_line(text, broken=True)
     if not args.json:
-        for verdict in outcome.failures:
-            complain(f'hook "{verdict.hook}" failed: {verdict.failure.message if verdict.failure else ""}')
-        for skip in outcome.skipped:
-            if skip.gate == "trust":
-                complain(f'hook "{skip.hook.id}" did not run: {skip.reason}; {hint(skip.hook)}')
+        print_failures(outcome)
+        print_missed_hooks(outcome)
+    if args.dialect and outcome.decision is Decision.ASK:
+        # the answer tells the host to ask
+        return 0
     if outcome.blocked:
-        complain(outcome.reason, broken=True)
+        print_error(outcome.reason, broken=True)
         return BLOCKED
     return 0

@@ -1,16 +1,16 @@
-"""`hookline enable`: switch hooks on in the files where they stand."""
+"""`hookline enable`: switch hooks on in their files."""
 
 import argparse
 from typing import Final
 
-from hookline.cli import _switch
+from hookline.cli import _toggle
 
 HELP: Final = "switch hooks on; their files keep everything else"
 EXAMPLE: Final = "hookline enable guard"
 
-configure = _switch.configure
+configure = _toggle.add_hook_arguments
 
 
 def run(args: argparse.Namespace) -> int:
     """Switch them on."""
-    return _switch.switch(args, on=True)
+    return _toggle.toggle_hooks(args, on=True)

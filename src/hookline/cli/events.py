@@ -1,37 +1,71 @@
-"""`hookline events`: every moment, what may be done there, and what each dialect calls it."""
+"""`hookline events`: every event, what hooks may do there, and what each dialect calls it."""
 
 import argparse
+from collections.abc import Iterator
 from typing import Final
 
-from hookline.cli._output import say_json, table
+from hookline.cli._event_args import parse_dialect, parse_events
+from hookline.cli._output import Table, render
+from hookline.cli._project import add_json_option
 from hookline.dialects import DIALECTS
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import EVENTS, EventName
+from hookline.model.names import tools_of_event
 
 HELP: Final = "list the events and what each dialect calls them"
 EXAMPLE: Final = "hookline events --dialect ollama-cli"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    parser.add_argument("--dialect", choices=sorted(DIALECTS), help="only the events this dialect has a name for")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    """Add the arguments."""
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
+    )
+    parser.add_argument(
+        "--dialect", type=parse_dialect, metavar="DIALECT", help="only the events this dialect has a name for"
+    )
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table."""
-    # our own names are the canonical ones, which stand first anyway; agents are too many for one line
+    """Print the table, or explain one name."""
+    if args.name:
+        events = parse_events(args.name)
+        dialects = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
+        value = [_event_to_json(name, dialects) for name in events]
+        return render(value, *_explain(args.name, events, dialects), as_json=args.json)
+    # the canonical names are the first column; agents are too many for one line
     wide = [name for name, one in DIALECTS.items() if name != "hookline" and (args.json or not one.SPEC.is_agent)]
-    chosen = [args.dialect] if args.dialect else wide
+    dialects = [args.dialect] if args.dialect else wide
     shown = [name for name in EventName if not args.dialect or name in DIALECTS[args.dialect].SPEC.events]
-    if args.json:
-        say_json([_described(name, chosen) for name in shown])
-        return 0
-    head = ["event", "when", "may", *chosen]
-    table(head, [[name, EVENTS[name].when, _may(name), *_natives(name, chosen).values()] for name in shown])
-    return 0
+    rows = [
+        [name, EVENTS[name].when, _describe_rights(name), *_get_native_names(name, dialects).values()] for name in shown
+    ]
+    value = [_event_to_json(name, dialects) for name in shown]
+    return render(value, Table(["event", "when", "may", *dialects], rows), as_json=args.json)
 
 
-def _described(name: EventName, dialects: list[str]) -> dict[str, object]:
+def _explain(word: str, events: tuple[EventName, ...], dialects: list[str]) -> Iterator[str | Table]:
+    """Yield which events a name means, and what every agent calls them."""
+    for number, name in enumerate(events):
+        if number:
+            yield ""
+        yield f"{word} is the event {name}: {EVENTS[name].when}" if word != name else f"{name}: {EVENTS[name].when}"
+        rights = _describe_rights(name)
+        yield f"  a hook may {rights}" if rights else "  a hook cannot change what happens"
+        if tools := tools_of_event(word):
+            yield f"  by its name only for the tools {', '.join(tools)}"
+        names = {
+            dialect: natives
+            for dialect in dialects
+            if (natives := [native for native, meant in EVENT_NAMES[dialect].items() if name in meant])
+        }
+        yield Table(("  dialect", "name there"), [(f"  {one}", ", ".join(native)) for one, native in names.items()])
+        if without := [dialect for dialect in dialects if dialect not in names]:
+            yield f"  never raised by: {', '.join(without)}"
+
+
+def _event_to_json(name: EventName, dialects: list[str]) -> dict[str, object]:
     spec = EVENTS[name]
     return {
         "event": name,
@@ -40,15 +74,15 @@ def _described(name: EventName, dialects: list[str]) -> dict[str, object]:
         "rewrites": spec.rewrites or None,
         "matcher": spec.subject or None,
         "fields": spec.fields,
-        "names": {dialect: native for dialect, native in _natives(name, dialects).items() if native},
+        "names": {dialect: native for dialect, native in _get_native_names(name, dialects).items() if native},
     }
 
 
-def _natives(name: EventName, dialects: list[str]) -> dict[str, str]:
+def _get_native_names(name: EventName, dialects: list[str]) -> dict[str, str]:
     return {dialect: DIALECTS[dialect].SPEC.events.get(name, "") for dialect in dialects}
 
 
-def _may(name: EventName) -> str:
+def _describe_rights(name: EventName) -> str:
     spec = EVENTS[name]
     return ", ".join(
         filter(None, ["block" if spec.can_block else "", f"rewrite {spec.rewrites}" if spec.rewrites else ""])

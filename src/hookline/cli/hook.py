@@ -1,24 +1,23 @@
-"""`hookline hook`: what agents run. Its answer is the agent's own, and so is its exit code."""
+"""`hookline hook`: the command that agents run. Its answer and its exit code are in the agent's dialect."""
 
 import argparse
-import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.bridge.broken import GUARDED, answer_without_hooks
-from hookline.bridge.call import Call, IfBroken, moment
-from hookline.bridge.serving import serve
-from hookline.bridge.words import OPTION, understood
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain
+from hookline.bridge.call import OPTION, Call, IfBroken, event_from_name, parse_argv
+from hookline.bridge.fallback import GUARDED, fallback_outcome
+from hookline.bridge.serve import serve
+from hookline.cli._output import print_error
+from hookline.cli._signals import run_until_terminated
 from hookline.model.exchange import Answer
+from hookline.model.installed_entry import PROOF, PROVE
 
-HELP: Final = "answer one call of an agent in its own words; `hookline install` has agents run this"
+HELP: Final = "answer one call of an agent in its dialect; `hookline install` has agents run this"
 EXAMPLE: Final = "hookline hook claude-code PreToolUse < payload.json"
 
 BLOCKED: Final = 2
@@ -27,47 +26,46 @@ _LARGEST: Final = 256 * 1024 * 1024  # bytes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
+    parser.add_argument(
+        PROVE, action="store_true", help=f"add {PROOF} to the exit code of an answer, which shows that it is one"
+    )
     parser.add_argument(
         OPTION,
         choices=[*IfBroken],
-        help="what the agent is told when the hooks cannot be asked; otherwise what the hooks want when they fail",
+        help="the answer when the hooks cannot be asked (default: as the hooks are configured to fail)",
     )
     parser.add_argument("host", metavar="HOST", help="the agent that calls; `hookline hosts` lists them")
     parser.add_argument("event", metavar="EVENT", help="the agent's own name of the event")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer what stands on stdin."""
+    """Answer the event on stdin."""
     policy = [OPTION, args.if_broken] if args.if_broken else []
-    return answer_agent([*policy, args.host, args.event])
+    return answer_agent([*([PROVE] if args.prove else []), *policy, args.host, args.event])
 
 
 def answer_agent(words: Sequence[str]) -> int:
-    """Answer what stands on stdin, as these words say."""
-    call, policy, wrong = understood(words)
+    """Answer the event on stdin, with these arguments."""
+    if list(words[:1]) == [PROVE]:
+        code = answer_agent(words[1:])
+        return code + PROOF if code in {0, BLOCKED} else code
+    call, policy, wrong = parse_argv(words)
     if call is None:
-        complain(f"hookline hook: {wrong}")
+        print_error(f"hookline hook: {wrong}")
         return BLOCKED if policy is IfBroken.BLOCK else 1
     streams = _Streams()
     try:
         call = replace(call, raw=_read())
-        return asyncio.run(_serve(call, streams.say))
-    except asyncio.CancelledError:
-        return TERMINATED
+        return run_until_terminated(serve(call, streams.write))
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as problem:  # noqa: BLE001 - whatever it is, the agent gets an answer that somebody meant
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the agent gets a valid answer
         return streams.refuse(call, problem)
 
 
-async def _serve(call: Call, say: Callable[[Answer], None]) -> int:
-    end_hooks_with_us()
-    return await serve(call, say)
-
-
 def _read() -> bytes:
-    """Read the event; what is more than any agent says is read, too, so that it can go on, and thrown away.
+    """Read the event; an oversized one is drained as well, so that the agent is not blocked, and discarded.
 
     Raises:
         ValueError: It is too long.
@@ -83,60 +81,60 @@ def _read() -> bytes:
 
 
 class _Streams:
-    """Keep stdout and stderr for the answer: what anybody else prints would be taken for a part of it."""
+    """Reserve stdout and stderr for the answer: other output would be taken for a part of it."""
 
     def __init__(self) -> None:
         closed = [number for number in range(3) if _was_closed(number)]
-        self._kept = {number: -1 if number in closed else _moved(number) for number in (1, 2)}
-        self._said: Answer | None = None
+        self._streams = {number: -1 if number in closed else _redirect(number) for number in (1, 2)}
+        self._answer: Answer | None = None
 
-    def say(self, answer: Answer) -> None:
-        """Give the agent an answer.
+    def write(self, answer: Answer) -> None:
+        """Write the answer for the agent.
 
         Raises:
-            OSError: Nobody can read it.
+            OSError: The agent cannot read it.
         """
-        # what is to be read beside the answer first: some stop reading with the answer
+        # stderr first: some agents stop reading after the answer on stdout
         for number, raw in ((2, answer.stderr), (1, answer.stdout)):
-            _write(self._kept[number], raw)
-        self._said = answer
+            _write(self._streams[number], raw)
+        self._answer = answer
 
     def refuse(self, call: Call, problem: Exception) -> int:
         """Answer as the policy says, in the agent's bytes, or at least with its exit code."""
-        if self._said is not None:
-            # it stands, whatever happened then
-            return self._said.exit_code
-        event = moment(call.dialect, call.native)
+        if self._answer is not None:
+            # the agent has its answer already
+            return self._answer.exit_code
+        event = event_from_name(call.dialect, call.native)
         is_blocked = call.if_broken is not IfBroken.ALLOW
         try:
             answer = call.dialect.encode_outcome(
-                answer_without_hooks(call.dialect, event, repr(problem), is_blocked=is_blocked), event
+                fallback_outcome(call.dialect, event, repr(problem), is_blocked=is_blocked), event
             )
-            self.say(answer)
+            self.write(answer)
         except Exception:  # noqa: BLE001 - see above
             text = f"hookline could not answer: {problem!r}; `hookline doctor` says more\n"
             with suppress(OSError):
-                _write(self._kept[2], text.encode("utf-8", "backslashreplace"))
+                _write(self._streams[2], text.encode("utf-8", "backslashreplace"))
             return BLOCKED if is_blocked and event.name in GUARDED else 1
         return answer.exit_code
 
 
 def _was_closed(number: int) -> bool:
-    """Say whether a stream was closed; it is open then, and leads nowhere.
+    """Return whether a stream was closed; if so, open it to /dev/null.
 
-    Otherwise the next file that is opened would get its number, and everything that is printed.
+    Otherwise the next opened file would get its descriptor, and everything that is printed.
     """
     try:
         os.fstat(number)
     except OSError:
-        # the lowest number that is free: those below are open
+        # opens the lowest free descriptor, which is this one: those below are open
         os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
         return True
     return False
 
 
-def _moved(number: int) -> int:
-    """Give a copy of a stream, and lead the stream itself nowhere."""
+def _redirect(number: int) -> int:
+    """Return a duplicate of a stream's descriptor, and redirect the stream to /dev/null."""
     copy = os.dup(number)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)
@@ -145,10 +143,10 @@ def _moved(number: int) -> int:
 
 
 def _write(handle: int, raw: bytes) -> None:
-    """Write all of it.
+    """Write all bytes.
 
     Raises:
-        OSError: Nobody can read it.
+        OSError: The stream is closed.
     """
     if handle < 0 and raw:
         raise OSError("the stream is closed")

@@ -1,20 +1,24 @@
-"""`hookline hosts`: which agents are here, which of them ask us, and what else they run."""
+"""`hookline hosts`: the agents on this machine, which of them ask the hooks, and what their answers can do."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.cli import _abilities
-from hookline.cli._hosts import around_of
-from hookline.cli._output import counted, say, say_json, table
-from hookline.cli._project import add_json, add_project
+from hookline.cli._describe import SPECS
+from hookline.cli._hosts import find_agent, make_around
+from hookline.cli._output import Table, pluralise, render
+from hookline.cli._project import add_json_option, add_project_option
+from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import Detected, detect
+from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host
-from hookline.hosts.status import SettingsFile, found, obstacles
+from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
+from hookline.model.capability import Ability, fallback_for
+from hookline.model.dialect import DialectSpec
+from hookline.model.event import EventName
 
 HELP: Final = "list the agents on this machine, which of them ask the hooks, and what else they run"
 EXAMPLE: Final = "hookline hosts"
@@ -23,93 +27,89 @@ _LIST: Final = "list"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     words = "list the agents on this machine, ours and others' hooks in their settings (this is the default)"
     one = actions.add_parser(_LIST, help=words, description=words)
     for each in (parser, one):
-        add_project(each)
-        add_json(each)
+        add_project_option(each)
+        add_json_option(each)
     words = "show for each event of one agent what an answer can do there, and what becomes of the rest"
     one = actions.add_parser("show", help=words, description=words)
     one.add_argument("host", metavar="AGENT", help="the agent's name; `hookline hosts` lists them")
-    add_json(one)
+    add_json_option(one)
     words = "show what becomes of the answers of every system's hooks under every agent"
     one = actions.add_parser("matrix", help=words, description=words)
-    add_json(one)
+    add_json_option(one)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it."""
+    """Run the action."""
     return _ACTIONS[args.action or _LIST](args)
 
 
 def _list(args: argparse.Namespace) -> int:
-    around = around_of(args)
+    around = make_around(args)
     detected = detect(HOSTS.values(), around)
-    files = {name: found(host, around) for name, host in HOSTS.items()}
-    if args.json:
-        say_json(
-            [
-                {**_described(host, detected[name], files[name]), "problems": obstacles(host, around)}
-                for name, host in HOSTS.items()
-            ]
-        )
-        return 0
-    rows = [_row(host, detected[name], files[name]) for name, host in HOSTS.items()]
-    table(("agent", "here", "version", "ours", "others", "name"), rows)
-    for name in HOSTS:
-        # a file that two agents read is named once
-        for file in _gathered(HOSTS[name], [file for file in files[name] if file.of == name]):
-            say(f"{file.path} ({file.of}, {file.scope}): {_contents(file)}")
-    for host in HOSTS.values():
-        for problem in obstacles(host, around):
-            say(f"problem: {problem}")
+    files = {name: find_settings(host, around) for name, host in HOSTS.items()}
+    problems = {name: list(map(str, find_obstacles(host, around))) for name, host in HOSTS.items()}
+    value = [
+        {**_host_to_json(host, detected[name], files[name]), "problems": problems[name]} for name, host in HOSTS.items()
+    ]
+    rows = [_make_row(host, detected[name], files[name]) for name, host in HOSTS.items()]
+    lines = [
+        f"{file.path} ({file.of}, {file.scope}): {_describe_file(file)}"
+        for name, host in HOSTS.items()
+        # a file that two agents read is listed once
+        for file in _merge_files(host, [file for file in files[name] if file.of == name])
+    ]
+    lines += [f"problem: {problem}" for name in HOSTS for problem in problems[name]]
     if not any(file.ours for name in HOSTS for file in files[name]):
-        say("no agent asks the hooks yet; `hookline install` shows how")
-    return 0
+        lines.append("no agent asks the hooks yet; `hookline install` shows how")
+    table = Table(("agent", "here", "version", "ours", "others", "name"), rows)
+    return render(value, table, *lines, as_json=args.json)
 
 
-def _gathered(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile]:
-    """Take files together that are one for each event."""
-    found: dict[str, SettingsFile] = {}
+def _merge_files(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile]:
+    """Merge the files of agents that have one file for each event."""
+    merged: dict[str, SettingsFile] = {}
     for file in files:
         is_one_of_many = any(file.scope == scope and name.endswith("/") for scope, name in host.files.items())
         path = f"{Path(file.path).parent}/" if is_one_of_many and not file.problem else file.path
-        before = found.get(path, SettingsFile(path=path, scope=file.scope, of=file.of))
-        found[path] = replace(
+        before = merged.get(path, SettingsFile(path=path, scope=file.scope, of=file.of))
+        merged[path] = replace(
             before, ours=before.ours + file.ours, foreign=before.foreign + file.foreign, problem=file.problem
         )
-    return list(found.values())
+    return list(merged.values())
 
 
-def _contents(file: SettingsFile) -> str:
+def _describe_file(file: SettingsFile) -> str:
     if file.problem:
         return f"cannot be read: {file.problem}"
-    called = sum(entry.is_url for entry in file.ours)
-    by_url = f", {called} by URL" if called else ""
-    ours = f"ours at {counted(len(file.ours), 'event')}{by_url}" if file.ours else ""
-    others = counted(file.foreign, "hook") + " of others" if file.foreign else ""
+    urls = sum(entry.is_url for entry in file.ours)
+    by_url = f", {urls} by URL" if urls else ""
+    ours = f"ours at {pluralise(len(file.ours), 'event')}{by_url}" if file.ours else ""
+    others = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
     return ", ".join(filter(None, (ours, others)))
 
 
-def _row(host: Host, one: Detected, files: Sequence[SettingsFile]) -> tuple[str, ...]:
+def _make_row(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> tuple[str, ...]:
     scopes = dict.fromkeys(file.scope for file in files if file.of == host.name and file.ours)
-    here = "program" if one.program else "settings" if one.folder else "-"
+    here = "program" if detected.program else "settings" if detected.folder else "-"
     others = sum(file.foreign for file in files)
-    return (host.title, here, one.version or "-", ", ".join(scopes) or "-", str(others or "-"), host.name)
+    return (host.title, here, detected.version or "-", ", ".join(scopes) or "-", str(others or "-"), host.name)
 
 
-def _described(host: Host, one: Detected, files: Sequence[SettingsFile]) -> dict[str, object]:
+def _host_to_json(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> dict[str, object]:
     own = [file for file in files if file.of == host.name]
     return {
         "host": host.name,
         "title": host.title,
         "aliases": host.spec.aliases,
-        "found": one.is_there,
-        "program": one.program or None,
-        "version": one.version or None,
-        "folder": one.folder or None,
+        "found": detected.is_there,
+        "program": detected.program or None,
+        "version": detected.version or None,
+        "folder": detected.folder or None,
         "installed": list(dict.fromkeys(file.scope for file in own if file.ours)),
         "events": list(dict.fromkeys(entry.event for file in own for entry in file.ours)),
         "files": [
@@ -129,8 +129,93 @@ def _described(host: Host, one: Detected, files: Sequence[SettingsFile]) -> dict
     }
 
 
+def _show(args: argparse.Namespace) -> int:
+    """Show for each event of an agent what an answer can do there, and what becomes of the rest."""
+    spec = find_agent(args.host)
+    events = list(_list_events(spec))
+    value = {
+        "host": spec.name,
+        "title": spec.title,
+        "runs_files_of": [spec.name, *spec.runs_files_of],
+        "events": [
+            {
+                "event": native,
+                "canonical": canonical,
+                "can": sorted(able),
+                "instead": {one: fallback_for(one, able) for one in Ability if one not in able},
+                "by_mode": spec.by_mode.get(native),
+            }
+            for native, canonical, able in events
+        ],
+    }
+    lines = [f"{spec.name}: {spec.title}"]
+    if spec.runs_files_of:
+        lines.append(f"It also runs the hooks in the settings of {', '.join(spec.runs_files_of)} by itself.")
+    rows = [
+        (native, canonical, ", ".join(one for one in Ability if one in able) or "nothing", _describe_losses(able))
+        for native, canonical, able in events
+    ]
+    table = Table(("event", "ours", "an answer can", "what else it says becomes"), rows)
+    modes = [f"{native}: {text}" for native, text in spec.by_mode.items()]
+    return render(value, *lines, "", table, *modes, as_json=args.json)
+
+
+def _list_events(spec: DialectSpec) -> Iterator[tuple[str, str, frozenset[Ability]]]:
+    canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
+    for native, able in (spec.abilities or {}).items():
+        yield native, canonical.get(native, EventName.CUSTOM), able
+
+
+def _describe_losses(able: frozenset[Ability]) -> str:
+    """Group the abilities that an event lacks by what they become."""
+    groups: dict[str, list[str]] = {}
+    for one in Ability:
+        if one not in able:
+            groups.setdefault(str(fallback_for(one, able) or "lost"), []).append(one)
+    return "; ".join(f"{', '.join(wanted)}: {became}" for became, wanted in groups.items())
+
+
+def _show_matrix(args: argparse.Namespace) -> int:
+    """Show what becomes of each wish under each agent, and which hooks can express it."""
+    agents = {name: spec for name, spec in SPECS.items() if spec.is_agent}
+    value = [
+        {
+            "hook": hook.name,
+            "host": agent.name,
+            "wish": cell.wanted,
+            "event": cell.event,
+            "happens": cell.happens,
+            "becomes": cell.became,
+        }
+        for wanted, name in MOMENTS
+        for hook in SPECS.values()
+        if can_express(hook, wanted, name)
+        for agent in agents.values()
+        for cell in [translate_wish(agent, wanted, name)]
+    ]
+    answers = [
+        (f"{wanted} at {name}", *(translate_wish(agent, wanted, name).word for agent in agents.values()))
+        for wanted, name in MOMENTS
+    ]
+    words = [
+        (f"{wanted} at {name}", *("yes" if can_express(spec, wanted, name) else "-" for spec in SPECS.values()))
+        for wanted, name in MOMENTS
+    ]
+    return render(
+        value,
+        "What an answer becomes under each agent",
+        "",
+        Table(("wish", *agents), answers),
+        "",
+        "Which hooks can say it",
+        "",
+        Table(("wish", *SPECS), words),
+        as_json=args.json,
+    )
+
+
 _ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
     _LIST: _list,
-    "show": _abilities.show,
-    "matrix": _abilities.matrix,
+    "show": _show,
+    "matrix": _show_matrix,
 }

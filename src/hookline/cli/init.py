@@ -4,14 +4,12 @@ import argparse
 import shlex
 import textwrap
 from importlib import resources
-from pathlib import Path
 from typing import Final
 
-from hookline.cli._output import say, say_json
-from hookline.cli._project import add_json, add_project, opened
+from hookline.cli._output import pluralise, render
+from hookline.cli._project import add_json_option, add_project_option, load_from_args
 from hookline.config.formats.native import KEYS
-from hookline.config.journal import Change, Journal
-from hookline.config.loader import Found
+from hookline.config.undo_log import FileEdit, UndoLog
 
 HELP: Final = "start with a hookline.toml that works and explains itself"
 EXAMPLE: Final = "hookline init --user"
@@ -20,54 +18,55 @@ _WIDTH: Final = 118
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("--user", action="store_true", help="your own hooks, for every project")
-    add_project(parser)
-    add_json(parser)
+    add_project_option(parser)
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file unless there is one, and say what to do next."""
-    project = opened(args)
+    """Write the file unless there is one, and print the next steps."""
+    project = load_from_args(args)
     folder = project.folders.config if args.user else project.root
     path = folder / "hookline.toml"
-    created = not path.is_symlink() and not path.exists()
-    if created:
-        with Journal(project.folders.data).changing() as apply:
-            apply([Change(str(path), None, starting_text(user=args.user).encode())], f"started {path}")
-        project = opened(args)
-    named = str(folder.resolve() / path.name)
-    here = next((found for found in project.loaded.found if found.path == named), None)
-    others = [found for found in project.loaded.found if found is not here and found.hooks]
-    there = f" --project {shlex.quote(str(args.project))}" if args.project else ""
-    steps = _next_steps(user=args.user, created=created, there=there)
-    if args.json:
-        say_json(
-            {
-                "path": str(path),
-                "created": created,
-                "hooks": here.hooks if here else 0,
-                "others": [{"path": one.path, "dialect": one.dialect, "hooks": one.hooks} for one in others],
-                "next": steps,
-            }
-        )
-        return 0
-    _report(path, here=here, others=others, created=created)
-    for line in steps:
-        say(f"  {line}")
-    return 0
+    is_new = not path.is_symlink() and not path.exists()
+    if is_new:
+        with UndoLog(project.folders.data).transaction() as apply:
+            apply([FileEdit(str(path), None, make_starting_text(user=args.user).encode())], f"started {path}")
+        project = load_from_args(args)
+    full = str(folder.resolve() / path.name)
+    hooks = next((file.hooks for file in project.loaded.loaded_files if file.path == full), 0)
+    others = [file for file in project.loaded.loaded_files if file.path != full and file.hooks]
+    option = f" --project {shlex.quote(str(args.project))}" if args.project else ""
+    approve = [f"hookline trust approve hello{option}"] if is_new and not args.user else []
+    example = [f"hookline test hello{option}"] if is_new else []
+    steps = [*approve, *example, f"hookline list{option}", f"hookline new NAME --event before_tool{option}"]
+    value = {
+        "path": str(path),
+        "created": is_new,
+        "hooks": hooks,
+        "others": [{"path": file.path, "dialect": file.dialect, "hooks": file.hooks} for file in others],
+        "next": steps,
+    }
+    count = pluralise(hooks, "hook") if hooks else "no hook"
+    return render(
+        value,
+        f"{path} is there now, with one hook, hello, that greets you when a session starts."
+        if is_new
+        else f"{path} is there already, with {count}; it was left as it is.",
+        *(f"Found, too: {file.path} ({file.dialect}, {pluralise(file.hooks, 'hook')})" for file in others),
+        "Go on with:",
+        *(f"  {step}" for step in steps),
+        as_json=args.json,
+    )
 
 
-def starting_text(*, user: bool) -> str:
-    """Give a file with one hook that does no harm, and a word about every key."""
+def make_starting_text(*, user: bool) -> str:
+    """Return a file with one harmless hook and an explanation of every key."""
     whose = "Your own hooks, for every project." if user else "Hooks of this project. Each person approves them first."
     text = resources.files("hookline").joinpath("templates", "hookline.toml.tmpl").read_text("utf-8")
-    return text.replace("@whose@", whose).replace("@keys@", _explained())
-
-
-def _explained() -> str:
     longest = max(map(len, KEYS))
-    lines = []
+    lines: list[str] = []
     for name, key in KEYS.items():
         head = f"#   {name.ljust(longest)}  "
         lines += textwrap.wrap(
@@ -77,25 +76,4 @@ def _explained() -> str:
             drop_whitespace=True,
             break_on_hyphens=False,
         )
-    return "\n".join(lines)
-
-
-def _next_steps(*, user: bool, created: bool, there: str) -> list[str]:
-    approve = [f"hookline trust approve hello{there}"] if created and not user else []
-    example = [f"hookline test hello{there}"] if created else []
-    return [*approve, *example, f"hookline list{there}", f"hookline new NAME --event before_tool{there}"]
-
-
-def _report(path: Path, *, here: Found | None, others: list[Found], created: bool) -> None:
-    if created:
-        say(f"{path} is there now, with one hook, hello, that greets you when a session starts.")
-    else:
-        count = f"{here.hooks} {_hooks(here.hooks)}" if here and here.hooks else "no hook"
-        say(f"{path} is there already, with {count}; it was left as it is.")
-    for found in others:
-        say(f"Found, too: {found.path} ({found.dialect}, {found.hooks} {_hooks(found.hooks)})")
-    say("Go on with:")
-
-
-def _hooks(number: int) -> str:
-    return "hook" if number == 1 else "hooks"
+    return text.replace("@whose@", whose).replace("@keys@", "\n".join(lines))

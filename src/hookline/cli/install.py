@@ -1,30 +1,46 @@
-"""`hookline install`: let agents ask the hooks."""
+"""`hookline install`: write Hookline into the settings of agents."""
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
-from hookline.bridge.daemon.waking import is_wanted
-from hookline.cli._hosts import add_agents, around_of, described, have_daemon_look, named, say_changes, say_plans
-from hookline.cli._output import counted, say, say_json
-from hookline.cli._project import add_json, add_project, opened
-from hookline.cli._python import check_python
-from hookline.config.vocabulary import hint, quoted
+from msgspec.structs import asdict
+
+from hookline.bridge.call import IfBroken
+from hookline.bridge.daemon_socket import is_wanted
+from hookline.cli._hosts import (
+    add_agent_options,
+    check_interpreter,
+    describe_changes,
+    find_hosts,
+    make_around,
+    notify_daemon,
+    plan_to_json,
+    plans_to_json,
+)
+from hookline.cli._output import pluralise, print_error, print_line, render
+from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.config.known_entries import confirm_record
+from hookline.config.known_names import quote, suggest
 from hookline.dialects import DIALECTS
-from hookline.display import typed
-from hookline.errors import HostError
-from hookline.hosts import HOSTS, urls
+from hookline.engine.failure_policy import fails_closed
+from hookline.errors import EngineError, HostError
+from hookline.hosts import HOSTS, http_endpoint
+from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup
+from hookline.hosts.command_line import POLICIES, canonical_events, find_launcher, waits_for_decision
 from hookline.hosts.detect import detect
-from hookline.hosts.host import Around, Call, Host, Scope
-from hookline.hosts.launcher import native
-from hookline.hosts.line import POLICIES, is_held_up, moments
-from hookline.hosts.plans import Plan, carry_out, install
-from hookline.hosts.status import obstacles
-from hookline.hosts.urls import Address
+from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
+from hookline.hosts.http_endpoint import HttpEndpoint
+from hookline.hosts.installer import InstallPlan, execute, install
+from hookline.hosts.status import find_obstacles, find_settings
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
+from hookline.model.workspace_paths import USER_SOURCES
+from hookline.text import shell_quote
+from hookline.user_dirs import find_user_dirs
 
 HELP: Final = "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others"
 EXAMPLE: Final = "hookline install claude-code gemini"
@@ -33,8 +49,9 @@ _ALL: Final = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    add_agents(parser)
+    """Add the arguments."""
+    add_agent_options(parser)
+    parser.add_argument("--all", action="store_true", help="every agent that is found on this machine")
     parser.add_argument(
         "--events",
         metavar="EVENT,…",
@@ -48,12 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http",
         action="store_true",
-        help="have agents that can (Claude Code, Qwen Code) call the daemon by URL where a no keeps nothing from happening",
+        help="have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
     )
     parser.add_argument(
         "--http-all",
         action="store_true",
-        help="by URL also where a no counts: without a daemon, nobody is asked there",
+        help="by URL also at events that can be blocked: without a daemon, no hook is asked there",
     )
     parser.add_argument(
         "--no-approve",
@@ -61,27 +78,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where an agent runs only what is approved (Codex), leave that to you",
     )
     parser.add_argument(
+        "--clean",
+        action="store_true",
+        help="take comments and trailing commas out of settings that the agent would refuse because of them",
+    )
+    parser.add_argument(
         "--verbose", action="store_true", help="name every event, and say of those left out why; --json does, too"
     )
-    add_project(parser)
-    add_json(parser)
+    add_project_option(parser)
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it, or list what could be done."""
-    around = around_of(args)
-    if not args.hosts:
+    """Install, or list the agents that Hookline could be installed for."""
+    around = make_around(args, writes=bool(args.hosts or args.all))
+    hosts = _choose_hosts(args, around)
+    if not hosts:
         return _offer(around, as_json=args.json)
-    hosts = named(args.hosts)
     scope = Scope(args.scope or Scope.USER)
-    events = {host.name: _events(host, args.events) for host in hosts}
-    check_python(sys.executable, module="hookline.cli.main")
-    launcher = native(sys.executable)
-    address = _address(hosts, scope, around, launcher=launcher) if args.http or args.http_all else None
-    hooks = [hook for hook in opened(args).loaded.hooks if hook.enabled]
-    policy, why = (args.if_broken, "as you said") if args.if_broken else _policy(hooks)
+    events = {host.name: _choose_events(host, args.events) for host in hosts}
+    check_interpreter(sys.executable, module="hookline.cli.main")
+    launcher = find_launcher(sys.executable)
+    # before anything is written: a folder of ours would look like the agent's
+    absent = {name for name, found in detect(hosts, around, versions=False).items() if not found.is_there}
+    address = _choose_address(hosts, scope, around, launcher=launcher) if args.http or args.http_all else None
+    hooks = [hook for hook in load_from_args(args).hooks if hook.enabled]
+    policy, why = (args.if_broken, "as you said") if args.if_broken else _choose_policy(hooks)
 
-    def plan() -> list[Plan]:
+    def plan() -> list[InstallPlan]:
         planned = [
             install(
                 host,
@@ -92,73 +116,106 @@ def run(args: argparse.Namespace) -> int:
                 python=sys.executable,
                 launcher=launcher,
                 approve=not args.no_approve,
-                urls=_urls(host, events[host.name], policy, address=address, everything=args.http_all),
+                clean=args.clean,
+                urls=_choose_urls(host, events[host.name], policy, address=address, everything=args.http_all),
+                is_automatic=not args.if_broken,
             )
             for host in hosts
         ]
-        return urls.settled(planned, around, address)
+        return http_endpoint.plan_endpoint_file(planned, around, address)
 
-    plans, number = carry_out(around, plan, what="install", dry_run=args.dry_run)
+    plans, number = execute(around, plan, what="install", dry_run=args.dry_run)
     if number:
-        have_daemon_look()
-    if args.json:
-        rows = [
-            described(one, events=one.events, urls=one.urls, left_out=_left_out(host, one), if_broken=policy)
-            for host, one in zip(hosts, plans, strict=True)
-        ]
-        for row, host, one in zip(rows, hosts, plans, strict=True):
-            row["notes"] = [*_passed_by(host, one, hooks), *_notes(host, one, around)]
-        say_plans(rows, number=number, dry_run=args.dry_run)
-        return 0
-    say_changes(plans, dry_run=args.dry_run)
+        notify_daemon()
+    if not args.dry_run:
+        # the user has seen the hooks of their home now
+        confirm_record(around.data)
+    rows: list[dict[str, object]] = []
+    lines = describe_changes(plans, dry_run=args.dry_run)
+    has_error = False
     for host, one in zip(hosts, plans, strict=True):
-        _report(host, one, dry_run=args.dry_run, verbose=args.verbose)
-        for note in (*_passed_by(host, one, hooks), *_notes(host, one, around)):
-            say(f"  note: {note}")
+        # what was written is read back as the agent reads it
+        problems = [] if args.dry_run else find_obstacles(host, around, ask=True, approvals=not args.no_approve)
+        has_error = has_error or any(problem.is_error for problem in problems)
+        notes = [*_list_missed_hooks(host, one, hooks), *_list_notes(host, one, around, is_absent=host.name in absent)]
+        rows.append(
+            plan_to_json(
+                one,
+                events=one.events,
+                urls=one.urls,
+                left_out=_get_left_out(host, one),
+                if_broken=policy,
+                problems=[asdict(problem) for problem in problems],
+                notes=notes,
+            )
+        )
+        lines += _describe_plan(host, one, dry_run=args.dry_run, verbose=args.verbose)
+        lines += [f"  note: {note}" for note in notes]
+        lines += [f"  {'ERROR' if problem.is_error else 'warning'}: {problem}" for problem in problems]
     if not hooks:
-        say("there is no hook yet that could be asked: `hookline init` makes a first one")
-    say(f"if hookline itself cannot answer: {policy} ({why})")
-    if args.dry_run:
-        say("nothing was written")
-    else:
-        say(f"take it back: hookline uninstall {' '.join(typed(host.name) for host in hosts)}{_scope_words(scope)}")
-    return 0
+        lines.append("there is no hook yet that could be asked: `hookline init` makes a first one")
+    lines.append(f"if hookline itself cannot answer: {policy} ({why})")
+    names = " ".join(shell_quote(host.name) for host in hosts)
+    back = f"take it back: hookline uninstall {names}{'' if scope is Scope.USER else f' --scope {scope}'}"
+    lines.append("nothing was written" if args.dry_run else back)
+    render(plans_to_json(rows, number=number, dry_run=args.dry_run), *lines, as_json=args.json)
+    return int(has_error)
 
 
-def _report(host: Host, plan: Plan, *, dry_run: bool, verbose: bool) -> None:
+def _choose_hosts(args: argparse.Namespace, around: HostEnvironment) -> list[Host]:
+    """Return the named agents, or with --all those on this machine.
+
+    Raises:
+        HostError: There is none of a name, or both ways were used.
+    """
+    if args.all and args.hosts:
+        raise HostError("name the agents, or say --all, not both")
+    if not args.all:
+        return find_hosts(args.hosts)
+    here = detect(HOSTS.values(), around, versions=False)
+    return [host for host in HOSTS.values() if here[host.name].is_there]
+
+
+def _describe_plan(host: Host, plan: InstallPlan, *, dry_run: bool, verbose: bool) -> Iterator[str]:
     is_new = bool(plan.changes)
     will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
-    asked, left_out = counted(len(plan.events), "event"), _left_out(host, plan)
+    asked, left_out = pluralise(len(plan.events), "event"), _get_left_out(host, plan)
     if not verbose:
         others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
         more = f", and not at {others} (--verbose names them all)" if left_out else ""
-        say(f"{host.title} {will} the hooks at {asked}{more}")
+        yield f"{host.title} {will} the hooks at {asked}{more}"
         return
-    say(f"{host.title} {will} the hooks at {asked}: {', '.join(plan.events)}")
+    yield f"{host.title} {will} the hooks at {asked}: {', '.join(plan.events)}"
     for event, why in left_out.items():
-        say(f"  not at {event}: {why}; --events +{event} adds it")
+        yield f"  not at {event}: {why}; --events +{event} adds it"
 
 
-def _passed_by(host: Host, plan: Plan, hooks: Sequence[Hook]) -> list[str]:
-    """Name the hooks that wait for an event which this agent has, and is not asked about."""
-    heard = {moment for event in plan.events for moment in moments(host.name, event)}
+def _list_missed_hooks(host: Host, plan: InstallPlan, hooks: Sequence[Hook]) -> list[str]:
+    """Return a note for each event of the agent that is left out and that hooks wait for."""
+    sent = {moment for event in plan.events for moment in canonical_events(host.name, event)}
     notes = []
     for event in (event for event in host.events if event not in plan.events):
-        missed = {moment for moment in moments(host.name, event) if moment is not EventName.CUSTOM} - heard
-        names = [quoted(hook.id) for hook in hooks if missed & set(hook.on)]
+        missed = {moment for moment in canonical_events(host.name, event) if moment is not EventName.CUSTOM} - sent
+        names = [quote(hook.id) for hook in hooks if missed & set(hook.on)]
         if names:
             wait = "waits" if len(names) == 1 else "wait"
             notes.append(f"{', '.join(names)} {wait} for {event}, which is left out; --events +{event} adds it")
     return notes
 
 
-def _left_out(host: Host, plan: Plan) -> dict[str, str]:
-    return {event: why for event in host.events if event not in plan.events and (why := host.why_not(event))}
+def _get_left_out(host: Host, plan: InstallPlan) -> dict[str, str]:
+    return {event: why for event in host.events if event not in plan.events and (why := host.why_left_out(event))}
 
 
-def _notes(host: Host, plan: Plan, around: Around) -> list[str]:
-    """Say what the person has to know: about the scope, about trust, about agents that read each other's settings."""
-    notes = [*plan.notes, *host.notes.get(plan.scope, ()), *obstacles(host, around), *_about_urls(host, plan)]
+def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_absent: bool) -> list[str]:
+    """Return notes about the scope, about URLs, and about agents that read each other's settings."""
+    notes = []
+    if is_absent:
+        what = " or ".join(host.programs)
+        notes.append(
+            f"{host.title} was not found on this machine ({what} is not on PATH); it asks the hooks once it is there"
+        )
+    notes += [*plan.notes, *host.notes.get(plan.scope, ()), *_list_url_notes(host, plan)]
     if plan.scope is Scope.PROJECT:
         local = "; --scope local is for you alone" if Scope.LOCAL in host.files else ""
         notes.append(f"what was written names {sys.executable}, which others who share the project may not have{local}")
@@ -169,47 +226,43 @@ def _notes(host: Host, plan: Plan, around: Around) -> list[str]:
     return notes
 
 
-def _address(hosts: Sequence[Host], scope: Scope, around: Around, *, launcher: str) -> Address:
-    """Choose where agents call us.
+def _choose_address(hosts: Sequence[Host], scope: Scope, around: HostEnvironment, *, launcher: str) -> HttpEndpoint:
+    """Choose the address that agents call.
 
     Raises:
-        HostError: They cannot, or nobody would be there.
+        HostError: An agent cannot call URLs, or no launcher would start the daemon.
     """
-    urls.check(hosts, scope, HOSTS)
+    http_endpoint.check_hosts(hosts, scope, HOSTS)
     if not launcher:
         raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
-    return urls.chosen(around, sys.executable)
+    return http_endpoint.choose_endpoint(around, sys.executable)
 
 
-def _urls(
-    host: Host, events: Sequence[str], policy: str, *, address: Address | None, everything: bool
-) -> dict[str, Call]:
+def _choose_urls(
+    host: Host, events: Sequence[str], policy: str, *, address: HttpEndpoint | None, everything: bool
+) -> dict[str, EventCall]:
     if address is None:
         return {}
-    called = urls.called(host, events, everything=everything)
+    called = http_endpoint.select_url_events(host, events, everything=everything)
     return {event: address.call(host, event, policy=policy) for event in called}
 
 
-def _about_urls(host: Host, plan: Plan) -> list[str]:
-    """Say what it means that an agent calls a URL: when nobody answers, it goes on."""
+def _list_url_notes(host: Host, plan: InstallPlan) -> list[str]:
+    """Return notes for agents that call a URL: without an answer, they go on."""
     if not plan.urls:
         return []
     notes = [f"by URL: {', '.join(plan.urls)}; your settings have a token for it now, which others must not read"]
-    guards = [event for event in plan.urls if is_held_up(host.name, event)]
+    guards = [event for event in plan.urls if waits_for_decision(host.name, event)]
     if guards:
         what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
         blocks = " and the policy is block" if host.strict_urls else ""
         notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
     if not is_wanted(os.environ):
-        notes.append("no daemon is started from here (CI, or HOOKLINE_DAEMON=off), and without one no URL is answered")
+        notes.append("no daemon is started from here (HOOKLINE_DAEMON=off), and without one no URL is answered")
     return notes
 
 
-def _scope_words(scope: Scope) -> str:
-    return "" if scope is Scope.USER else f" --scope {scope}"
-
-
-def _events(host: Host, words: str | None) -> tuple[str, ...]:
+def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
     """Choose the events of an agent.
 
     Raises:
@@ -220,41 +273,112 @@ def _events(host: Host, words: str | None) -> tuple[str, ...]:
     chosen: list[str] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         chosen += host.usual_events if word.startswith("+") else ()
-        chosen += host.events if word == _ALL else _named(host, word.removeprefix("+"))
+        chosen += host.events if word == _ALL else _find_events(host, word.removeprefix("+"))
     if not chosen:
         raise HostError("--events names no event; leave it out for the usual ones")
     return tuple(event for event in host.events if event in chosen)
 
 
-def _named(host: Host, word: str) -> list[str]:
+def _find_events(host: Host, word: str) -> list[str]:
     found = [event for event in host.events if event == word] or [
-        event for event in host.usual_events if word in moments(host.name, event)
+        event for event in host.usual_events if word in canonical_events(host.name, event)
     ]
     if not found:
-        known = (*host.events, *(str(name) for event in host.events for name in moments(host.name, event)))
-        raise HostError(f"{host.title} has no event {quoted(word)}{hint(word, known)}; it has {', '.join(host.events)}")
+        known = (*host.events, *(str(name) for event in host.events for name in canonical_events(host.name, event)))
+        raise HostError(
+            f"{host.title} has no event {quote(word)}{suggest(word, known)}; it has {', '.join(host.events)}"
+        )
     return found
 
 
-def _policy(hooks: Sequence[Hook]) -> tuple[str, str]:
-    """Choose what happens when we cannot answer, by what the hooks there are want when they cannot."""
+def _choose_policy(hooks: Sequence[Hook]) -> tuple[str, str]:
+    """Choose what happens when Hookline cannot answer: block if a hook of the user fails closed."""
     strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
     if not strict:
         return "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
-    return "block", f"as {quoted(strict[0])} does when it fails; --if-broken allow changes that"
+    return "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
 
 
-def _offer(around: Around, *, as_json: bool) -> int:
-    """List the agents that are on this machine, and do nothing."""
-    found: Sequence[Host] = [
-        HOSTS[name] for name, one in detect(HOSTS.values(), around, versions=False).items() if one.is_there
+def _offer(around: HostEnvironment, *, as_json: bool) -> int:
+    """List the agents on this machine, and change nothing."""
+    found = [HOSTS[name] for name, one in detect(HOSTS.values(), around, versions=False).items() if one.is_there]
+    lines = [
+        f"found here: {', '.join(host.title for host in found)}; nothing was changed",
+        f"let them ask the hooks: hookline install {' '.join(host.name for host in found)}",
     ]
-    if as_json:
-        say_json({"changed": False, "found": [host.name for host in found]})
+    value = {"changed": False, "found": [host.name for host in found]}
+    return render(
+        value, *(lines if found else [f"no agent was found here; known are {', '.join(HOSTS)}"]), as_json=as_json
+    )
+
+
+def tighten_entries(args: argparse.Namespace) -> None:
+    """Switch entries that were installed with the automatic policy "allow" to "block" once a hook fails closed.
+
+    Most users install Hookline before they have such a hook. Removing the hook does not switch back.
+    """
+    if getattr(args, "dry_run", False):
+        return
+    args.dry_run = False
+    allowing = list_automatic(find_user_dirs(args.project).data, IfBroken.ALLOW)
+    if not allowing:
+        return
+    hooks = [hook for hook in load_from_args(args).hooks if hook.enabled and hook.source in USER_SOURCES]
+    guard = next((hook for hook in hooks if fails_closed(hook, DIALECTS[hook.dialect].SPEC.on_error)), None)
+    if guard is None:
+        return
+    for name, scope in dict.fromkeys((kept.host, Scope(kept.scope)) for kept in allowing):
+        host = HOSTS[name]
+        mine = [kept for kept in allowing if (kept.host, kept.scope) == (name, scope)]
+        try:
+            number = _tighten(host, scope, make_around(args, writes=True), mine)
+        except EngineError as problem:
+            print_error(f"hookline: {problem}; `hookline install {name}` has it block where Hookline cannot be run")
+            continue
+        if number and not getattr(args, "json", False):
+            print_line(f'{host.title} now blocks where Hookline cannot be run, because of the guard "{guard.id}"')
+
+
+def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequence[SettingsBackup]) -> int:
+    """Rewrite the entries in one scope of an agent; return the number of the undo entry, 0 without a change.
+
+    Raises:
+        EngineError: The settings cannot be read or written, or have URLs, for which an address has to be chosen.
+    """
+    files = {file.path: file for file in find_settings(host, around, others=False) if file.ours}
+    here = [kept for kept in records if kept.path in files]
+    if not here:
+        # the settings of another project
         return 0
-    if not found:
-        say(f"no agent was found here; known are {', '.join(HOSTS)}")
-        return 0
-    say(f"found here: {', '.join(host.title for host in found)}; nothing was changed")
-    say(f"let them ask the hooks: hookline install {' '.join(host.name for host in found)}")
-    return 0
+    if any(entry.is_url for kept in here for entry in files[kept.path].ours):
+        raise HostError(f"the entries of {host.title} call URLs")
+    events = {event for kept in here for event in kept.events}
+
+    def plan() -> list[InstallPlan]:
+        return [
+            install(
+                host,
+                scope,
+                around,
+                events=[event for event in host.events if event in events],
+                policy=IfBroken.BLOCK,
+                python=sys.executable,
+                launcher=find_launcher(sys.executable),
+                approve=_has_approved(host, around, here),
+                is_automatic=True,
+            )
+        ]
+
+    _, number = execute(around, plan, what="have guards block without hookline:", dry_run=False, follows=True)
+    if number:
+        notify_daemon()
+    return number
+
+
+def _has_approved(host: Host, around: HostEnvironment, records: Sequence[SettingsBackup]) -> bool:
+    """Return whether `hookline install` approved the entries in the agent, that is, ran without --no-approve."""
+    if host.approval is None:
+        return False
+    path, _ = host.approval(host.root(Scope.USER, around), Path(records[0].path), "")
+    kept = load_backup(around.data, str(path))
+    return kept is not None and bool(kept.approvals)

@@ -2,203 +2,208 @@
 
 import argparse
 import itertools
-import shutil
-import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from hookline.cli._about import (
-    clearance,
-    cut,
-    described_hook,
-    described_problem,
-    described_run,
-    last_runs,
-    place,
-    problems_of,
-    result,
-    runs_shortly,
-    standing,
+from hookline.cli._describe import (
+    SPECS,
+    decide_trust,
+    describe_location,
+    describe_target,
+    describe_trust,
+    find_module_file,
+    find_problems,
+    get_result,
+    hook_to_json,
+    open_history,
+    problem_to_json,
+    run_to_json,
+    shorten_paths,
+    truncate,
 )
-from hookline.cli._names import events_named
-from hookline.cli._output import WIDEST_COLUMN, counted, say, say_json, table
-from hookline.cli._project import add_json, add_project, opened
-from hookline.cli._times import ago
-from hookline.config.problem import Problem, Severity
-from hookline.core.trust import Clearance
-from hookline.debug.review import event_name
-from hookline.dialects import DIALECTS
-from hookline.display import typed
+from hookline.cli._event_args import parse_dialect, parse_events
+from hookline.cli._output import WIDEST_COLUMN, Table, get_line_width, pluralise, print_error, render
+from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._time import format_ago
+from hookline.config.document import Problem, Severity
+from hookline.debug.lint import lint_hooks, parse_event_name
+from hookline.errors import StoreError
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook, Layer, Source
-from hookline.model.plan import OF_EFFECTS
+from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
-from hookline.workspace import Opened
+from hookline.project import Project
+from hookline.text import shell_quote
+from hookline.trust.policy import TrustDecision
 
 HELP: Final = "list every hook of every system: what it runs, whether it may, and how it did last"
 EXAMPLE: Final = "hookline list --event before_tool"
 
 _HEAD: Final = ("event", "hook", "matcher", "runs", "state", "last run", "from")
-_ORDER: Final = {name: place for place, name in enumerate(EventName)}
-_RUNS: Final = _HEAD.index("runs")
-# what a column may take up, within reason
+_CANNOT_START: Final = "cannot start: "
+_LONGEST_TROUBLE: Final = 48
+_ORDER: Final = {name: number for number, name in enumerate(EventName)}
+_TARGET: Final = _HEAD.index("runs")
+# the widths of columns
 _MATCHER, _NARROWEST, _WIDEST, _LONGEST_ID = 24, 20, 60, 200
 
 
-class _Listed(Struct, frozen=True, kw_only=True):
-    """One hook, and all that is said of it."""
+class _Row(Struct, frozen=True, kw_only=True):
+    """A hook with everything the list shows of it."""
 
     hook: Hook
-    clearance: Clearance | None
+    trust: TrustDecision | None
     last: Record | None
     problems: tuple[Problem, ...]
+    trouble: str = ""
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether the hook waits for approval."""
+        return self.trust is not None and bool(self.trust.reason_denied)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument(
         "--event", default="", metavar="E", help="only hooks of this event, by any system's name for it"
     )
-    parser.add_argument("--dialect", choices=sorted(DIALECTS), help="only hooks that speak this dialect")
+    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="only hooks of this dialect")
     parser.add_argument("--source", choices=sorted({*map(str, Source), *map(str, Layer)}), help="only hooks from there")
-    add_project(parser)
-    add_json(parser)
+    add_project_option(parser)
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """List the hooks."""
-    events = _events(args.event)
-    project = opened(args)
-    lasts = last_runs(project)
-    hooks = sorted(
-        (hook for hook in _hooks(project, args) if _wanted(hook, args, events)), key=project.engine.planner.rank
-    )
-    listed = [
-        _Listed(
-            hook=hook,
-            clearance=clearance(hook, project),
-            last=lasts.get(hook.id),
-            problems=tuple(problems_of(hook, project.problems)),
-        )
-        for hook in hooks
-    ]
-    if args.json:
-        say_json([_described(one, project) for one in listed])
+    if not args.event or args.event.startswith(CUSTOM_PREFIX):
+        events = {args.event} if args.event else set()
     else:
-        _tell(listed, project, events)
-    return 0
+        events = set(map(str, parse_events(args.event)))
+    project = load_from_args(args)
+    try:
+        last_runs = open_history(project).last_of_each()
+    except StoreError as problem:
+        print_error(f"hookline: {problem}")
+        last_runs = {}
+    rows = [
+        _Row(
+            hook=hook,
+            trust=decide_trust(hook, project),
+            last=last_runs.get(hook.id),
+            problems=tuple(find_problems(hook, project.problems)),
+            trouble=_find_trouble(hook, project),
+        )
+        for hook in sorted(_select_hooks(project, args, events), key=project.planner.rank)
+    ]
+    value = [
+        {
+            **hook_to_json(row.hook, project, row.trust),
+            "trouble": row.trouble or None,
+            "last_run": run_to_json(row.last) if row.last is not None else None,
+            "problems": [problem_to_json(problem) for problem in row.problems],
+        }
+        for row in rows
+    ]
+    return render(value, *_lay_out(rows, project, events), *_list_advice(rows, project), as_json=args.json)
 
 
-def _events(name: str) -> frozenset[str]:
-    """Give the events to list; none for all of them."""
-    if not name or name.startswith(CUSTOM_PREFIX):
-        return frozenset({name} if name else ())
-    return frozenset(map(str, events_named(name)))
-
-
-def _hooks(project: Opened, args: argparse.Namespace) -> tuple[Hook, ...]:
-    """Give what is configured; who asks for the built-in ones also gets those that are off."""
-    if args.source != Source.BUILTIN:
-        return project.loaded.hooks
-    known = {hook.id for hook in project.builtins}
-    return (*project.builtins, *(hook for hook in project.loaded.hooks if hook.id not in known))
-
-
-def _wanted(hook: Hook, args: argparse.Namespace, events: Collection[str]) -> bool:
-    return (
-        any(_is_about(name, events) for name in hook.on)
-        and args.dialect in {None, hook.dialect}
-        and args.source in {None, str(hook.source), str(hook.layer)}
-    )
+def _select_hooks(project: Project, args: argparse.Namespace, events: Collection[str]) -> Iterator[Hook]:
+    """Yield the hooks that the options select; `--source builtin` also lists built-in hooks that are off."""
+    hooks = project.hooks
+    if args.source == Source.BUILTIN:
+        known = {hook.id for hook in project.builtins}
+        hooks = (*project.builtins, *(hook for hook in hooks if hook.id not in known))
+    for hook in hooks:
+        if (
+            any(_is_about(name, events) for name in hook.on)
+            and args.dialect in {None, hook.dialect}
+            and args.source in {None, str(hook.source), str(hook.layer)}
+        ):
+            yield hook
 
 
 def _is_about(name: str, events: Collection[str]) -> bool:
-    return not events or name in events or event_name(name) in events
+    return not events or name in events or parse_event_name(name) in events
 
 
-def _described(one: _Listed, project: Opened) -> Mapping[str, object]:
-    return {
-        **described_hook(one.hook, project, one.clearance),
-        "last_run": described_run(one.last),
-        "problems": [described_problem(problem) for problem in one.problems],
-    }
+def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) -> Iterator[str | Table]:
+    cells = sorted(_make_cells(rows, project, events), key=lambda row: _ORDER[parse_event_name(row[0])])
+    if not cells:
+        yield "no hooks" + (" like that" if project.hooks else "; `hookline new` makes one")
+        return
+    # the columns that are left for what a hook runs
+    widths = (
+        min(max(len(row[column]) for row in (_HEAD, *cells)), WIDEST_COLUMN) + 2
+        for column in range(len(_HEAD))
+        if column != _TARGET
+    )
+    room = min(get_line_width() - sum(widths), _WIDEST)
+    if room >= _NARROWEST:
+        yield Table(_HEAD, [(*row[:_TARGET], truncate(row[_TARGET], int(room)), *row[_TARGET + 1 :]) for row in cells])
+        return
+    for event, group in itertools.groupby(cells, key=lambda row: row[0]):
+        yield event
+        for _, hook, matcher, target, state, last, source in group:
+            yield f"  {truncate(hook, _LONGEST_ID)} ({state}; last run {last})"
+            yield f"    {matcher}: {truncate(target, _WIDEST)}"
+            yield f"    {source}"
 
 
-def _tell(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -> None:
-    rows = sorted(_rows(listed, project, events), key=lambda row: _ORDER[event_name(row[0])])
-    if not rows:
-        say("no hooks" + (" like that" if project.loaded.hooks else "; `hookline new` makes one"))
-    elif (room := _room(rows)) < _NARROWEST:
-        _tell_below_each_other(rows)
-    else:
-        table(_HEAD, [(*row[:_RUNS], cut(row[_RUNS], room), *row[_RUNS + 1 :]) for row in rows])
-    _foot(listed, project)
-
-
-def _rows(listed: Sequence[_Listed], project: Opened, events: Collection[str]) -> Iterator[tuple[str, ...]]:
-    for one in listed:
-        hook = one.hook
+def _make_cells(rows: Sequence[_Row], project: Project, events: Collection[str]) -> Iterator[tuple[str, ...]]:
+    for row in rows:
+        hook = row.hook
         for name in hook.on:
             if _is_about(name, events):
                 yield (
                     name,
                     hook.id,
-                    cut(_matcher(hook), _MATCHER),
-                    runs_shortly(hook, project),
-                    _state(one, project),
-                    f"{ago(one.last.at)}: {result(one.last)}" if one.last else "never",
-                    f"{hook.layer} {place(hook, project)}",
+                    truncate(_describe_matcher(hook), _MATCHER),
+                    shorten_paths(describe_target(hook), project),
+                    _describe_state(row, project),
+                    f"{format_ago(row.last.at)}: {get_result(row.last)}" if row.last else "never",
+                    f"{hook.layer} {describe_location(hook, project)}",
                 )
 
 
-def _matcher(hook: Hook) -> str:
-    files = ",".join((*hook.files, *(text for kind in OF_EFFECTS for text in getattr(hook, kind))))
+def _describe_matcher(hook: Hook) -> str:
+    files = ",".join((*hook.files, *(text for kind in EFFECT_GATES for text in getattr(hook, kind))))
     condition = f"if {hook.condition}" if hook.condition else ""
     return " ".join(filter(None, (hook.matcher, files, hook.schedule, condition))) or "*"
 
 
-def _state(one: _Listed, project: Opened) -> str:
-    if not one.hook.enabled:
+def _describe_state(row: _Row, project: Project) -> str:
+    if not row.hook.enabled:
         return "off"
-    if not project.engine.registry.has_hook(one.hook.id):
+    if not project.is_active(row.hook):
         return "all off"
-    wrong = sum(problem.severity is not Severity.NOTE for problem in one.problems)
-    return standing(one.clearance) + (f", {counted(wrong, 'problem')}" if wrong else "")
+    # that it cannot start matters only once it is approved
+    state = f"broken ({row.trouble})" if row.trouble and not row.needs_approval else describe_trust(row.trust)
+    wrong = _count_problems(row.problems)
+    return state + (f", {pluralise(wrong, 'problem')}" if wrong else "")
 
 
-def _room(rows: Sequence[tuple[str, ...]]) -> int:
-    """Say how much of a line is left for what a hook runs; whoever reads from a pipe has no lines to keep to."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return _WIDEST
-    widths = (
-        min(max(len(row[column]) for row in (_HEAD, *rows)), WIDEST_COLUMN) + 2
-        for column in range(len(_HEAD))
-        if column != _RUNS
-    )
-    return min(shutil.get_terminal_size().columns - sum(widths), _WIDEST)
+def _count_problems(problems: Sequence[Problem]) -> int:
+    return sum(problem.severity is not Severity.NOTE for problem in problems)
 
 
-def _tell_below_each_other(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a line for each thing to say, for screens that are narrower than the table."""
-    for event, group in itertools.groupby(rows, key=lambda row: row[0]):
-        say(event)
-        for _, hook, matcher, what, state, last, source in group:
-            say(f"  {cut(hook, _LONGEST_ID)} ({state}; last run {last})")
-            say(f"    {matcher}: {cut(what, _WIDEST)}")
-            say(f"    {source}")
+def _find_trouble(hook: Hook, project: Project) -> str:
+    """Return why a hook cannot start, shortened; empty if it can."""
+    if not hook.enabled:
+        return ""
+    findings = lint_hooks([hook], engine=project.engine, specs=SPECS, module_file=find_module_file)
+    message = next((one.message for one in findings if _CANNOT_START in one.message), "")
+    trouble = truncate(message.partition(_CANNOT_START)[2], _LONGEST_TROUBLE)
+    return trouble or ("not usable" if project.components.refusal(hook) else "")
 
 
-def _foot(listed: Sequence[_Listed], project: Opened) -> None:
-    """Say what has to be done before everything that is written down is in force."""
-    waiting = [one.hook.id for one in listed if one.clearance is not None and one.clearance.objection]
+def _list_advice(rows: Sequence[_Row], project: Project) -> Iterator[str]:
+    """Yield what to do before every hook is in force."""
+    waiting = [row.hook.id for row in rows if row.needs_approval]
     if waiting:
-        say()
-        say(
-            f"{counted(len(waiting), 'hook')} will not run before you approve: `hookline trust approve {typed(waiting[0])}`"
-        )
-    wrong = sum(problem.severity is not Severity.NOTE for problem in project.problems)
-    if wrong:
-        say()
-        say(f"{counted(wrong, 'problem')} in the configuration: `hookline check` shows them")
+        approve = f"`hookline trust approve {shell_quote(waiting[0])}`"
+        yield from ("", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}")
+    if wrong := _count_problems(project.problems):
+        yield from ("", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them")

@@ -1,7 +1,7 @@
-"""`hookline`: find the command, run it, turn what went wrong into an exit code.
+"""`hookline`: find the command, run it, and turn errors into exit codes.
 
-0 is done, 1 an error of ours or in the call, 2 only ever means that hooks blocked the operation, or that `emit` or
-`git run` could not ask them because of a bug of ours, 130 that the person interrupted.
+0: done; 1: an error in the call or in Hookline; 2: hooks blocked the operation, or `emit` or `git run` could not ask
+them because of a bug in Hookline; 130: the user interrupted.
 """
 
 import argparse
@@ -13,21 +13,26 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, Protocol, cast
 
-from hookline.cli._output import complain, printable
+from hookline.cli._loosening import refuse_agents
+from hookline.cli._output import print_error, print_json
 from hookline.errors import EngineError
+from hookline.text import sanitize
 from hookline.version import __version__
 
 logger = logging.getLogger(__name__)
+
+# after these commands, a hook may fail closed that did not exist when Hookline was installed for an agent
+_CHANGING_HOOKS: Final = frozenset({"add", "edit", "enable", "init", "migrate", "new", "undo"})
 
 _BLOCKED: Final = 2
 
 _LONGEST_LOG: Final = 100_000
 
 
-class Command(Protocol):
-    """A command is a module: a line of help, its arguments, and what it does."""
+class CommandModule(Protocol):
+    """The interface of a command's module."""
 
     @property
     def HELP(self) -> str:  # noqa: N802 - a module's constant
@@ -38,75 +43,88 @@ class Command(Protocol):
         """A call that works."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Say which arguments it takes."""
+        """Add the arguments."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it, and return the exit code."""
+        """Run the command, and return the exit code."""
 
 
-# Each is imported when it is called for: an agent that emits events does not wait for the editor of TOML files.
-COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "init": "hookline.cli.init",
-        "new": "hookline.cli.new",
-        "list": "hookline.cli.list",
-        "show": "hookline.cli.show",
-        "add": "hookline.cli.add",
-        "edit": "hookline.cli.edit",
-        "remove": "hookline.cli.remove",
-        "enable": "hookline.cli.enable",
-        "disable": "hookline.cli.disable",
-        "undo": "hookline.cli.undo",
-        "test": "hookline.cli.test",
-        "why": "hookline.cli.why",
-        "limits": "hookline.cli.limits",
-        "check": "hookline.cli.check",
-        "trust": "hookline.cli.trust",
-        "trace": "hookline.cli.trace",
-        "stats": "hookline.cli.stats",
-        "queue": "hookline.cli.queue",
-        "doctor": "hookline.cli.doctor",
-        "migrate": "hookline.cli.migrate",
-        "share": "hookline.cli.share",
-        "hook": "hookline.cli.hook",
-        "install": "hookline.cli.install",
-        "uninstall": "hookline.cli.uninstall",
-        "hosts": "hookline.cli.hosts",
-        "daemon": "hookline.cli.daemon",
-        "emit": "hookline.cli.emit",
-        "trigger": "hookline.cli.trigger",
-        "git": "hookline.cli.git",
-        "watch": "hookline.cli.watch",
-        "events": "hookline.cli.events",
-        "dialects": "hookline.cli.dialects",
-        "schema": "hookline.cli.schema",
-        "completion": "hookline.cli.completion",
-    }
+# Imported on demand: an agent that emits events does not wait for the editor of TOML files.
+COMMANDS: Final = (
+    *("init", "new", "list", "show", "add", "edit", "remove", "enable", "disable"),
+    *("undo", "test", "why", "limits", "check", "trust", "trace", "stats", "queue"),
+    *("doctor", "migrate", "share", "hook", "install", "uninstall", "hosts", "daemon", "emit"),
+    *("trigger", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
+# the action of a command that is called without one
+_DEFAULT_ACTIONS: Final[Mapping[str, str]] = MappingProxyType({"trust": "list", "queue": "list", "daemon": "status"})
+_HELP: Final = (["-h"], ["--help"])
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose usage errors do not look like a blocked operation."""
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser with exit code 1 for usage errors, as 2 means blocked, and without abbreviated options."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the call, and end."""
+        """Print a usage error, and exit."""
         self.print_usage(sys.stderr)
-        complain(f"{self.prog}: {message}")
-        raise SystemExit(1)
+        print_error(f"{self.prog}: {message}")
+        raise UsageError(message)
+
+    def parse_call(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse a call; unknown words are an error of the command they were given to."""
+        parsed, unknown = self.parse_known_args(words)
+        if unknown:
+            _find_parser(self, parsed).refuse(unknown)
+        return parsed
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Report unknown words of a call, with the nearest known options."""
+        from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
+
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        named = [
+            f"{quote(word)}{suggest(word.partition('=')[0], flags) if word.startswith('-') else ''}" for word in words
+        ]
+        what = "options" if all(word.startswith("-") for word in words) else "words"
+        self.error(
+            f"unknown {what if len(words) > 1 else what[:-1]} {', '.join(named)}; `{self.prog} --help` lists them"
+        )
 
 
-def command(name: str) -> Command:
+class UsageError(SystemExit):
+    """A usage error, which has been printed already."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(1)
+
+
+def _find_parser(parser: CommandParser, parsed: argparse.Namespace) -> CommandParser:
+    """Return the parser of the command, and of its action, that a call names."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to ask
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            name = getattr(parsed, str(action.dest), None)
+            if name in action.choices:
+                return _find_parser(cast("CommandParser", action.choices[name]), parsed)
+    return parser
+
+
+def import_command(name: str) -> CommandModule:
     """Import one command."""
-    return cast("Command", importlib.import_module(COMMANDS[name]))
+    return cast("CommandModule", importlib.import_module(f"hookline.cli.{name}"))
 
 
-def parser(only: str = "") -> argparse.ArgumentParser:
-    """Make the parser of all commands, or of one where the others are not needed."""
-    top = Parser(prog="hookline", description="The hook engine for AI agents.")
+def make_parser(only: str = "") -> CommandParser:
+    """Return the parser of all commands, or of only one."""
+    top = CommandParser(prog="hookline", description="The hook engine for AI agents.")
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
-        chosen = command(name)
+        chosen = import_command(name)
         one = commands.add_parser(
             name,
             help=chosen.HELP,
@@ -118,8 +136,8 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     return top
 
 
-def _left_quietly(code: int) -> int:
-    """Keep the interpreter from changing the exit code because it could not flush what nobody reads."""
+def _flush_quietly(code: int) -> int:
+    """Flush the streams; otherwise the interpreter would change the exit code if a reader is gone."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -131,10 +149,10 @@ def _left_quietly(code: int) -> int:
 
 
 @contextmanager
-def _interrupt_ends_us() -> Iterator[None]:
-    """Let an interrupt end the program at once: there is nothing yet to go on with, nor to clean up."""
+def _default_interrupts() -> Iterator[None]:
+    """Let SIGINT end the process at once while there is nothing to clean up."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # somebody else decides what an interrupt means
+        # the caller ignores or handles SIGINT
         yield
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -144,59 +162,94 @@ def _interrupt_ends_us() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class _Shown(logging.Formatter):
-    """Log lines as they may be shown: names of others are in them, too."""
+class _SafeFormatter(logging.Formatter):
+    """Sanitizes log lines, which contain text of others."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give one line, or several with what a bug left behind."""
-        return printable(super().format(record), longest=_LONGEST_LOG)
+        """Return the sanitized text of a record."""
+        return sanitize(super().format(record), longest=_LONGEST_LOG)
 
 
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(_Shown("hookline: %(message)s"))
+    handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
-def _unknown(name: str) -> int:
-    from hookline.config.vocabulary import hint, quoted  # noqa: PLC0415 - only a slip needs it
+def _report_unknown(name: str, words: Sequence[str]) -> int:
+    from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
 
-    complain(f"hookline: there is no command {quoted(name)}{hint(name, COMMANDS)}; `hookline --help` lists them")
+    message = f"there is no command {quote(name)}{suggest(name, COMMANDS)}; `hookline --help` lists them"
+    print_error(f"hookline: {message}")
+    _print_error_as_json(words, message, "usage")
     return 1
+
+
+def _print_error_as_json(words: Sequence[str], message: str, code: str) -> None:
+    """Print an error as JSON on stdout if `--json` was given; stderr has the line for people anyway."""
+    if "--json" not in words:
+        return
+    _, _, hint = sanitize(message).partition("; ")
+    print_json({"error": {"message": sanitize(message), "code": code, "hint": hint or None}})
+
+
+def _to_snake_case(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
-        # an agent calls, whose language has exit codes of its own
-        from hookline.cli.hook import answer_agent  # noqa: PLC0415 - as every command
+        # an agent calls; its dialect defines the exit codes
+        from hookline.cli.hook import answer_agent  # noqa: PLC0415 - see COMMANDS
 
-        return _left_quietly(answer_agent(words[1:]))
+        return _flush_quietly(answer_agent(words[1:]))
     _log_to_stderr()
-    return _done(words)
+    return _run(words)
 
 
-def _done(words: list[str]) -> int:
-    if words and words[0] not in COMMANDS and not words[0].startswith("-"):
-        return _unknown(words[0])
+def _dispatch(words: list[str]) -> int:
+    """Run the command that a call names; without one, print the overview."""
+    if not words:
+        from hookline.cli._welcome import print_overview  # noqa: PLC0415 - see COMMANDS
+
+        return print_overview()
+    if words[0] not in COMMANDS and not words[0].startswith("-"):
+        return _report_unknown(words[0], words)
+    if words[0] in _DEFAULT_ACTIONS and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
+        words = [words[0], _DEFAULT_ACTIONS[words[0]], *words[1:]]
+    with _default_interrupts():
+        args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
+    refuse_agents(words, os.environ)
+    code = import_command(args.command).run(args)
+    if code == 0 and args.command in _CHANGING_HOOKS:
+        from hookline.cli.install import tighten_entries  # noqa: PLC0415 - only after a change
+
+        tighten_entries(args)
+    return code
+
+
+def _run(words: list[str]) -> int:
     try:
-        with _interrupt_ends_us():
-            args = parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words)
-        return _left_quietly(command(args.command).run(args))
+        return _flush_quietly(_dispatch(words))
+    except UsageError as problem:
+        _print_error_as_json(words, problem.message, "usage")
+        raise
     except EngineError as problem:
-        complain(f"hookline: {problem}")
+        print_error(f"hookline: {problem}")
+        _print_error_as_json(words, str(problem), _to_snake_case(type(problem).__name__))
         return 1
     except KeyboardInterrupt:
-        return _left_quietly(130)
+        return _flush_quietly(130)
     except Exception as problem:
-        # others wait for its answer, and take whatever it is for the hooks' own
+        # the caller takes the exit code for the answer of the hooks
         is_gate = words[:1] == ["emit"] or words[:2] == ["git", "run"]
         if isinstance(problem, BrokenPipeError) and not is_gate:
-            # whoever read what we print has had enough
-            return _left_quietly(0)
+            # the reader of stdout has closed the pipe
+            return _flush_quietly(0)
         logger.exception("this is a bug in hookline; please report it with the lines below")
         if is_gate:
-            # nobody can say whether a guard would have objected: a bug of ours must not be its yes
-            complain("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
+            # fail closed: a bug must not allow what a guard might have denied
+            print_error("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
         return _BLOCKED if is_gate else 1

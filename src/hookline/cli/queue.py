@@ -1,4 +1,4 @@
-"""`hookline queue`: what runs in the background, what went wrong there, and what waits for an agent."""
+"""`hookline queue`: jobs of background hooks, and messages that wait for an agent."""
 
 import argparse
 import asyncio
@@ -12,103 +12,87 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hookline import wire
-from hookline.cli._about import cut
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain, counted, say, say_json, table
-from hookline.cli._project import add_json, add_project, project_of
+from hookline import json_codec
+from hookline.cli._describe import truncate
+from hookline.cli._output import Table, pluralise, print_error, render
+from hookline.cli._project import CommandAction, add_actions, get_project_dir
+from hookline.cli._signals import run_until_terminated
 from hookline.cli._terminal import open_terminal
-from hookline.cli._times import ago, clock, span
+from hookline.cli._time import format_ago, format_clock, format_span
 from hookline.errors import ConfigError
-from hookline.folders import here, person_folders
-from hookline.model.job import Job, JobState, Letter
-from hookline.stores import standby
+from hookline.model.job import InboxMessage, Job, JobState
+from hookline.stores import worker_registry
 from hookline.stores.queue import SqliteQueue
+from hookline.user_dirs import find_user_dirs, working_folder
 
 HELP: Final = "see, retry and drop background hooks, and what waits for an agent"
 EXAMPLE: Final = "hookline queue list"
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
-_SHORTEST: Final = 4  # characters of an id; fewer could be anybody's
+_SHORTEST_ID: Final = 4  # characters of an id that is abbreviated
 _SHOWN: Final = 200  # characters of a letter in a list; `show` has the rest
 
-Action = Callable[[argparse.Namespace], int]
 
-
-class _Place(Struct, frozen=True):
-    """Which queue, and which project's part of it: None for all of it."""
+class _QueueView(Struct, frozen=True):
+    """The queue, narrowed to a project; None for all of them."""
 
     data: Path
     queue: SqliteQueue
     project: str | None
 
     def jobs(self) -> list[Job]:
-        """List the jobs that are meant."""
+        """Return the jobs."""
         return self.queue.jobs(self.project)
 
-    def letters(self) -> list[Letter]:
-        """List the letters that are meant; they lie where the folder really is."""
+    def letters(self) -> list[InboxMessage]:
+        """Return the letters, which are stored under the real path of the project."""
         return self.queue.letters(os.path.realpath(self.project) if self.project is not None else None)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, (act, text, example) in _ACTIONS.items():
-        one = actions.add_parser(
-            name,
-            help=text,
-            description=text,
-            epilog=f"example:\n  hookline queue {name} {example}".rstrip(),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        one.set_defaults(act=act)
-        add_project(one)
-        add_json(one)
-        _ARGUMENTS[name](one)
+    """Add the actions."""
+    add_actions(parser, _ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
-    act: Action = args.act
+    """Run the action."""
+    act: Callable[[argparse.Namespace], int] = args.act
     return act(args)
 
 
-def _place(args: argparse.Namespace, *, everywhere: bool = False) -> _Place:
-    root = (project_of(args) or here()).absolute()
-    data = person_folders(root).data
-    queue = SqliteQueue(data / "queue.db", wake=partial(standby.wake, data, str(root)))
-    return _Place(data, queue, None if everywhere else str(root))
+def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
+    root = (get_project_dir(args) or working_folder()).absolute()
+    data = find_user_dirs(root).data
+    queue = SqliteQueue(data / "queue.db", wake=partial(worker_registry.ensure_worker, data, str(root)))
+    return _QueueView(data, queue, None if everywhere else str(root))
 
 
 def _list(args: argparse.Namespace) -> int:
-    place = _place(args, everywhere=args.all)
+    place = _open_queue(args, everywhere=args.all)
     jobs = [job for job in place.jobs() if not args.dead or job.state is JobState.DEAD]
     letters = [] if args.dead else place.letters()
-    if args.json:
-        say_json({"jobs": list(map(_described, jobs)), "letters": list(map(asdict, letters))})
-        return 0
+    text: list[str | Table] = []
     if jobs:
-        table(["job", "hook", "event", "state", "attempts", "due", "last error"], [_row(job) for job in jobs])
+        head = ["job", "hook", "event", "state", "attempts", "due", "last error"]
+        text.append(Table(head, [_make_row(job) for job in jobs]))
     if jobs and letters:
-        say()
+        text.append("")
     if letters:
-        say("for the next agent here:" if not args.all else "for the next agent of each project:")
         rows = [
-            [letter.id, letter.hook or "-", letter.kind, ago(letter.created), cut(letter.text, _SHOWN)]
+            [letter.id, letter.hook or "-", letter.kind, format_ago(letter.created), truncate(letter.text, _SHOWN)]
             for letter in letters
         ]
-        table(["letter", "hook", "kind", "since", "text"], rows)
-    if not jobs and not letters:
-        where = "" if args.all else " of this project; --all looks at every project"
-        say(f"nothing waits in the queue{where}")
-    return 0
+        text.append("for the next agent here:" if not args.all else "for the next agent of each project:")
+        text.append(Table(["letter", "hook", "kind", "since", "text"], rows))
+    where = "" if args.all else " of this project; --all looks at every project"
+    value = {"jobs": list(map(_job_to_json, jobs)), "letters": list(map(asdict, letters))}
+    return render(value, *(text or [f"nothing waits in the queue{where}"]), as_json=args.json)
 
 
-def _row(job: Job) -> list[str]:
+def _make_row(job: Job) -> list[str]:
     left = job.due - time.time()
-    due = f"in {span(left)}" if left > 0 else "now"
+    due = f"in {format_span(left)}" if left > 0 else "now"
     again = f" ({job.redelivered} redelivered)" if job.redelivered else ""
     return [
         job.id,
@@ -121,163 +105,147 @@ def _row(job: Job) -> list[str]:
     ]
 
 
-def _described(job: Job) -> Mapping[str, object]:
+def _job_to_json(job: Job) -> Mapping[str, object]:
     event = {"name": job.event.name, "trace": job.event.id or None, "session": job.event.session.id or None}
     facts = {**asdict(job), "event": event, "error": job.error or None, "worker": job.worker or None}
-    # how a job finds its hook again is the queue's own business
+    # internal: how the queue finds the hook again
     del facts["mark"]
     return facts
 
 
 def _show(args: argparse.Namespace) -> int:
-    place = _place(args, everywhere=True)
-    found = _named(place, [args.id])[0]
-    if isinstance(found, Letter):
-        facts: dict[str, object] = asdict(found)
+    place = _open_queue(args, everywhere=True)
+    item = _find(place, [args.id])[0]
+    if isinstance(item, InboxMessage):
+        facts: dict[str, object] = asdict(item)
     else:
-        facts = {**_described(found), "event": asdict(found.event)}
-    if args.json:
-        say_json(facts)
-        return 0
+        facts = {**_job_to_json(item), "event": asdict(item.event)}
+    lines = []
     for name, value in facts.items():
-        shown = clock(value) if name in {"created", "due"} and isinstance(value, float) else value
+        shown = format_clock(value) if name in {"created", "due"} and isinstance(value, float) else value
         if name == "event" and isinstance(value, dict):
-            shown = wire.dump(value).decode()
+            shown = json_codec.dump(value).decode()
         if shown not in (None, ""):
-            say(f"  {name:<12}  {shown}")
-    return 0
+            lines.append(f"  {name:<12}  {shown}")
+    return render(facts, *lines, as_json=args.json)
 
 
 def _retry(args: argparse.Namespace) -> int:
-    place, chosen = _chosen(args)
+    place, chosen = _choose(args)
     jobs = [one for one in chosen if isinstance(one, Job)]
     for one in chosen:
-        if isinstance(one, Letter):
+        if isinstance(one, InboxMessage):
             raise ConfigError(f"{one.id} is a letter for the agent, which is handed over by itself")
         if one.state is JobState.RUNNING:
             raise ConfigError(f"job {one.id} is running; what becomes of it is known when it ends")
     count = place.queue.retry(job.id for job in jobs)
-    if args.json:
-        say_json({"retried": [job.id for job in jobs]})
-    else:
-        say(f"{counted(count, 'job')} will run again")
-    return 0
+    value = {"retried": [job.id for job in jobs]}
+    return render(value, f"{pluralise(count, 'job')} will run again", as_json=args.json)
 
 
 def _drop(args: argparse.Namespace) -> int:
-    place, chosen = _chosen(args)
+    place, chosen = _choose(args)
     running = [one.id for one in chosen if isinstance(one, Job) and one.state is JobState.RUNNING]
-    if chosen and not args.yes and not asyncio.run(_is_sure(chosen)):
-        complain("nothing was dropped")
+    if chosen and not args.yes and not asyncio.run(_confirm(chosen)):
+        print_error("nothing was dropped")
         return 1
     count = place.queue.drop(one.id for one in chosen)
-    if args.json:
-        say_json({"dropped": [one.id for one in chosen]})
-        return 0
-    say(f"dropped {count}")
-    for name in running:
-        say(f"job {name} is running: it ends as it will, and is not tried again")
-    return 0
+    return render(
+        {"dropped": [one.id for one in chosen]},
+        f"dropped {count}",
+        *(f"job {name} is running: it ends as it will, and is not tried again" for name in running),
+        as_json=args.json,
+    )
 
 
-async def _is_sure(chosen: list[Job | Letter]) -> bool:
+async def _confirm(chosen: list[Job | InboxMessage]) -> bool:
     terminal = open_terminal(os.environ)
     if terminal is None:
         raise ConfigError("there is no terminal to ask at; look with `hookline queue list`, then drop with --yes")
     try:
-        async with terminal.turn():
+        async with terminal.lock():
             what = [f"  {one.id}  {one.hook}" for one in chosen]
             terminal.show(["These are thrown away:", *what])
-            return (await terminal.answer("Throw them away? [y] yes  [n] no  (n) ")) in {"y", "yes"}
+            return (await terminal.ask("Throw them away? [y] yes  [n] no  (n) ")) in {"y", "yes"}
     finally:
         terminal.close()
 
 
-def _chosen(args: argparse.Namespace) -> tuple[_Place, list[Job | Letter]]:
-    """Find what is meant: by id in every project, or everything of a kind in this one."""
+def _choose(args: argparse.Namespace) -> tuple[_QueueView, list[Job | InboxMessage]]:
+    """Return the jobs and letters with these ids in any project, or the dead jobs."""
     if bool(args.ids) == (args.dead or args.all):
         raise ConfigError(
             "name ids, or say --dead for the dead jobs of this project, or --all --dead for every project"
         )
     if args.ids:
-        place = _place(args, everywhere=True)
-        return place, _named(place, args.ids)
+        place = _open_queue(args, everywhere=True)
+        return place, _find(place, args.ids)
     if not args.dead:
         raise ConfigError("--all goes with --dead: name what waits or runs by its id")
-    place = _place(args, everywhere=args.all)
+    place = _open_queue(args, everywhere=args.all)
     return place, [job for job in place.jobs() if job.state is JobState.DEAD]
 
 
-def _named(place: _Place, names: Iterable[str]) -> list[Job | Letter]:
-    known: list[Job | Letter] = [*place.jobs(), *place.letters()]
-    found: dict[str, Job | Letter] = {}
+def _find(place: _QueueView, names: Iterable[str]) -> list[Job | InboxMessage]:
+    known: list[Job | InboxMessage] = [*place.jobs(), *place.letters()]
+    found: dict[str, Job | InboxMessage] = {}
     for name in names:
-        meant = [one for one in known if one.id == name]
-        if not meant and len(name) >= _SHORTEST:
-            meant = [one for one in known if one.id.startswith(name)]
-        if not meant:
+        matches = [one for one in known if one.id == name]
+        if not matches and len(name) >= _SHORTEST_ID:
+            matches = [one for one in known if one.id.startswith(name)]
+        if not matches:
             raise ConfigError(
                 f'there is no job or letter "{name}"; it may be done. `hookline queue list --all` shows all'
             )
-        if len(meant) > 1:
-            raise ConfigError(f'{len(meant)} ids begin with "{name}"; give more of it')
-        found[meant[0].id] = meant[0]
+        if len(matches) > 1:
+            raise ConfigError(f'{len(matches)} ids begin with "{name}"; give more of it')
+        found[matches[0].id] = matches[0]
     return list(found.values())
 
 
 def _status(args: argparse.Namespace) -> int:
-    place = _place(args, everywhere=True)
+    place = _open_queue(args, everywhere=True)
     counts = place.queue.counts()
     letters = len(place.letters())
-    alive = standby.workers(place.data)
-    if args.json:
-        say_json(
-            {
-                "queue": str(place.queue.path),
-                "jobs": {str(state): count for state, count in counts.items()},
-                "letters": letters,
-                "workers": alive,
-                "log": str(place.data / standby.LOG),
-            }
-        )
-        return 0
-    say(f"{counted(counts[JobState.WAITING], 'job')} waiting, {counts[JobState.RUNNING]} running")
+    alive = worker_registry.list_workers(place.data)
+    value = {
+        "queue": str(place.queue.path),
+        "jobs": {str(state): count for state, count in counts.items()},
+        "letters": letters,
+        "workers": alive,
+        "log": str(place.data / worker_registry.LOG),
+    }
+    lines = [f"{pluralise(counts[JobState.WAITING], 'job')} waiting, {counts[JobState.RUNNING]} running"]
     if counts[JobState.DEAD]:
-        say(f"{counted(counts[JobState.DEAD], 'dead job')}: `hookline queue list --all --dead` says why")
-    say(f"{counted(letters, 'letter')} for agents")
-    say(f"{counted(len(alive), 'worker')} at work")
+        lines.append(f"{pluralise(counts[JobState.DEAD], 'dead job')}: `hookline queue list --all --dead` says why")
+    lines += [f"{pluralise(letters, 'letter')} for agents", f"{pluralise(len(alive), 'worker')} at work"]
     if not alive and counts[JobState.WAITING] + counts[JobState.RUNNING]:
-        say("no worker is there: the next background hook starts one, `hookline queue work` does it now")
-    return 0
+        lines.append("no worker is there: the next background hook starts one, `hookline queue work` does it now")
+    return render(value, *lines, as_json=args.json)
 
 
 def _work(args: argparse.Namespace) -> int:
     if args.detached:
-        _forget_who_started_us()
-    try:
-        return asyncio.run(_working(args))
-    except asyncio.CancelledError:
-        return TERMINATED
+        _reset_signals()
+    return run_until_terminated(_run_worker(args))
 
 
-async def _working(args: argparse.Namespace) -> int:
-    from hookline.background.worker import Until, Worker  # noqa: PLC0415 - the other actions need no engine
+async def _run_worker(args: argparse.Namespace) -> int:
+    from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    end_hooks_with_us()
-    worker = Worker(_place(args).data, jobs=args.jobs)
+    worker = Worker(_open_queue(args).data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
     await worker.work(Until.IDLE if args.detached else until, only_one=args.detached)
     tally = worker.tally
-    if args.json:
-        say_json(asdict(tally))
-    elif not args.detached:
-        say(f"{tally.done} done, {tally.later} put back, {tally.dead} given up")
-    return 0
+    others = f", {tally.elsewhere} ended by other workers" if tally.elsewhere else ""
+    done = f"{tally.done} done, {tally.later} put back, {tally.dead} given up{others}"
+    lines = [] if args.detached else ["nothing to do" if tally == Tally() else done]
+    return render(asdict(tally), *lines, as_json=args.json)
 
 
-def _forget_who_started_us() -> None:
-    """Take signals as a program does that was started by nobody: what an agent ignores or holds back is its own."""
-    import signal  # noqa: PLC0415 - only a worker that started by itself needs it
+def _reset_signals() -> None:
+    """Restore the default signal handling: a detached worker inherits what an agent blocks or ignores."""
+    import signal  # noqa: PLC0415 - only a detached worker needs it
 
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -285,58 +253,47 @@ def _forget_who_started_us() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def _jobs_at_once(text: str) -> int:
+def _parse_jobs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_JOBS:
         raise argparse.ArgumentTypeError(f"{text} is no number of jobs, wanted 1 to {_MOST_JOBS}")
     return int(text)
 
 
-def _list_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="of every project")
     parser.add_argument("--dead", action="store_true", help="only jobs that were given up")
 
 
-def _show_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a job or a letter, or the beginning of its id")
 
 
-def _choose_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="*", metavar="ID", help="which, by id or the beginning of one")
     parser.add_argument("--dead", action="store_true", help="every dead job of this project")
     parser.add_argument("--all", action="store_true", help="with --dead: of every project")
 
 
-def _drop_arguments(parser: argparse.ArgumentParser) -> None:
-    _choose_arguments(parser)
+def _add_drop_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_choice_arguments(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def _work_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_work_arguments(parser: argparse.ArgumentParser) -> None:
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--once", action="store_true", help="run what is due now, and end")
     ends.add_argument("--until-empty", action="store_true", help="end when nothing is left that could still run")
-    parser.add_argument("--jobs", type=_jobs_at_once, default=_JOBS, metavar="N", help="how many run at once (4)")
+    parser.add_argument("--jobs", type=_parse_jobs, default=_JOBS, metavar="N", help="how many run at once (4)")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
 
 
-def _no_more(_parser: argparse.ArgumentParser) -> None:
-    """Take nothing more."""
-
-
-_ACTIONS: Final[Mapping[str, tuple[Action, str, str]]] = {
-    "list": (_list, "list jobs, and what waits for an agent, in this project", "--all"),
-    "show": (_show, "show everything about a job or a letter", "3f9a"),
-    "retry": (_retry, "run jobs again that failed", "--dead"),
-    "drop": (_drop, "throw jobs or letters away", "3f9a --yes"),
-    "work": (_work, "run what waits, of every project", "--until-empty"),
-    "status": (_status, "count what waits, and say who works on it", ""),
-}
-
-_ARGUMENTS: Final[Mapping[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "list": _list_arguments,
-    "show": _show_arguments,
-    "retry": _choose_arguments,
-    "drop": _drop_arguments,
-    "work": _work_arguments,
-    "status": _no_more,
+_ACTIONS: Final[Mapping[str, CommandAction]] = {
+    "list": CommandAction(
+        _list, "list jobs, and what waits for an agent, in this project", "--all", _add_list_arguments
+    ),
+    "show": CommandAction(_show, "show everything about a job or a letter", "3f9a", _add_show_arguments),
+    "retry": CommandAction(_retry, "run jobs again that failed", "--dead", _add_choice_arguments),
+    "drop": CommandAction(_drop, "throw jobs or letters away", "3f9a --yes", _add_drop_arguments),
+    "work": CommandAction(_work, "run what waits, of every project", "--until-empty", _add_work_arguments),
+    "status": CommandAction(_status, "count what waits, and say who works on it"),
 }

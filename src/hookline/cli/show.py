@@ -1,130 +1,138 @@
 """`hookline show HOOK`: everything about one hook."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hookline import wire
-from hookline.cli._about import (
+from hookline import json_codec
+from hookline.cli._describe import (
     SPECS,
     UNKNOWN,
-    clearance,
-    described_hook,
-    described_problem,
-    described_run,
-    history,
-    module_file,
-    place,
-    problems_of,
-    runs,
-    said,
-    standing,
+    decide_trust,
+    describe_location,
+    describe_policies,
+    describe_run,
+    describe_target,
+    describe_trust,
+    find_module_file,
+    find_problems,
+    hook_to_json,
+    open_history,
+    problem_to_json,
+    run_to_json,
 )
-from hookline.cli._output import complain, say, say_json
-from hookline.cli._policies import told_policies
-from hookline.cli._project import add_json, add_project, hook_named, opened
-from hookline.cli._times import clock, span
-from hookline.config.problem import Problem
-from hookline.core.approvals import Approval
-from hookline.core.debugger import HookDebugger, HookMetrics
-from hookline.core.identity import Identity
-from hookline.core.risks import Risk, risks
-from hookline.core.trust import Clearance, Standing
-from hookline.debug.explain import Asked, found_program
-from hookline.debug.program import Program
-from hookline.debug.review import event_name
-from hookline.display import typed
+from hookline.cli._output import print_error, print_fields, print_json, print_line
+from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._time import format_clock, format_span
+from hookline.config.document import Problem
+from hookline.debug.explain import GateContext, resolve_program
+from hookline.debug.lint import parse_event_name
+from hookline.debug.resolve_program import ResolvedProgram
+from hookline.engine.metrics import HookDebugger, HookMetrics
 from hookline.errors import StoreError
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Layer
-from hookline.model.plan import OF_EFFECTS
+from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
-from hookline.stores.history import Question
+from hookline.project import Project
+from hookline.stores.trace_queries import TraceFilter
+from hookline.text import shell_quote
+from hookline.trust.approval_store import Approval
+from hookline.trust.fingerprint import HookFingerprint
+from hookline.trust.policy import TrustDecision, TrustStatus
+from hookline.trust.risks import Risk, list_risks
 from hookline.wiring import shell_dialects
-from hookline.workspace import Opened
 
 HELP: Final = "show everything about one hook: where it stands, what it runs, whether it may, how it did"
 EXAMPLE: Final = "hookline show guard --script"
 
-_LATELY: Final = 5
-# what is said elsewhere on the page, or is no text
-_SAID: Final = frozenset({"id", "call", "root", "source_path", "source_line", "source_format", "source_pointer"})
+_RECENT: Final = 5
+# fields of a hook that are shown elsewhere on the page, or that are no text
+_NOT_LISTED: Final = frozenset({"id", "call", "root", "source_path", "source_line", "source_format", "source_pointer"})
 
 
-class _Facts(Struct, frozen=True, kw_only=True):
-    """What was found out about one hook."""
+class _HookView(Struct, frozen=True, kw_only=True):
+    """Everything that is shown of one hook."""
 
     hook: Hook
-    clearance: Clearance | None
-    identity: Identity | None
-    program: Program
+    trust: TrustDecision | None
+    identity: HookFingerprint | None
+    program: ResolvedProgram
     risks: tuple[Risk, ...]
     problems: tuple[Problem, ...]
     metrics: HookMetrics
-    lately: tuple[Record, ...]
+    recent: tuple[Record, ...]
+    timeout: tuple[float | None, str]
+    on_error: tuple[str, str]
+    native_events: Mapping[str, str]
+    definition: Mapping[str, object]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
     parser.add_argument("--script", action="store_true", help="also print the files that belong to it")
-    add_project(parser)
-    add_json(parser)
+    add_project_option(parser)
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the hook."""
-    project = opened(args)
-    facts = _facts(project, hook_named(project, args.hook))
+    project = load_from_args(args)
+    facts = _collect_facts(project, find_hook(project, args.hook))
     if args.json:
-        say_json(_described(project, facts, script=args.script))
-    else:
-        _tell(project, facts)
-        if args.script:
-            _tell_files(facts)
+        print_json(_to_json(project, facts, script=args.script))
+        return 0
+    for title, fields in _lay_out(project, facts):
+        shown = [(label, text) for label, text in fields if text]
+        if shown:
+            print_line(title)
+            print_fields(shown, indent="  ")
+    if args.script:
+        _print_files(facts.identity.files if facts.identity is not None else {})
     return 0
 
 
-def _facts(project: Opened, hook: Hook) -> _Facts:
+def _collect_facts(project: Project, hook: Hook) -> _HookView:
     cwd = str(project.root)
-    ran = _ran(project, hook)
+    runs: list[Record] = []
+    try:
+        runs = list(open_history(project).runs(TraceFilter(hook=hook.id)))
+    except StoreError as problem:
+        print_error(f"hookline: {problem}")
     debugger = HookDebugger()
-    for record in ran:
+    for record in runs:
         debugger(record)
-    found = clearance(hook, project)
-    return _Facts(
+    trust = decide_trust(hook, project)
+    event = Event(name=parse_event_name(hook.on[0]), cwd=cwd)
+    context = GateContext(hook=hook, event=event, engine=project.engine, specs=SPECS, module_file=find_module_file)
+    spec = SPECS[hook.dialect]
+    plain = asdict(Hook(id=hook.id, kind=hook.kind))
+    return _HookView(
         hook=hook,
-        clearance=found,
-        identity=project.engine.trust.identity(hook, cwd=cwd) if found is not None else None,
-        program=found_program(
-            Asked(
-                hook=hook,
-                event=Event(name=event_name(hook.on[0]), cwd=cwd),
-                engine=project.engine,
-                specs=SPECS,
-                module_file=module_file,
-            )
-        ),
-        risks=risks(hook, shell_dialects=shell_dialects(), cwd=cwd),
-        problems=tuple(problems_of(hook, project.problems)),
+        trust=trust,
+        identity=project.trust.fingerprint(hook, cwd=cwd) if trust is not None else None,
+        program=resolve_program(context),
+        risks=list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd),
+        problems=tuple(find_problems(hook, project.problems)),
         metrics=debugger.metrics(hook.id),
-        lately=tuple(ran[-_LATELY:][::-1]),
+        recent=tuple(runs[-_RECENT:][::-1]),
+        timeout=_find_timeout(hook, project),
+        on_error=(hook.on_error, "the hook") if hook.on_error else (spec.on_error, f"the dialect {hook.dialect}"),
+        native_events={event: spec.events.get(parse_event_name(event), event) for event in hook.on},
+        definition={
+            name: value
+            for name, value in asdict(hook).items()
+            if name not in _NOT_LISTED and value != plain[name] and value
+        },
     )
 
 
-def _ran(project: Opened, hook: Hook) -> list[Record]:
-    try:
-        return list(history(project).runs(Question(hook=hook.id)))
-    except StoreError as problem:
-        complain(f"hookline: {problem}")
-        return []
-
-
-def timeout_of(hook: Hook, project: Opened) -> tuple[float | None, str]:
-    """Say how long a hook may take, and who says so; a list of hooks takes as long as these may."""
+def _find_timeout(hook: Hook, project: Project) -> tuple[float | None, str]:
+    """Return the timeout of a hook and where it is set; None for a list of hooks, whose steps have their own."""
     if hook.timeout is not None:
         return hook.timeout, "the hook"
     if hook.steps:
@@ -135,145 +143,108 @@ def timeout_of(hook: Hook, project: Opened) -> tuple[float | None, str]:
     return SPECS[hook.dialect].timeout, f"the dialect {hook.dialect}"
 
 
-def on_error_of(hook: Hook) -> tuple[str, str]:
-    """Say what a failure of a hook means, and who says so."""
-    if hook.on_error is not None:
-        return hook.on_error, "the hook"
-    return SPECS[hook.dialect].on_error, f"the dialect {hook.dialect}"
-
-
-def _definition(hook: Hook) -> Mapping[str, object]:
-    """Give the fields that were set."""
-    plain = asdict(Hook(id=hook.id, kind=hook.kind))
-    return {name: value for name, value in asdict(hook).items() if name not in _SAID and value != plain[name] and value}
-
-
-def _described(project: Opened, facts: _Facts, *, script: bool) -> Mapping[str, object]:
-    hook, found, identity = facts.hook, facts.clearance, facts.identity
-    timeout, on_error = timeout_of(hook, project), on_error_of(hook)
-    approval = found.approval if found is not None else None
+def _to_json(project: Project, facts: _HookView, *, script: bool) -> Mapping[str, object]:
+    hook, identity, metrics = facts.hook, facts.identity, facts.metrics
+    approval = facts.trust.approval if facts.trust is not None else None
     files = identity.files if identity is not None and script else {}
     return {
-        **described_hook(hook, project, found),
-        "definition": _definition(hook),
+        **hook_to_json(hook, project, facts.trust),
+        "definition": facts.definition,
         "format": hook.source_format or None,
-        "native_events": _native(hook),
+        "native_events": facts.native_events,
         "program": facts.program.program or None,
         "script": facts.program.script or None,
         "trouble": facts.program.trouble or None,
-        "timeout": {"seconds": timeout[0], "from": timeout[1]},
-        "on_error": {"value": on_error[0], "from": on_error[1]},
+        "timeout": {"seconds": facts.timeout[0], "from": facts.timeout[1]},
+        "on_error": {"value": facts.on_error[0], "from": facts.on_error[1]},
         "digest": identity.digest if identity is not None else None,
         "hashes": dict(identity.hashes) if identity is not None else None,
         "approval": {"by": approval.by, "at": approval.at, "note": approval.note or None} if approval else None,
         "risks": [{"kind": risk.kind, "text": risk.text} for risk in facts.risks],
-        "problems": [described_problem(problem) for problem in facts.problems],
-        "figures": _figures(facts.metrics),
-        "lately": [described_run(record) for record in facts.lately],
+        "problems": [problem_to_json(problem) for problem in facts.problems],
+        "figures": {
+            "runs": metrics.runs,
+            "failed": metrics.failed,
+            "success_rate": metrics.success_rate,
+            "denials": metrics.denials,
+            "typical": metrics.typical,
+            "longest": metrics.longest,
+        },
+        "lately": [run_to_json(record) for record in facts.recent],
         "contents": {path: content.decode("utf-8", "replace") for path, content in files.items()} if script else None,
     }
 
 
-def _figures(metrics: HookMetrics) -> Mapping[str, object]:
-    return {
-        "runs": metrics.runs,
-        "failed": metrics.failed,
-        "success_rate": metrics.success_rate,
-        "denials": metrics.denials,
-        "typical": metrics.typical,
-        "longest": metrics.longest,
-    }
-
-
-def _native(hook: Hook) -> Mapping[str, str]:
-    events = SPECS[hook.dialect].events
-    return {event: events.get(event_name(event), event) for event in hook.on}
-
-
-def _tell(project: Opened, facts: _Facts) -> None:
-    hook, found = facts.hook, facts.clearance
-    timeout, on_error = timeout_of(hook, project), on_error_of(hook)
-    _section(hook.id, [("name", hook.name if hook.name != hook.id else ""), ("stands in", place(hook, project))])
-    _section("what it runs", [("kind", hook.kind), ("runs", runs(hook)), *_program(facts.program)])
-    _section(
+def _lay_out(project: Project, facts: _HookView) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
+    """Yield the sections of the page: a title, and labelled texts."""
+    hook, program = facts.hook, facts.program
+    name = hook.name if hook.name != hook.id else ""
+    yield hook.id, [("name", name), ("stands in", describe_location(hook, project))]
+    target = [("kind", hook.kind), ("runs", describe_target(hook))]
+    yield (
+        "what it runs",
+        [*target, ("program", program.program), ("script", program.script), ("trouble", program.trouble)],
+    )
+    seconds, source = facts.timeout
+    yield (
         "when it runs",
         [
-            *(("event", _spelled(event, native)) for event, native in _native(hook).items()),
+            *(
+                ("event", event if event == native else f"{event}, which it gets as {native}")
+                for event, native in facts.native_events.items()
+            ),
             ("matcher", hook.matcher),
             ("files", ", ".join(hook.files)),
-            *((kind, ", ".join(getattr(hook, kind))) for kind in OF_EFFECTS),
-            *told_policies(hook),
+            *((kind, ", ".join(getattr(hook, kind))) for kind in EFFECT_GATES),
+            *describe_policies(hook),
             ("switched", "on" if hook.enabled else "off"),
-            ("timeout", f"{timeout[0]:g} s, from {timeout[1]}" if timeout[0] is not None else "each step has its own"),
-            ("on error", f"{on_error[0]}, from {on_error[1]}"),
+            ("timeout", f"{seconds:g} s, from {source}" if seconds is not None else "each step has its own"),
+            ("on error", f"{facts.on_error[0]}, from {facts.on_error[1]}"),
         ],
     )
-    definition = _definition(hook)
-    _section("as it was read", [(name, _written(value)) for name, value in definition.items()])
-    _section("trust", [*_trust(hook, found), *((f"risk: {risk.kind}", risk.text) for risk in facts.risks)])
-    if facts.identity is not None:
-        _section("files that belong to it", [(name, digest) for name, digest in facts.identity.hashes.items()])
-    _section("problems", [(problem.severity, f"line {problem.line}: {problem.message}") for problem in facts.problems])
-    _section("lately", [*_told_figures(facts.metrics), *((record.event, said(record)) for record in facts.lately)])
+    definition = (
+        (field, value if isinstance(value, str) else json_codec.dump(value).decode())
+        for field, value in facts.definition.items()
+    )
+    yield "as it was read", definition
+    yield "trust", [*_list_trust(hook, facts.trust), *((f"risk: {risk.kind}", risk.text) for risk in facts.risks)]
+    yield "files that belong to it", facts.identity.hashes.items() if facts.identity is not None else ()
+    yield "problems", [(one.severity, f"line {one.line}: {one.message}") for one in facts.problems]
+    runs = ("runs", _describe_metrics(facts.metrics))
+    yield "lately", [runs, *((record.event, describe_run(record)) for record in facts.recent)]
 
 
-def _spelled(event: str, native: str) -> str:
-    return event if event == native else f"{event}, which it gets as {native}"
-
-
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else wire.dump(value).decode()
-
-
-def _program(found: Program) -> list[tuple[str, str]]:
-    return [("program", found.program), ("script", found.script), ("trouble", found.trouble)]
-
-
-def _trust(hook: Hook, found: Clearance | None) -> list[tuple[str, str]]:
-    if found is None:
+def _list_trust(hook: Hook, trust: TrustDecision | None) -> list[tuple[str, str]]:
+    if trust is None:
         return [("state", UNKNOWN)]
     return [
-        ("state", standing(found)),
-        ("why", found.objection),
-        ("approved by", _who(found.approval)),
-        ("another form by", _who(found.earlier)),
-        ("what changed", f"hookline trust diff {typed(hook.id)}" if found.standing is Standing.CHANGED else ""),
+        ("state", describe_trust(trust)),
+        ("why", trust.reason_denied),
+        ("approved by", _describe_approval(trust.approval)),
+        ("another form by", _describe_approval(trust.earlier)),
+        ("what changed", f"hookline trust diff {shell_quote(hook.id)}" if trust.status is TrustStatus.CHANGED else ""),
     ]
 
 
-def _who(approval: Approval | None) -> str:
-    return f"{approval.by or 'somebody'}, {clock(approval.at)}" if approval is not None else ""
+def _describe_approval(approval: Approval | None) -> str:
+    return f"{approval.by or 'somebody'}, {format_clock(approval.at)}" if approval is not None else ""
 
 
-def _told_figures(metrics: HookMetrics) -> list[tuple[str, str]]:
+def _describe_metrics(metrics: HookMetrics) -> str:
     if not metrics.runs:
-        return [("runs", "none that was traced")]
-    text = (
+        return "none that was traced"
+    return (
         f"{metrics.runs}, {metrics.success_rate:.0%} without a failure, {metrics.denials} blocked; "
-        f"typically {span(metrics.typical)}, at most {span(metrics.longest)}"
+        f"typically {format_span(metrics.typical)}, at most {format_span(metrics.longest)}"
     )
-    return [("runs", text)]
 
 
-def _section(title: str, lines: Iterable[tuple[str, str]]) -> None:
-    """Print what is known under a heading; what is not known is left out, and so is a heading with nothing under it."""
-    known = [(label, text) for label, text in lines if text]
-    if not known:
-        return
-    say(title)
-    width = max(len(label) for label, _ in known)
-    for label, text in known:
-        for number, line in enumerate(text.splitlines()):
-            say(f"  {label if number == 0 else '':<{width}}  {line}")
-
-
-def _tell_files(facts: _Facts) -> None:
-    files = facts.identity.files if facts.identity is not None else {}
+def _print_files(files: Mapping[str, bytes]) -> None:
     for path, content in files.items():
-        say()
-        say(f"--- {path}")
+        print_line()
+        print_line(f"--- {path}")
         for line in content.decode("utf-8", "replace").splitlines():
-            say(f"| {line}")
+            print_line(f"| {line}")
     if not files:
-        say()
-        say("no file belongs to it")
+        print_line()
+        print_line("no file belongs to it")

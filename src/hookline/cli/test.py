@@ -1,27 +1,28 @@
-"""`hookline test HOOK`: run one hook for real, and show everything it said."""
+"""`hookline test HOOK`: run one hook for real, and show everything it answered."""
 
 import argparse
-import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from hookline import wire
-from hookline.cli._about import SPECS, cut, module_file
-from hookline.cli._approval import add_no_input, hint, question
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain, say, say_json
-from hookline.cli._payload import add_payload, payload
-from hookline.cli._project import add_json, add_project, hook_named, opened
-from hookline.cli._samples import Given, given_event
-from hookline.cli._times import span
-from hookline.cli._watching import add_watching, watching
-from hookline.core import merge
-from hookline.core.runner import Execution
-from hookline.debug.explain import Explanation, explain
+from hookline import json_codec
+from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._describe import SPECS, find_module_file, truncate
+from hookline.cli._event_args import add_event_options, build_event, parse_dialect, parse_events, read_event_options
+from hookline.cli._output import print_error, print_fields, print_json
+from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._signals import run_until_terminated
+from hookline.cli._time import format_span
+from hookline.cli._verbose import add_verbose_options, start_live_view
+from hookline.debug.explain import explain
 from hookline.dialects import DIALECTS
-from hookline.model.event import Event
+from hookline.engine import merge
+from hookline.engine.engine import Engine
+from hookline.engine.runner import Execution
+from hookline.errors import ConfigError
+from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.exchange import Answer
 from hookline.model.hook import Hook
+from hookline.trust.policy import suggest_approval
 
 HELP: Final = (
     "run one hook for real with a sample event, or your own, and show what it said; "
@@ -31,86 +32,87 @@ EXAMPLE: Final = """hookline test guard --tool shell --args '{"command": "rm -rf
 
 FAILED: Final = 1
 _SHOWN: Final = 200
-# gates that also keep a hook from being tried; what the others say of an event is said, and the hook is tried
-_OF_THE_HOOK: Final = frozenset({"trust", "command", "file"})
+# gates that keep the hook from being tried; the others are only reported
+_HOOK_GATES: Final = frozenset({"trust", "command", "file"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
     parser.add_argument("--event", default="", metavar="E", help="the event, instead of the hook's first")
-    add_payload(parser)
+    add_event_options(parser)
     parser.add_argument(
-        "--as", dest="host", choices=sorted(DIALECTS), help="also show what a host of this dialect would get"
+        "--as",
+        dest="host",
+        type=parse_dialect,
+        metavar="DIALECT",
+        help="also show what a host of this dialect would get",
     )
-    add_project(parser)
-    add_json(parser)
-    add_no_input(parser)
-    add_watching(parser)
+    add_project_option(parser)
+    add_json_option(parser)
+    add_no_input_option(parser)
+    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Try the hook."""
-    try:
-        return asyncio.run(_try(args))
-    except asyncio.CancelledError:
-        return TERMINATED
+    return run_until_terminated(_try(args))
 
 
 async def _try(args: argparse.Namespace) -> int:
-    end_hooks_with_us()
-    data, arguments = payload(args)
-    asker = question(no_input=args.no_input)
-    project = opened(args, approve=asker)
+    options = read_event_options(args)
+    prompt = open_prompt(no_input=args.no_input)
+    project = load_from_args(args, approve=prompt)
     async with project.engine as engine:
-        hook = hook_named(project, args.hook)
-        event = given_event(project, hook, args.event or hook.on[0], Given(tool=args.tool, data=data, args=arguments))
-        if asker is not None:
-            asker.about(engine.trust, cwd=event.cwd)
-        objection = engine.trust.objection(hook, cwd=event.cwd)
+        hook = find_hook(project, args.hook)
+        _require_event(hook, args.event, engine)
+        event = build_event(project, hook, args.event or hook.on[0], options)
+        if prompt is not None:
+            prompt.set_context(engine.trust, cwd=event.cwd)
+        objection = engine.trust.reason_denied(hook, cwd=event.cwd)
         if objection and not await engine.trust.request_approval(hook, cwd=event.cwd):
-            return _not_run(args, hook, objection)
-        explanation = explain(hook, event, engine=engine, specs=SPECS, module_file=module_file)
-        watching(args, engine)
+            if args.json:
+                print_json({"id": hook.id, "ran": False, "objection": objection})
+            print_error(f'hook "{hook.id}" was not run: {objection}; {suggest_approval(hook)}')
+            return FAILED
+        gates = explain(hook, event, engine=engine, specs=SPECS, module_file=find_module_file).gates
+        unmet = [one.reason for one in gates if not one.passed and one.gate not in _HOOK_GATES]
+        start_live_view(args, engine)
         # a try uses up no limit and leaves no job behind, also where the hook leads to others
-        engine.runner.doorkeeper = engine.runner.enqueue = None
-        execution = await engine.runner.execute_hook_with_metadata(hook, event)
+        execution = await engine.runner.for_trial().execute_hook_with_metadata(hook, event)
         await engine.drain()
+        answer = None
+        if args.host is not None:
+            outcome = merge.merge(event, merge.apply_changes(event, [execution.verdict]), [execution.verdict])
+            answer = DIALECTS[args.host].encode_outcome(outcome, event)
         if args.json:
-            say_json(_described(args, execution, event, explanation))
+            print_json(_to_json(execution, event, unmet, answer, dialect=args.host))
         else:
-            _tell(args, execution, event, explanation)
+            fields = _list_fields(execution, event, unmet, answer, dialect=args.host)
+            print_fields(fields, column=max(len(label) for label, _ in fields))
         return FAILED if execution.verdict.failure is not None else 0
 
 
-def _not_run(args: argparse.Namespace, hook: Hook, objection: str) -> int:
-    if args.json:
-        say_json({"id": hook.id, "ran": False, "objection": objection})
-    complain(f'hook "{hook.id}" was not run: {objection}; {hint(hook)}')
-    return FAILED
+def _require_event(hook: Hook, name: str, engine: Engine) -> None:
+    """Refuse an event that the hook is not for.
+
+    Raises:
+        ConfigError: It is for others.
+    """
+    wanted = {name, *map(str, parse_events(name))} if name and not name.startswith(CUSTOM_PREFIX) else {name}
+    if name and not any(on in wanted or on.partition(":")[0] in wanted for on in hook.on):
+        raise ConfigError(f'hook "{hook.id}" is not for {engine.resolve(name)}; it is for {", ".join(hook.on)}')
 
 
-def _answer(args: argparse.Namespace, execution: Execution, event: Event) -> Answer | None:
-    if args.host is None:
-        return None
-    after = merge.carry(event, [execution.verdict])
-    return DIALECTS[args.host].encode_outcome(merge.merge(event, after, [execution.verdict]), event)
-
-
-def _unmet(explanation: Explanation) -> list[str]:
-    return [one.reason for one in explanation.gates if not one.passed and one.gate not in _OF_THE_HOOK]
-
-
-def _described(
-    args: argparse.Namespace, execution: Execution, event: Event, explanation: Explanation
+def _to_json(
+    execution: Execution, event: Event, unmet: list[str], answer: Answer | None, *, dialect: str
 ) -> Mapping[str, object]:
     verdict, reply = execution.verdict, execution.reply
-    answer = _answer(args, execution, event)
     return {
         "id": execution.hook.id,
         "ran": True,
         "event": {"name": event.name, "tool": event.tool or None, "args": event.args, "data": event.data},
-        "would_not_run": _unmet(explanation),
+        "would_not_run": unmet,
         "verdict": verdict.decision.word,
         "blocks": verdict.blocks,
         "reason": verdict.reason or None,
@@ -118,14 +120,14 @@ def _described(
         "failure": {"kind": verdict.failure.kind, "message": verdict.failure.message} if verdict.failure else None,
         "notes": verdict.notes,
         "argv": reply.argv,
-        "stdout": reply.stdout.decode("utf-8", "replace"),
-        "stderr": reply.stderr.decode("utf-8", "replace"),
+        "stdout": _decode(reply.stdout),
+        "stderr": _decode(reply.stderr),
         "exit_code": reply.exit_code,
         "duration": execution.duration,
         "answer": {
-            "dialect": args.host,
-            "stdout": answer.stdout.decode("utf-8", "replace"),
-            "stderr": answer.stderr.decode("utf-8", "replace"),
+            "dialect": dialect,
+            "stdout": _decode(answer.stdout),
+            "stderr": _decode(answer.stderr),
             "exit_code": answer.exit_code,
         }
         if answer
@@ -133,38 +135,40 @@ def _described(
     }
 
 
-def _tell(args: argparse.Namespace, execution: Execution, event: Event, explanation: Explanation) -> None:
+def _list_fields(
+    execution: Execution, event: Event, unmet: list[str], answer: Answer | None, *, dialect: str
+) -> list[tuple[str, str]]:
     verdict, reply = execution.verdict, execution.reply
-    about = f"tool {event.tool} {wire.dump(event.args).decode()}" if event.tool else wire.dump(event.data).decode()
-    lines = [
+    about = f"tool {event.tool} {_to_text(event.args)}" if event.tool else _to_text(event.data)
+    fields = [
         ("hook", f"{execution.hook.id}, dialect {execution.hook.dialect}"),
-        ("event", f"{event.name}, {cut(about, _SHOWN)}"),
-        *(("would not run", reason) for reason in _unmet(explanation)),
+        ("event", f"{event.name}, {truncate(about, _SHOWN)}"),
+        *(("would not run", reason) for reason in unmet),
         ("verdict", verdict.decision.word + (" (blocks)" if verdict.blocks else "")),
         ("reason", verdict.reason),
-        *((effect.kind, _effect(effect.path, effect.value)) for effect in verdict.effects),
+        *(
+            (one.kind, f"{'.'.join(one.path)} = {_to_text(one.value)}" if one.path else _to_text(one.value))
+            for one in verdict.effects
+        ),
         ("failed", f"{verdict.failure.kind}: {verdict.failure.message}" if verdict.failure else ""),
         *(("note", note) for note in verdict.notes),
-        ("stdout", reply.stdout.decode("utf-8", "replace")),
-        ("stderr", reply.stderr.decode("utf-8", "replace")),
+        ("stdout", _decode(reply.stdout)),
+        ("stderr", _decode(reply.stderr)),
         ("exit code", str(reply.exit_code) if reply.argv else ""),
-        ("took", span(execution.duration)),
+        ("took", format_span(execution.duration)),
     ]
-    answer = _answer(args, execution, event)
     if answer is not None:
-        lines.append((f"{args.host} gets", answer.stdout.decode("utf-8", "replace") or "nothing on stdout"))
-        lines.append(("", answer.stderr.decode("utf-8", "replace")))
-        lines.append(("", f"exit code {answer.exit_code}"))
-    _columns(lines)
+        fields += [
+            (f"{dialect} gets", _decode(answer.stdout) or "nothing on stdout"),
+            ("", _decode(answer.stderr)),
+            ("", f"exit code {answer.exit_code}"),
+        ]
+    return fields
 
 
-def _effect(path: tuple[str, ...], value: object) -> str:
-    text = value if isinstance(value, str) else wire.dump(value).decode()
-    return f"{'.'.join(path)} = {text}" if path else text
+def _decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
-def _columns(lines: list[tuple[str, str]]) -> None:
-    width = max(len(label) for label, _ in lines)
-    for label, text in lines:
-        for place, line in enumerate(text.splitlines()):
-            say(f"{label if place == 0 else '':<{width}}  {line}")
+def _to_text(value: object) -> str:
+    return value if isinstance(value, str) else json_codec.dump(value).decode()

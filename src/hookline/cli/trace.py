@@ -2,159 +2,159 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import asdict
 
-from hookline import wire
-from hookline.cli._names import event_named
-from hookline.cli._output import hand_over, is_read, json_escaped, say, say_json, table
-from hookline.cli._times import clock, moment_of, seconds_of, span
+from hookline import json_codec
+from hookline.cli._event_args import parse_event
+from hookline.cli._output import Table, has_reader, print_line, render, to_json_line, write_bytes_exact
+from hookline.cli._project import add_json_option
+from hookline.cli._time import format_clock, format_span, parse_moment, parse_span
 from hookline.errors import ConfigError
 from hookline.model.record import Record, Step
-from hookline.stores.history import History, Question, Summary
-from hookline.workspace import person_folders
+from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries
+from hookline.user_dirs import find_user_dirs
 
 HELP: Final = "see what happened: list traces, show one, watch them come, export or remove them"
 EXAMPLE: Final = "hookline trace list --since 2h --blocked"
 
-# how often the file is looked at: soon while things happen, seldom while nothing does
-_SOON: Final = 0.1
-_SELDOM: Final = 1.0
-_LONGEST: Final = 400
+# seconds between two polls of the file: short while records come, long while none do
+_SHORTEST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
+_LONGEST_VALUE: Final = 400
+_HEAD: Final = ["time", "trace", "event", "tool", "decision", "ran", "failed", "left out", "took"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     one = actions.add_parser("list", help="the newest traces, one line each")
-    one.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (default: 20)")
+    one.add_argument("--limit", type=_parse_count, default=20, metavar="N", help="at most so many (default: 20)")
     one.add_argument("--failed", action="store_true", help="only those in which a hook failed")
     one.add_argument("--blocked", action="store_true", help="only those in which the operation was blocked")
-    _add_question(one)
+    _add_filter_options(one)
+    add_json_option(one)
 
     one = actions.add_parser("show", help="everything about one event")
     one.add_argument("trace", metavar="TRACE", help='its id, the beginning of it, or "last"')
-    one.add_argument("--json", action="store_true", help="print JSON")
+    add_json_option(one)
 
     one = actions.add_parser("tail", help="watch records as they come, of every program of yours")
-    _add_question(one)
+    _add_filter_options(one)
+    add_json_option(one)
 
     one = actions.add_parser("export", help="every record as a line of JSON")
     one.add_argument("--output", type=Path, metavar="FILE", help="write to a file, which must not exist yet")
-    _add_question(one, answers_json=False)
+    _add_filter_options(one)
 
     one = actions.add_parser("prune", help="remove old records for good")
     which = one.add_mutually_exclusive_group(required=True)
-    which.add_argument("--older-than", type=seconds_of, metavar="SPAN", help="those older than 30d, 12h …")
-    which.add_argument("--keep", type=_count, metavar="N", help="all but the newest N records")
-    one.add_argument("--json", action="store_true", help="print JSON")
+    which.add_argument("--older-than", type=parse_span, metavar="SPAN", help="those older than 30d, 12h …")
+    which.add_argument("--keep", type=_parse_count, metavar="N", help="all but the newest N records")
+    add_json_option(one)
 
 
-def _add_question(parser: argparse.ArgumentParser, *, answers_json: bool = True) -> None:
+def _add_filter_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", default="", metavar="ID", help="only of this session")
     parser.add_argument("--hook", default="", metavar="ID", help="only about this hook")
     parser.add_argument("--event", default="", metavar="EVENT", help="only about this event")
-    parser.add_argument("--since", type=moment_of, default=0.0, metavar="WHEN", help="only since 2h ago, or a date")
-    if answers_json:
-        parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--since", type=parse_moment, default=0.0, metavar="WHEN", help="only since 2h ago, or a date")
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
-    return _ACTIONS[args.action](args, History(person_folders().data / "traces.db"))
+    """Run the action."""
+    return _ACTIONS[args.action](args, TraceQueries(find_user_dirs().data / "traces.db"))
 
 
-def _question(args: argparse.Namespace) -> Question:
-    event = event_named(args.event) if args.event else ""
-    return Question(session=args.session, hook=args.hook, event=event, since=args.since)
+def _read_filter(args: argparse.Namespace) -> TraceFilter:
+    event = parse_event(args.event) if args.event else ""
+    return TraceFilter(session=args.session, hook=args.hook, event=event, since=args.since)
 
 
-def _list(args: argparse.Namespace, history: History) -> int:
-    found = list(islice(_wanted(args, history), args.limit))
-    if args.json:
-        say_json([{**asdict(summary), "blocked": summary.blocked} for summary in found])
-    elif found:
-        head = ["time", "trace", "event", "tool", "decision", "ran", "failed", "left out", "took"]
-        table(head, [_row(summary) for summary in found])
-    else:
-        say("no such traces; an event that no hook wants leaves none")
-    return 0
+def _list(args: argparse.Namespace, traces: TraceQueries) -> int:
+    matching = (
+        summary
+        for summary in traces.traces(_read_filter(args), failed=args.failed, blocked=args.blocked)
+        if (summary.failed or not args.failed) and (summary.blocked or not args.blocked)
+    )
+    found = list(islice(matching, args.limit))
+    text = (
+        Table(_HEAD, [_make_row(summary) for summary in found])
+        if found
+        else "no such traces; an event that no hook wants leaves none"
+    )
+    return render([{**asdict(summary), "blocked": summary.blocked} for summary in found], text, as_json=args.json)
 
 
-def _wanted(args: argparse.Namespace, history: History) -> Iterator[Summary]:
-    for summary in history.traces(_question(args)):
-        if (summary.failed or not args.failed) and (summary.blocked or not args.blocked):
-            yield summary
-
-
-def _row(summary: Summary) -> list[str]:
+def _make_row(summary: Summary) -> list[str]:
     return [
-        clock(summary.at),
+        format_clock(summary.at),
         summary.trace,
         summary.event,
         summary.tool,
         summary.decision,
         *map(str, (summary.ran, summary.failed, summary.skipped)),
-        span(summary.duration),
+        format_span(summary.duration),
     ]
 
 
-def _show(args: argparse.Namespace, history: History) -> int:
+def _show(args: argparse.Namespace, traces: TraceQueries) -> int:
     trace = args.trace
     if trace == "last":
-        newest = next(history.traces(Question()), None)
+        newest = next(traces.traces(TraceFilter()), None)
         trace = newest.trace if newest is not None else ""
-    records = history.records(trace)
+    records = traces.records(trace)
     if not records:
         nothing = "nothing was traced yet" if args.trace == "last" else f'there is no trace "{args.trace}"'
         raise ConfigError(f"{nothing}; `hookline trace list` shows the newest")
-    if args.json:
-        say_json([asdict(record) for record in records])
-        return 0
-    say(f"trace {records[0].trace} of {clock(records[0].at)}")
+    start = records[0].at
+    lines = [f"trace {records[0].trace} of {format_clock(start)}"]
     for record in records:
-        say(f"  {span(max(0.0, record.at - records[0].at)):>9}  {_line(record)}")
-        for name, value in _particulars(record):
-            say(f"             {name}: {_shown(value)}")
-    return 0
+        lines.append(f"  {format_span(max(0.0, record.at - start)):>9}  {_describe(record)}")
+        lines += [
+            f"             {name}: {_shorten(value)}"
+            for name, value in record.detail.items()
+            if name not in _IN_LINE and value not in ({}, [], "", None)
+        ]
+    return render([asdict(record) for record in records], *lines, as_json=args.json)
 
 
-def _tail(args: argparse.Namespace, history: History) -> int:
-    """Follow the file until the person interrupts or nobody reads; a file that is not there yet is waited for."""
-    question = _question(args)
-    number = 0 if args.since else history.newest()
-    pause = _SOON
-    while is_read():
-        new = history.after(number, question)
+def _tail(args: argparse.Namespace, traces: TraceQueries) -> int:
+    """Follow the file until the user interrupts or stdout has no reader; wait for a file that does not exist yet."""
+    wanted = _read_filter(args)
+    number = 0 if args.since else traces.newest()
+    pause = _SHORTEST_PAUSE
+    while has_reader():
+        new = traces.after(number, wanted)
         for number, record in new:  # noqa: B007 - the last number is where to go on
             if args.json:
-                hand_over(_json_line(record))
+                write_bytes_exact(to_json_line(asdict(record)))
             else:
-                say(f"{clock(record.at)}  {_line(record)}")
-        # a file that was moved away or pruned starts to count anew
-        if not new and history.newest() < number:
+                print_line(f"{format_clock(record.at)}  {_describe(record)}")
+        # in a file that was replaced or pruned, the numbers start again
+        if not new and traces.newest() < number:
             number = 0
-        pause = _SOON if new else min(pause * 1.5, _SELDOM)
+        pause = _SHORTEST_PAUSE if new else min(pause * 1.5, _LONGEST_PAUSE)
         time.sleep(pause)
     return 0
 
 
-def _export(args: argparse.Namespace, history: History) -> int:
-    lines = map(_json_line, history.matching(_question(args)))
+def _export(args: argparse.Namespace, traces: TraceQueries) -> int:
+    lines = (to_json_line(asdict(record)) for record in traces.matching(_read_filter(args)))
     if args.output is None:
         for line in lines:
-            hand_over(line)
+            write_bytes_exact(line)
         return 0
     try:
         with args.output.open("xb") as file:
@@ -167,22 +167,15 @@ def _export(args: argparse.Namespace, history: History) -> int:
     return 0
 
 
-def _json_line(record: Record) -> bytes:
-    """Give a record for programs: nothing in it is masked or cut, and nothing steers a screen it gets to."""
-    return json_escaped(wire.dump(asdict(record)).decode()).encode() + b"\n"
-
-
-def _prune(args: argparse.Namespace, history: History) -> int:
+def _prune(args: argparse.Namespace, traces: TraceQueries) -> int:
     older_than = time.time() - args.older_than if args.older_than is not None else 0.0
-    removed = history.prune(older_than=older_than, keep=args.keep or 0)
-    if args.json:
-        say_json({"removed": removed, "left": history.count()})
-    else:
-        say(f"removed {removed} records, {history.count()} are left")
-    return 0
+    removed = traces.prune(older_than=older_than, keep=args.keep or 0)
+    left = traces.count()
+    text = f"removed {removed} records, {left} are left"
+    return render({"removed": removed, "left": left}, text, as_json=args.json)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, History], int]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, TraceQueries], int]]] = {
     "list": _list,
     "show": _show,
     "tail": _tail,
@@ -191,54 +184,48 @@ _ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, History], int]]] = {
 }
 
 
-def _line(record: Record) -> str:
+def _describe(record: Record) -> str:
     about = f'hook "{record.hook}"' if record.hook else record.event
-    return f"{about} {_SAID[record.step](record.detail)}".rstrip()
+    # a later version may have written a step that this one does not know
+    describe = _DESCRIPTIONS.get(record.step)
+    return f"{about} {describe(record.detail) if describe is not None else record.step}".rstrip()
 
 
-def _ended(detail: Mapping[str, object]) -> str:
+def _describe_completion(detail: Mapping[str, object]) -> str:
     reason = f": {detail['reason']}" if detail.get("reason") else ""
     observed = " (only observed)" if detail.get("observed") else ""
-    how = ", as it did before" if detail.get("cached") else _took(detail)
+    how = ", as it did before" if detail.get("cached") else _describe_duration(detail)
     return f"said {detail.get('decision', '?')}{observed}{how}{reason}"
 
 
-def _failed(detail: Mapping[str, object]) -> str:
+def _describe_failure(detail: Mapping[str, object]) -> str:
     blocked = ", which blocks" if detail.get("blocked_by_failure") else ""
-    return f"failed{_took(detail)}{blocked}: {detail.get('message') or detail.get('failure', '')}"
+    return f"failed{_describe_duration(detail)}{blocked}: {detail.get('message') or detail.get('failure', '')}"
 
 
-def _took(detail: Mapping[str, object]) -> str:
+def _describe_duration(detail: Mapping[str, object]) -> str:
     duration = detail.get("duration")
-    return f" after {span(duration)}" if isinstance(duration, int | float) else ""
+    return f" after {format_span(duration)}" if isinstance(duration, int | float) else ""
 
 
-def _outcome(detail: Mapping[str, object]) -> str:
+def _describe_outcome(detail: Mapping[str, object]) -> str:
     reasons = detail.get("reasons")
     why = f": {'; '.join(map(str, reasons))}" if isinstance(reasons, list | tuple) and reasons else ""
-    return f"ends with {detail.get('decision', '?')}{_took(detail)}{why}"
+    return f"ends with {detail.get('decision', '?')}{_describe_duration(detail)}{why}"
 
 
-# a step that a later version knows and this one does not is still worth a line
-class _Sayings(dict[Step, Callable[[Mapping[str, object]], str]]):
-    def __missing__(self, step: Step) -> Callable[[Mapping[str, object]], str]:
-        return lambda _detail: str(step)
-
-
-_SAID: Final = _Sayings(
-    {
-        Step.EVENT: lambda detail: f"{detail.get('tool', '')}".strip() and f"of tool {detail['tool']}",
-        Step.SKIPPED: lambda detail: f"left out ({detail.get('gate', '?')}): {detail.get('reason', '')}",
-        Step.STARTED: lambda detail: f"starts ({detail.get('dialect', '?')})",
-        Step.COMPLETED: _ended,
-        Step.FAILED: _failed,
-        Step.QUEUED: lambda detail: f"put into the queue as job {detail.get('job', '?')}",
-        Step.ASKED: lambda detail: f"asked the person, who said {'yes' if detail.get('allowed') else 'no'}",
-        Step.OUTCOME: _outcome,
-        Step.WARNING: lambda detail: f"warning: {detail.get('message', '')}",
-    }
-)
-# what is said in the line itself
+_DESCRIPTIONS: Final[Mapping[Step, Callable[[Mapping[str, object]], str]]] = {
+    Step.EVENT: lambda detail: f"{detail.get('tool', '')}".strip() and f"of tool {detail['tool']}",
+    Step.SKIPPED: lambda detail: f"left out ({detail.get('gate', '?')}): {detail.get('reason', '')}",
+    Step.STARTED: lambda detail: f"starts ({detail.get('dialect', '?')})",
+    Step.COMPLETED: _describe_completion,
+    Step.FAILED: _describe_failure,
+    Step.QUEUED: lambda detail: f"put into the queue as job {detail.get('job', '?')}",
+    Step.ASKED: lambda detail: f"asked the person, who said {'yes' if detail.get('allowed') else 'no'}",
+    Step.OUTCOME: _describe_outcome,
+    Step.WARNING: lambda detail: f"warning: {detail.get('message', '')}",
+}
+# details that the line of a record contains already
 _IN_LINE: Final = frozenset(
     (
         *("gate", "reason", "dialect", "decision", "duration", "failure", "message", "reasons", "observed"),
@@ -247,13 +234,8 @@ _IN_LINE: Final = frozenset(
 )
 
 
-def _particulars(record: Record) -> Iterator[tuple[str, object]]:
-    for name, value in record.detail.items():
-        if name not in _IN_LINE and value not in ({}, [], "", None):
-            yield name, value
-
-
-def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else wire.dump(value).decode()
-    text = text.strip()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters; --json shows all)"
+def _shorten(value: object) -> str:
+    text = (value if isinstance(value, str) else json_codec.dump(value).decode()).strip()
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return f"{text[:_LONGEST_VALUE]}… ({len(text)} characters; --json shows all)"

@@ -1,25 +1,32 @@
 """`hookline trigger`: start one hook by hand."""
 
 import argparse
-import asyncio
 import sys
 from typing import Final
 
-from hookline.cli._about import place
-from hookline.cli._approval import add_no_input, hint, question
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain, say, say_json, table
-from hookline.cli._payload import fields
-from hookline.cli._project import add_json, add_project, hook_named, opened
-from hookline.cli._watching import add_watching, watched, watching
-from hookline.config.vocabulary import quoted
-from hookline.display import typed
+from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._describe import describe_location
+from hookline.cli._event_args import read_object
+from hookline.cli._output import (
+    Table,
+    print_error,
+    print_failures,
+    print_json,
+    print_line,
+    redirect_stdout_to_stderr,
+    render,
+)
+from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._signals import run_until_terminated
+from hookline.cli._verbose import add_verbose_options, finish_live_view, start_live_view
+from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
-from hookline.model.report import described
-from hookline.model.verdict import Outcome, Verdict
-from hookline.workspace import Opened
+from hookline.model.verdict import Outcome, outcome_to_json
+from hookline.project import Project
+from hookline.text import shell_quote
+from hookline.trust.policy import suggest_approval
 
 HELP: Final = "start one hook by hand, with the event user_triggered"
 EXAMPLE: Final = 'hookline trigger release-notes --input "since v1.4"'
@@ -28,65 +35,58 @@ _BLOCKED: Final = 2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("hook", metavar="HOOK", nargs="?", help="the hook; --list shows those that can be started")
     parser.add_argument("--list", action="store_true", help="show the hooks that can be started by hand")
     parser.add_argument("--input", metavar="TEXT|-", help="what to say to the hook; - reads it from stdin")
     parser.add_argument("--data", metavar="JSON|@FILE|-", help="further fields of the event")
-    add_project(parser)
-    add_json(parser)
-    add_no_input(parser)
-    add_watching(parser)
+    add_project_option(parser)
+    add_json_option(parser)
+    add_no_input_option(parser)
+    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the hook: 0 when it ran, 2 when it says no."""
+    """Start the hook; return 0 if it ran, 2 if it denied."""
     if args.list:
         return _list(args)
     if args.hook is None:
         raise ConfigError("name the hook; `hookline trigger --list` shows those that can be started by hand")
-    try:
-        return asyncio.run(_trigger(args))
-    except asyncio.CancelledError:
-        return TERMINATED
+    return run_until_terminated(_trigger(args))
 
 
 def _list(args: argparse.Namespace) -> int:
-    project = opened(args)
-    rows = [(hook, place(hook, project)) for hook in project.loaded.hooks if _can_be_started(hook)]
-    if args.json:
-        say_json([{"id": hook.id, "name": hook.name or None, "kind": hook.kind, "file": at} for hook, at in rows])
-    elif rows:
-        table(("hook", "kind", "file"), [(hook.id, hook.kind, at) for hook, at in rows])
-    else:
-        say('no hook can be started by hand; one that can says `on = "user_triggered"`')
-    return 0
-
-
-def _can_be_started(hook: Hook) -> bool:
-    return EventName.USER_TRIGGERED in hook.on and hook.enabled
+    project = load_from_args(args)
+    hooks = [hook for hook in project.hooks if EventName.USER_TRIGGERED in hook.on and hook.enabled]
+    rows = [(hook.id, hook.kind, describe_location(hook, project)) for hook in hooks]
+    value = [
+        {"id": hook.id, "name": hook.name or None, "kind": hook.kind, "file": row[-1]}
+        for hook, row in zip(hooks, rows, strict=True)
+    ]
+    nothing = 'no hook can be started by hand; one that can says `on = "user_triggered"`'
+    return render(value, Table(("hook", "kind", "file"), rows) if rows else nothing, as_json=args.json)
 
 
 async def _trigger(args: argparse.Namespace) -> int:
-    end_hooks_with_us()
-    said = _input(args)
-    data = {**(fields(args.data, "--data") or {}), **said}
-    asker = question(no_input=args.no_input)
-    project = opened(args, approve=asker, traced=True)
+    text = _read_input(args)
+    data = {**(read_object(args.data, "--data") or {}), **text}
+    prompt = open_prompt(no_input=args.no_input)
+    project = load_from_args(args, approve=prompt, traced=True)
     async with project.engine as engine:
         for problem in engine.problems:
-            complain(f"hookline: {problem}")
-        hook = _wanted(project, args.hook)
+            print_error(f"hookline: {problem}")
+        hook = _find_startable(project, args.hook)
         event = engine.event(EventName.USER_TRIGGERED, {**data, "hook": hook.name or hook.id})
-        if asker is not None:
-            asker.about(engine.trust, cwd=event.cwd)
-        watching(args, engine)
-        outcome = await engine.start(hook, event)
-        await watched(args, engine, outcome)
+        if prompt is not None:
+            prompt.set_context(engine.trust, cwd=event.cwd)
+        start_live_view(args, engine)
+        with redirect_stdout_to_stderr():
+            outcome = await engine.start(hook, event)
+        await finish_live_view(args, engine, outcome)
         return _report(args, hook, outcome)
 
 
-def _input(args: argparse.Namespace) -> dict[str, object]:
+def _read_input(args: argparse.Namespace) -> dict[str, object]:
     if args.input is None:
         return {}
     if args.input != "-":
@@ -98,51 +98,44 @@ def _input(args: argparse.Namespace) -> dict[str, object]:
     return {"input": sys.stdin.buffer.read().decode("utf-8", "replace")}
 
 
-def _wanted(project: Opened, name: str) -> Hook:
-    """Find the hook, which must be one that expects to be started by a person.
+def _find_startable(project: Project, name: str) -> Hook:
+    """Return the hook of this name, which must be for the event user_triggered.
 
     Raises:
-        ConfigError: There is none of this name, it waits for other events, or hooks are switched off.
+        ConfigError: There is none of this name, it is for other events, or hooks are switched off.
     """
-    hook = hook_named(project, name)
+    hook = find_hook(project, name)
     if EventName.USER_TRIGGERED not in hook.on:
         raise ConfigError(
-            f"hook {quoted(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
-            f"`hookline test {typed(hook.id)}` tries it with a sample, and "
+            f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
+            f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
             '`on = [..., "user_triggered"]` lets it be started by hand',
             path=hook.source_path,
             line=hook.source_line,
         )
-    if not project.engine.registry.has_hook(hook.id):
+    if not project.is_active(hook):
         raise ConfigError("hooks are switched off (HOOKS_ENABLED, or `enabled` in the settings), so it does not run")
     return hook
 
 
 def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
+    # a user who starts a hook wants it to run: a hook that did not run, or failed, is an error
+    code = _BLOCKED if outcome.blocked else 1 if outcome.failures or not outcome.verdicts else 0
     if args.json:
-        say_json(described(outcome))
-        return _BLOCKED if outcome.blocked else _code(outcome)
-    for text in (*outcome.context, *outcome.messages, *outcome.follow_ups):
-        say(text, broken=True)
-    for verdict in outcome.failures:
-        complain(f'hook "{verdict.hook}" failed: {verdict.failure.message if verdict.failure else ""}')
+        print_json(outcome_to_json(outcome))
+        return code
+    texts = (*outcome.context, *outcome.messages, *outcome.follow_ups)
+    for text in texts:
+        print_line(text, broken=True)
+    print_failures(outcome)
     for skip in outcome.skipped:
-        advice = f"; {hint(skip.hook)}" if skip.gate == "trust" else ""
-        complain(f'hook "{skip.hook.id}" did not run: {skip.reason}{advice}')
+        advice = f"; {suggest_approval(skip.hook)}" if skip.gate == "trust" else ""
+        print_error(f'hook "{skip.hook.id}" did not run: {skip.reason}{advice}')
     if outcome.blocked:
-        complain(outcome.reason, broken=True)
-        return _BLOCKED
-    if outcome.verdicts and not (outcome.failures or outcome.context or outcome.messages or outcome.follow_ups):
-        say(f'hook "{hook.id}" {_how(outcome.verdicts[0])}')
-    return _code(outcome)
-
-
-def _how(verdict: Verdict) -> str:
-    if verdict.job:
-        return f"was put into the queue: hookline queue show {verdict.job}"
-    return "was not asked: it gave this answer before" if verdict.cached else "ran"
-
-
-def _code(outcome: Outcome) -> int:
-    """A person who starts a hook wants it to run: one that did not, or fell over, is an error."""
-    return 1 if outcome.failures or not outcome.verdicts else 0
+        print_error(outcome.reason, broken=True)
+    elif outcome.verdicts and not outcome.failures and not texts:
+        verdict = outcome.verdicts[0]
+        ran = "was not asked: it gave this answer before" if verdict.cached else "ran"
+        result = f"was put into the queue: hookline queue show {verdict.job}" if verdict.job else ran
+        print_line(f'hook "{hook.id}" {result}')
+    return code

@@ -1,87 +1,96 @@
-"""`hookline trust`: what a person allowed to run, and what waits for them."""
+"""`hookline trust`: approvals of hooks, and the hooks that wait for one."""
 
 import argparse
 import asyncio
 import os
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from hookline.cli._approval import Question, question
-from hookline.cli._facts import Fact, approval_json, as_json, changed, facts, rendered, said, scripts
-from hookline.cli._output import complain, hand_over, say, say_json, table
-from hookline.cli._project import add_json, add_project, hook_named, opened
-from hookline.core.approvals import Approval
-from hookline.core.trust import Clearance, Standing
+from msgspec.structs import replace
+
+from hookline.cli._approval_prompt import ApprovalPrompt, open_prompt
+from hookline.cli._approval_screen import (
+    Fact,
+    approval_to_json,
+    describe_approval,
+    lay_out,
+    list_changes,
+    list_facts,
+    list_files,
+    trust_to_json,
+)
+from hookline.cli._loosening import TOKEN, store_token
+from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
+from hookline.cli._project import CommandAction, add_actions, find_hook, load_from_args
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
-from hookline.workspace import Opened
+from hookline.project import Project
+from hookline.trust.approval_diff import ApprovalChange
+from hookline.trust.approval_store import Approval
+from hookline.trust.policy import TrustDecision, TrustStatus
 
-HELP: Final = "see, give and take back approvals: what of others may run here"
+HELP: Final = "list, give and revoke approvals of hooks that are not your own"
 EXAMPLE: Final = "hookline trust approve lint"
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12
 
-# A shorter beginning of a digest could be anybody's name.
-_DIGEST: Final = 8
+# A shorter prefix of a digest could be the name of a hook.
+_SHORTEST_DIGEST: Final = 8
 
-_MAY_RUN: Final = frozenset({Standing.TRUSTED, Standing.APPROVED, Standing.ONCE})
-
-Action = Callable[[argparse.Namespace], int]
+_MAY_RUN: Final = frozenset({TrustStatus.TRUSTED, TrustStatus.APPROVED, TrustStatus.ONCE})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, (act, text, example) in _ACTIONS.items():
-        epilog = f"example:\n  hookline trust {name} {example}".rstrip()
-        one = actions.add_parser(
-            name,
-            help=text,
-            description=text,
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        one.set_defaults(act=act)
-        add_project(one)
-        add_json(one)
-        _ARGUMENTS.get(name, _no_more)(one)
+    """Add the actions."""
+    add_actions(parser, _ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
-    act: Action = args.act
+    """Run the action."""
+    act: Callable[[argparse.Namespace], int] = args.act
     return act(args)
 
 
 def _list(args: argparse.Namespace) -> int:
-    project = opened(args)
-    clearances = [(hook, _clearance(project, hook)) for hook in project.loaded.hooks]
-    approvals = [(approval, _use(approval, clearances)) for approval in project.engine.trust.get_approvals()]
-    if args.json:
-        hooks = [_standing_json(hook, clearance) for hook, clearance in clearances]
-        given = [{**(approval_json(approval) or {}), "use": use} for approval, use in approvals]
-        say_json({"hooks": hooks, "approvals": given})
-        return 0
-    waiting = [(hook, clearance) for hook, clearance in clearances if clearance.standing not in _MAY_RUN]
+    project = load_from_args(args)
+    clearances = [(hook, _decide(project, hook)) for hook in project.hooks]
+    waiting = [(hook, clearance) for hook, clearance in clearances if clearance.status not in _MAY_RUN]
+    approvals = [(approval, _describe_use(approval, clearances)) for approval in project.trust.get_approvals()]
+    value = {
+        "hooks": [_status_to_json(hook, clearance) for hook, clearance in clearances],
+        "approvals": [{**(approval_to_json(approval) or {}), "use": use} for approval, use in approvals],
+    }
+    text: list[str | Table] = []
     if waiting:
-        say("waiting for you (`hookline trust show HOOK`, then `hookline trust approve HOOK`):")
-        table(["hook", "why", "file"], [[hook.id, clearance.objection, _place(hook)] for hook, clearance in waiting])
-        say()
+        rows = [
+            [hook.id, clearance.reason_denied, f"{hook.source_path}:{hook.source_line}"] for hook, clearance in waiting
+        ]
+        text.append("waiting for you (`hookline trust show HOOK`, then `hookline trust approve HOOK`):")
+        text += [Table(["hook", "why", "file"], rows), ""]
     if approvals:
         rows = [
-            [approval.hook, approval.digest[:_SHORT], said(approval), use, approval.repository, approval.note]
+            [
+                approval.hook,
+                approval.digest[:_SHORT],
+                describe_approval(approval),
+                use,
+                approval.repository,
+                approval.note,
+            ]
             for approval, use in approvals
         ]
-        table(["approved", "digest", "given", "use", "repository", "note"], rows)
-    if not waiting and not approvals:
-        say("nothing was approved, and nothing waits for approval")
-    return 0
+        text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
+    nothing = "nothing was approved, and nothing waits for approval"
+    render(value, *(text or [nothing]), as_json=args.json)
+    # a guard that waits for approval is missing
+    return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 
 
-def _use(approval: Approval, clearances: Sequence[tuple[Hook, Clearance]]) -> str:
-    """Say what an approval is good for here and now."""
+def _describe_use(approval: Approval, clearances: Sequence[tuple[Hook, TrustDecision]]) -> str:
+    """Return whether a hook of this project uses an approval."""
     if any(clearance.approval == approval for _, clearance in clearances):
         return "in use"
     if any(clearance.earlier == approval for _, clearance in clearances):
@@ -91,163 +100,144 @@ def _use(approval: Approval, clearances: Sequence[tuple[Hook, Clearance]]) -> st
 
 
 def _show(args: argparse.Namespace) -> int:
-    project = opened(args)
-    hook = _hook_of(project, args.hook)
+    project = load_from_args(args)
+    hook = _find_hook_or_digest(project, args.hook)
     if hook is None:
-        return _show_approval(args, _approval_of(project, args.hook))
-    clearance = _clearance(project, hook, whole=True)
-    changes = project.engine.trust.diff(hook, cwd=str(project.root))
+        return _show_approval(args, _find_approval(project, args.hook))
+    clearance = _decide(project, hook, whole=True)
+    changes = project.trust.diff(hook, cwd=str(project.root))
     if args.json:
-        listed = [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
-        say_json({**as_json(hook, clearance, cwd=str(project.root)), "changes": listed})
+        print_json({**trust_to_json(hook, clearance, cwd=str(project.root)), "changes": _changes_to_json(changes)})
         return 0
-    shown = [*facts(hook, clearance, cwd=str(project.root)), *changed(changes)]
+    shown = [*list_facts(hook, clearance, cwd=str(project.root)), *list_changes(changes)]
     if args.script:
-        shown += scripts(clearance)
-    _lay_out(shown)
-    say()
-    say(f"It does not run: {clearance.objection}." if clearance.objection else f"It may run: {_because(clearance)}.")
+        shown += list_files(clearance)
+    _print_facts(shown)
+    print_line()
+    approval = clearance.approval
+    why = f"approved {describe_approval(approval)}" if approval is not None else "hooks from there are trusted"
+    print_line(f"It does not run: {clearance.reason_denied}." if clearance.reason_denied else f"It may run: {why}.")
     return 0
 
 
-def _lay_out(shown: Iterable[Fact]) -> None:
-    for line in rendered(shown, _COLUMNS):
-        # a mask could hide what would run from the person who is to judge it
-        say(line, masked=False)
+def _print_facts(shown: Iterable[Fact]) -> None:
+    for line in lay_out(shown, _COLUMNS):
+        # not masked: a mask could hide what would run
+        print_line(line, masked=False)
 
 
-def _because(clearance: Clearance) -> str:
-    if clearance.approval is not None:
-        return f"approved {said(clearance.approval)}"
-    return "hooks from there are trusted"
+def _changes_to_json(changes: Iterable[ApprovalChange]) -> list[Mapping[str, object]]:
+    return [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
 
 
 def _show_approval(args: argparse.Namespace, approval: Approval) -> int:
-    if args.json:
-        say_json(approval_json(approval))
-        return 0
-    for label, value in (approval_json(approval) or {}).items():
-        if label != "at" and value:
-            say(f"  {label:<13}{value}")
-    say(f"  {'given':<13}{said(approval)}")
-    return 0
+    value = approval_to_json(approval) or {}
+    lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
+    return render(value, *lines, f"  {'given':<13}{describe_approval(approval)}", as_json=args.json)
 
 
 def _approve(args: argparse.Namespace) -> int:
-    project = opened(args)
-    hooks = _chosen(project, args)
-    asker = None if args.yes or args.digest else _asker(project)
+    project = load_from_args(args)
+    hooks = _choose_hooks(project, args)
+    prompt = None if args.yes or args.digest else _require_prompt(project)
     done: list[Approval] = []
     for hook in hooks:
-        clearance = _clearance(project, hook)
-        if clearance.identity is None or clearance.standing is Standing.APPROVED:
+        clearance = _decide(project, hook)
+        if clearance.fingerprint is None or clearance.status is TrustStatus.APPROVED:
             if not args.json:
-                say(f"{hook.id}: may run already")
+                print_line(f"{hook.id}: may run already")
             continue
-        digest = args.digest or clearance.identity.digest
+        digest = args.digest or clearance.fingerprint.digest
         approval = (
-            project.engine.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note)
-            if asker is None
-            else asyncio.run(asker.approved(hook, digest, note=args.note))
+            project.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note)
+            if prompt is None
+            else asyncio.run(prompt.ask_to_store(hook, digest, note=args.note))
         )
         if approval is None:
-            complain(f"{hook.id}: not approved")
+            print_error(f"{hook.id}: not approved")
             continue
         done.append(approval)
-    _report_approved(args, done)
-    return 0 if done or not hooks or args.all else _nothing_to_approve(project, hooks)
+    render(
+        {"approved": [approval_to_json(approval) for approval in done]},
+        *(f"approved {approval.hook}  {approval.digest[:_SHORT]}  {approval.runs}" for approval in done),
+        as_json=args.json,
+    )
+    if done or not hooks or args.all:
+        return 0
+    # a refused approval is an error; a hook that may run anyway is none
+    return 1 if any(_decide(project, hook).reason_denied for hook in hooks) else 0
 
 
-def _nothing_to_approve(project: Opened, hooks: Sequence[Hook]) -> int:
-    """Tell a no, which is an error for whoever wanted the yes, from what may run anyway."""
-    return 1 if any(_clearance(project, hook).objection for hook in hooks) else 0
-
-
-def _report_approved(args: argparse.Namespace, done: Sequence[Approval]) -> None:
-    if args.json:
-        say_json({"approved": [approval_json(approval) for approval in done]})
-        return
-    for approval in done:
-        say(f"approved {approval.hook}  {approval.digest[:_SHORT]}  {approval.runs}")
-
-
-def _chosen(project: Opened, args: argparse.Namespace) -> list[Hook]:
+def _choose_hooks(project: Project, args: argparse.Namespace) -> list[Hook]:
     if args.all == bool(args.hooks):
         raise ConfigError("name the hooks to approve, or say --all")
     if args.digest and len(args.hooks) != 1:
         raise ConfigError("--digest goes with exactly one hook")
     if not args.all:
-        return [hook_named(project, name) for name in args.hooks]
-    return [hook for hook in project.loaded.hooks if _clearance(project, hook).standing not in _MAY_RUN]
+        return [find_hook(project, name) for name in args.hooks]
+    return [hook for hook in project.hooks if _decide(project, hook).status not in _MAY_RUN]
 
 
-def _asker(project: Opened) -> Question:
-    asker = question()
-    if asker is None:
+def _require_prompt(project: Project) -> ApprovalPrompt:
+    prompt = open_prompt()
+    if prompt is None:
         raise ConfigError(
             "there is no terminal to ask at; look at the hook with `hookline trust show HOOK`, "
             "then approve it with --yes, or with --digest DIGEST so that only what you saw counts"
         )
-    asker.about(project.engine.trust, cwd=str(project.root))
-    return asker
+    prompt.set_context(project.trust, cwd=str(project.root))
+    return prompt
 
 
 def _revoke(args: argparse.Namespace) -> int:
     if args.all == bool(args.hooks):
         raise ConfigError("name what to take back, by hook or digest, or say --all")
-    trust = opened(args).engine.trust
+    trust = load_from_args(args).engine.trust
     if args.all:
         gone = trust.get_approvals()
         asyncio.run(trust.clear_approvals())
     else:
         gone = trust.revoke(*args.hooks)
-    if args.json:
-        say_json({"revoked": [approval_json(approval) for approval in gone]})
-    else:
-        for approval in gone:
-            say(f"revoked {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}")
+    render(
+        {"revoked": [approval_to_json(approval) for approval in gone]},
+        *(f"revoked {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in gone),
+        as_json=args.json,
+    )
     if not gone and not args.all:
         raise ConfigError(f"there is no approval of {', '.join(args.hooks)}; `hookline trust list` shows them all")
     return 0
 
 
 def _diff(args: argparse.Namespace) -> int:
-    project = opened(args)
-    hook = hook_named(project, args.hook)
-    clearance = _clearance(project, hook)
-    changes = project.engine.trust.diff(hook, cwd=str(project.root))
+    project = load_from_args(args)
+    hook = find_hook(project, args.hook)
+    clearance = _decide(project, hook)
+    changes = project.trust.diff(hook, cwd=str(project.root))
     if args.json:
-        listed = [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
-        say_json({"id": hook.id, "standing": clearance.standing, "changes": listed})
+        print_json({"id": hook.id, "standing": clearance.status, "changes": _changes_to_json(changes)})
     elif changes:
-        _lay_out(changed(changes))
+        _print_facts(list_changes(changes))
+    elif clearance.approval is not None or clearance.fingerprint is None:
+        print_line("nothing changed since it was approved")
     else:
-        known = clearance.approval is not None or clearance.identity is None
-        say(
-            "nothing changed since it was approved"
-            if known
-            else "it was never approved, so there is nothing to compare"
-        )
+        print_line("it was never approved, so there is nothing to compare")
     return 0
 
 
 def _export(args: argparse.Namespace) -> int:
-    project = opened(args)
-    names = [hook_named(project, name).id for name in args.hooks] or None
-    raw = project.engine.trust.export(names, exact=args.exact)
+    project = load_from_args(args)
+    names = [find_hook(project, name).id for name in args.hooks] or None
+    raw = project.trust.export(names, exact=args.exact)
     if args.output is None:
-        hand_over(raw)
+        write_bytes_exact(raw)
         return 0
     _write(args.output, raw)
-    if args.json:
-        say_json({"output": str(args.output)})
-    else:
-        say(f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else")
-    return 0
+    text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
+    return render({"output": str(args.output)}, text, as_json=args.json)
 
 
 def _write(path: Path, raw: bytes) -> None:
-    """Write a file only its owner may change: whoever changes it decides what runs elsewhere."""
+    """Write a file that only its owner may change: it decides which hooks run elsewhere."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -259,81 +249,82 @@ def _write(path: Path, raw: bytes) -> None:
 
 
 def _import(args: argparse.Namespace) -> int:
-    project = opened(args)
-    added = project.engine.trust.import_approvals(args.file, workspace=project.root)
-    if args.json:
-        say_json({"imported": [approval_json(approval) for approval in added]})
-        return 0
-    for approval in added:
-        say(f"imported {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}")
-    say(f"{len(added)} approvals from {args.file}")
-    return 0
+    project = load_from_args(args)
+    added = project.trust.import_approvals(args.file, workspace=project.root)
+    return render(
+        {"imported": [approval_to_json(approval) for approval in added]},
+        *(f"imported {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in added),
+        f"{len(added)} approvals from {args.file}",
+        as_json=args.json,
+    )
 
 
 def _workspace(args: argparse.Namespace) -> int:
-    project = opened(args)
+    project = load_from_args(args)
     settings = project.engine.settings
     root = project.root.resolve()
     folders = [folder for folder in settings.trusted_workspaces if root.is_relative_to(Path(folder).resolve())]
     by = "trust_workspace" if settings.trust_workspace else "trusted_workspaces" if folders else None
-    if args.json:
-        say_json({"root": str(project.root), "trusted": by is not None, "by": by})
-    elif by is None:
-        say(f"{project.root} is not trusted as a whole: each of its hooks needs your approval")
-    else:
-        say(f"{project.root} is trusted as a whole, by {by} in your settings: its hooks run without approval")
-    return 0
+    return render(
+        {"root": str(project.root), "trusted": by is not None, "by": by},
+        f"{project.root} is not trusted as a whole: each of its hooks needs your approval"
+        if by is None
+        else f"{project.root} is trusted as a whole, by {by} in your settings: its hooks run without approval",
+        as_json=args.json,
+    )
 
 
-def _clearance(project: Opened, hook: Hook, *, whole: bool = False) -> Clearance:
-    trust = project.engine.trust
-    found = trust.clearance(hook, cwd=str(project.root))
-    if whole and found.identity is None:
-        from msgspec.structs import replace  # noqa: PLC0415 - only `show` wants to know it of trusted hooks
-
-        return replace(found, identity=trust.identity(hook, cwd=str(project.root)))
+def _decide(project: Project, hook: Hook, *, whole: bool = False) -> TrustDecision:
+    trust = project.trust
+    found = trust.decide(hook, cwd=str(project.root))
+    if whole and found.fingerprint is None:
+        return replace(found, fingerprint=trust.fingerprint(hook, cwd=str(project.root)))
     return found
 
 
-def _hook_of(project: Opened, name: str) -> Hook | None:
-    known = any(name in {hook.id, hook.name} for hook in project.loaded.hooks)
-    digests = any(approval.digest.startswith(name) for approval in project.engine.trust.get_approvals())
-    return None if not known and digests and len(name) >= _DIGEST else hook_named(project, name)
+def _find_hook_or_digest(project: Project, name: str) -> Hook | None:
+    known = any(name in {hook.id, hook.name} for hook in project.hooks)
+    digests = any(approval.digest.startswith(name) for approval in project.trust.get_approvals())
+    return None if not known and digests and len(name) >= _SHORTEST_DIGEST else find_hook(project, name)
 
 
-def _approval_of(project: Opened, digest: str) -> Approval:
-    found = [one for one in project.engine.trust.get_approvals() if one.digest.startswith(digest)]
+def _find_approval(project: Project, digest: str) -> Approval:
+    found = [one for one in project.trust.get_approvals() if one.digest.startswith(digest)]
     if len(found) != 1:
         raise ConfigError(f"{len(found)} approvals begin with {digest}; give more of the digest")
     return found[0]
 
 
-def _standing_json(hook: Hook, clearance: Clearance) -> Mapping[str, object]:
+def _token(args: argparse.Namespace) -> int:
+    token = secrets.token_urlsafe(24)
+    store_token(token)
+    if args.json:
+        print_json({"variable": TOKEN, "token": token})
+    else:
+        # not masked
+        print_bytes(f"{TOKEN}={token}\n".encode())
+        print_error("with it, an agent may approve and disable hooks; the token before it no longer counts")
+    return 0
+
+
+def _status_to_json(hook: Hook, clearance: TrustDecision) -> Mapping[str, object]:
     return {
         "id": hook.id,
         "name": hook.name,
         "file": hook.source_path,
         "line": hook.source_line,
-        "standing": clearance.standing,
-        "objection": clearance.objection or None,
-        "digest": clearance.identity.digest if clearance.identity is not None else None,
+        "standing": clearance.status,
+        "objection": clearance.reason_denied or None,
+        "digest": clearance.fingerprint.digest if clearance.fingerprint is not None else None,
     }
 
 
-def _place(hook: Hook) -> str:
-    return f"{hook.source_path}:{hook.source_line}"
-
-
-def _no_more(_parser: argparse.ArgumentParser) -> None:
-    """Take nothing more."""
-
-
-def _show_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hook", metavar="HOOK|DIGEST", help="a hook of this project, or the digest of an approval")
     parser.add_argument("--script", action="store_true", help="show its files, too")
 
 
-def _approve_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_approve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hooks", nargs="*", metavar="HOOK", help="the hooks to approve, as they are now")
     parser.add_argument("--all", action="store_true", help="every hook of this project that waits for approval")
     parser.add_argument("--yes", action="store_true", help="do not ask; for hooks you have looked at")
@@ -341,43 +332,44 @@ def _approve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", default="", metavar="TEXT", help="why, kept with the approval")
 
 
-def _revoke_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_revoke_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hooks", nargs="*", metavar="HOOK|DIGEST", help="what to take back")
     parser.add_argument("--all", action="store_true", help="every approval, of every repository")
 
 
-def _diff_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_diff_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hook", metavar="HOOK", help="the hook that changed")
 
 
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hooks", nargs="*", metavar="HOOK", help="only the approvals of these hooks")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write to this new file instead of stdout")
     parser.add_argument("--exact", action="store_true", help="also compare programs: for machines that are alike")
 
 
-def _import_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="what `hookline trust export` wrote, outside of the project"
     )
 
 
-_ACTIONS: Final[Mapping[str, tuple[Action, str, str]]] = {
-    "list": (_list, "list approvals, and the hooks that wait for one", ""),
-    "show": (_show, "show everything about a hook, or an approval", "lint --script"),
-    "approve": (_approve, "approve hooks exactly as they are now", "lint --note 'read it'"),
-    "revoke": (_revoke, "take approvals back", "lint"),
-    "diff": (_diff, "show what changed since the approval", "lint"),
-    "export": (_export, "write approvals to a file, for CI or another machine", "--output ~/approvals.json"),
-    "import": (_import, "take over approvals from a file outside of the project", "~/approvals.json"),
-    "workspace": (_workspace, "say whether this folder is trusted as a whole", ""),
-}
-
-_ARGUMENTS: Final[Mapping[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "show": _show_arguments,
-    "approve": _approve_arguments,
-    "revoke": _revoke_arguments,
-    "diff": _diff_arguments,
-    "export": _export_arguments,
-    "import": _import_arguments,
+_ACTIONS: Final[Mapping[str, CommandAction]] = {
+    "list": CommandAction(_list, "list approvals, and the hooks that wait for one"),
+    "show": CommandAction(_show, "show everything about a hook, or an approval", "lint --script", _add_show_arguments),
+    "approve": CommandAction(
+        _approve, "approve hooks exactly as they are now", "lint --note 'read it'", _add_approve_arguments
+    ),
+    "revoke": CommandAction(_revoke, "take approvals back", "lint", _add_revoke_arguments),
+    "diff": CommandAction(_diff, "show what changed since the approval", "lint", _add_diff_arguments),
+    "export": CommandAction(
+        _export,
+        "write approvals to a file, for CI or another machine",
+        "--output ~/approvals.json",
+        _add_export_arguments,
+    ),
+    "import": CommandAction(
+        _import, "take over approvals from a file outside of the project", "~/approvals.json", _add_import_arguments
+    ),
+    "token": CommandAction(_token, "make a token with which an agent may run commands that loosen guards"),
+    "workspace": CommandAction(_workspace, "say whether this folder is trusted as a whole"),
 }

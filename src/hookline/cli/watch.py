@@ -1,4 +1,4 @@
-"""`hookline watch`: raise events for files that change and for times that come, as long as it runs."""
+"""`hookline watch`: raise events for file changes and schedules until it is stopped."""
 
 import argparse
 import asyncio
@@ -9,47 +9,51 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline import wire
-from hookline.cli._about import clearance
-from hookline.cli._approval import hint
-from hookline.cli._ending import TERMINATED, end_hooks_with_us
-from hookline.cli._output import complain, counted, json_escaped, say, say_bytes
-from hookline.cli._project import add_json, add_project, project_of
-from hookline.cli._times import span
-from hookline.config.problem import Severity
-from hookline.config.values import seconds
+from hookline.cli._describe import decide_trust
+from hookline.cli._output import pluralise, print_bytes, print_error, print_line, to_json_line
+from hookline.cli._project import add_json_option, add_project_option, get_project_dir
+from hookline.cli._signals import TERMINATED, run_until_terminated
+from hookline.cli._time import format_span
+from hookline.config.document import Severity
+from hookline.config.keys import seconds
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Skip
-from hookline.model.report import described
-from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
-from hookline.sources.alone import alone
-from hookline.sources.configured import Configured
-from hookline.sources.files import QUIET
-from hookline.sources.watching import Audience, Watcher, Watching, file_hooks, paths_in
-from hookline.workspace import Opened
+from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict, outcome_to_json
+from hookline.project import Project
+from hookline.sources.file_changes import QUIET
+from hookline.sources.live_project import LiveProject
+from hookline.sources.watcher import (
+    Watcher,
+    WatchListener,
+    WatchOptions,
+    lock_project,
+    relative_paths,
+    select_file_hooks,
+)
+from hookline.trust.policy import suggest_approval
 
-HELP: Final = "tell hooks of files that change and of times that come, as long as it runs"
+HELP: Final = "raise events for file changes and schedules until it is stopped"
 EXAMPLE: Final = "hookline watch src tests"
 
 _INTERRUPTED: Final = 130
 
-# what was left out because the event was about something else is nothing to tell a person
+# hooks that these gates skipped are not reported: the event was not for them
 _NOT_MEANT: Final = frozenset({Gate.ENABLED, Gate.EVENT, Gate.MATCHER, Gate.FILES, Gate.WRITES, Gate.CONDITION})
-# what is too long for a line; hooks get it, and so does the trace
+# fields that are too long for a line; hooks and the trace have them
 _LONG: Final = frozenset({"content", "diff"})
-# whoever asked over the network has so many seconds to get an answer from hooks that were loaded before
+# seconds that an HTTP request may still use hooks that were replaced by a reload
 _LINGER: Final = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="only these files and folders")
-    add_project(parser)
+    add_project_option(parser)
     parser.add_argument("--no-ignore", action="store_true", help="also tell of files that git ignores")
     parser.add_argument(
         "--debounce",
-        type=_quiet,
+        type=_parse_quiet,
         default=QUIET,
         metavar="TIME",
         help="wait until nothing has changed for so long, such as 500ms or 2s (default: 100ms)",
@@ -60,142 +64,143 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--listen-host", action="append", default=[], metavar="NAME", help="a name that callers know this machine by"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="say only what goes wrong")
-    add_json(parser)
+    add_json_option(parser)
 
 
-def _quiet(text: str) -> float:
+def _parse_quiet(text: str) -> float:
     try:
-        found = seconds(text)
+        quiet = seconds(text)
     except ValueError as problem:
         raise argparse.ArgumentTypeError(str(problem)) from None
-    if not 0.01 <= found <= 60:  # noqa: PLR2004 - said right here
+    if not 0.01 <= quiet <= 60:  # noqa: PLR2004 - the message names them
         raise argparse.ArgumentTypeError(f'"{text}" is not between 10ms and 60s')
-    return found
+    return quiet
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch until the person ends it."""
-    ended = TERMINATED
+    """Watch until the user ends it."""
+    is_interrupted = False
 
     def interrupt(task: asyncio.Task[object]) -> None:
-        nonlocal ended
-        ended = _INTERRUPTED
+        nonlocal is_interrupted
+        is_interrupted = True
         task.cancel()
 
-    try:
-        return asyncio.run(_watch(args, interrupt))
-    except asyncio.CancelledError:
-        return ended
+    code = run_until_terminated(_watch(args, interrupt))
+    return _INTERRUPTED if code == TERMINATED and is_interrupted else code
 
 
 async def _watch(args: argparse.Namespace, interrupt: Callable[[asyncio.Task[object]], None]) -> int:
-    end_hooks_with_us()
-    # whoever ends it twice in a row means the same as whoever does it once
+    # a second SIGINT must not interrupt the clean-up
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     if task is not None and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, interrupt, task)
-    configured = Configured(project_of(args), linger=_LINGER if args.listen else 0.0)
+    live = LiveProject(get_project_dir(args), linger=_LINGER if args.listen else 0.0)
     try:
-        opened = configured.opened
-        wanted = Watching(paths=paths_in(opened.root, args.paths), quiet=args.debounce, has_rules=not args.no_ignore)
-        with alone(str(opened.root), opened.folders.data):
-            told = _Json() if args.json else _Lines(is_quiet=args.quiet)
-            async with _listening(args, configured, told):
-                await Watcher(configured, Audience(told.hear, told.loaded, told.tell), wanted).run()
+        opened = live.project
+        wanted = WatchOptions(
+            paths=relative_paths(opened.root, args.paths), quiet=args.debounce, has_rules=not args.no_ignore
+        )
+        with lock_project(str(opened.root), opened.folders.data):
+            report = _JsonReport() if args.json else _TextReport(is_quiet=args.quiet)
+            async with _listen(args, live, report):
+                await Watcher(live, WatchListener(report.on_outcome, report.on_load, report.warn), wanted).run()
     finally:
-        await configured.close()
+        await live.close()
     return 0
 
 
 @asynccontextmanager
-async def _listening(args: argparse.Namespace, configured: Configured, told: "_Lines | _Json") -> AsyncIterator[None]:
-    """Take events over HTTP, if that was asked for."""
+async def _listen(
+    args: argparse.Namespace, live: LiveProject, report: "_TextReport | _JsonReport"
+) -> AsyncIterator[None]:
+    """Accept events over HTTP, if the user asked for it."""
     if args.listen is None:
         yield
         return
     from hookline.sources.http import listen_address, read_token, serve  # noqa: PLC0415 - few people want it
 
     address = listen_address(args.listen, anywhere=args.listen_anywhere)
-    token = read_token(configured.opened.folders.data)
-    server = await serve(lambda: configured.engine, address, token, hosts=tuple(args.listen_host), tell=told.request)
-    told.request(f"listening at {server.url}; the token is in {token.path}")
+    token = read_token(live.project.folders.data)
+    server = await serve(lambda: live.engine, address, token, hosts=tuple(args.listen_host), tell=report.on_request)
+    report.on_request(f"listening at {server.url}; the token is in {token.path}")
     try:
         yield
     finally:
         await server.close()
 
 
-class _Lines:
-    """Say what happens to a person: a line for each event that hooks ran for, and for each thing that is wrong."""
+class _TextReport:
+    """Prints a line for each event that hooks ran for, and for each problem."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
         self._loads = 0
         self._refused: set[tuple[str, str]] = set()
 
-    def loaded(self, opened: Opened) -> None:
-        """Say what is watched for whom."""
+    def on_load(self, opened: Project) -> None:
+        """Print the hooks that events are raised for, and those that may not run."""
         self._loads += 1
         self._refused.clear()
         for problem in opened.problems:
             if problem.severity is not Severity.NOTE:
-                complain(f"hookline: {problem}")
-        hooks = _hooks(opened)
+                print_error(f"hookline: {problem}")
+        hooks = _select_hooks(opened)
         for hook in hooks:
-            found = clearance(hook, opened)
-            if found is not None and found.objection:
-                self._refused.add((hook.id, found.objection))
-                complain(f'hook "{hook.id}" will not run: {found.objection}; {hint(hook)}')
+            found = decide_trust(hook, opened)
+            if found is not None and found.reason_denied:
+                self._refused.add((hook.id, found.reason_denied))
+                print_error(f'hook "{hook.id}" will not run: {found.reason_denied}; {suggest_approval(hook)}')
         if self._is_quiet:
             return
         begins = f"watching {opened.root}" if self._loads == 1 else "the configuration changed and was loaded again"
         if not hooks:
-            say(f"{begins}: no hook is about files or has a schedule, so there is nothing to do yet")
+            print_line(f"{begins}: no hook is about files or has a schedule, so there is nothing to do yet")
             return
-        say(f"{begins}: {counted(len(hooks), 'hook')}")
+        print_line(f"{begins}: {pluralise(len(hooks), 'hook')}")
         for hook in hooks:
-            say(f"  {hook.id}: {' and '.join(_wants(hook))}")
+            print_line(f"  {hook.id}: {' and '.join(_list_triggers(hook))}")
 
-    def hear(self, event: Event, outcome: Outcome) -> None:
-        """Say which hooks ran for an event, and what they said."""
-        parts = [_said(verdict) for verdict in outcome.verdicts]
+    def on_outcome(self, event: Event, outcome: Outcome) -> None:
+        """Print which hooks ran for an event, and what they answered."""
+        parts = [_describe_verdict(verdict) for verdict in outcome.verdicts]
         parts += [f"{skip.hook.id} left out ({skip.reason})" for skip in outcome.skipped if self._is_news(skip)]
         is_wrong = any(verdict.failure is not None for verdict in outcome.verdicts)
         if not parts or (self._is_quiet and not is_wrong):
             return
         line = f"{time.strftime('%H:%M:%S')} {event.name} {event.subject}: {'; '.join(parts)}"
         if is_wrong:
-            complain(line)
+            print_error(line)
         else:
-            say(line)
-        for text in () if self._is_quiet else _texts(outcome):
-            say(f"  {text}")
+            print_line(line)
+        for text in () if self._is_quiet else _list_texts(outcome):
+            print_line(f"  {text}")
 
     def _is_news(self, skip: Skip) -> bool:
-        """Say whether a person wants to know that a hook was left out: that nobody approved it is said once."""
+        """Return whether to report a skipped hook; a missing approval is reported once."""
         if skip.gate is not Gate.TRUST:
             return skip.gate not in _NOT_MEANT
-        said = (skip.hook.id, skip.reason)
-        is_new = said not in self._refused
-        self._refused.add(said)
+        refusal = (skip.hook.id, skip.reason)
+        is_new = refusal not in self._refused
+        self._refused.add(refusal)
         return is_new
 
-    def tell(self, text: str) -> None:
-        """Say what is wrong."""
-        complain(text)
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        print_error(text)
 
-    def request(self, text: str) -> None:
-        """Say what was asked over the network."""
+    def on_request(self, text: str) -> None:
+        """Print a line about an HTTP request."""
         if not self._is_quiet:
-            say(text)
+            print_line(text)
 
 
-class _Json:
-    """Say what happens to a program: one object in each line."""
+class _JsonReport:
+    """Prints one JSON object in each line."""
 
-    def loaded(self, opened: Opened) -> None:
-        """Say what is watched for whom, at the beginning and whenever it was loaded again."""
+    def on_load(self, opened: Project) -> None:
+        """Print the hooks that events are raised for, also after each reload."""
         problems = [problem for problem in opened.problems if problem.severity is not Severity.NOTE]
         hooks = [
             {
@@ -204,44 +209,45 @@ class _Json:
                 "schedule": hook.schedule or None,
                 "objection": _objection(hook, opened),
             }
-            for hook in _hooks(opened)
+            for hook in _select_hooks(opened)
         ]
-        _say_line({"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))})
+        _print_record(
+            {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
+        )
 
-    def hear(self, event: Event, outcome: Outcome) -> None:
-        """Say what hooks said to an event."""
+    def on_outcome(self, event: Event, outcome: Outcome) -> None:
+        """Print what hooks answered to an event."""
         data = {name: value for name, value in event.data.items() if name not in _LONG}
-        prompts = [text for _, text in _prompts(outcome)]
-        report = {**described(outcome), "follow_ups": prompts}
-        _say_line({"type": "event", "event": event.name, "data": data, **report})
+        prompts = [text for _, text in _list_prompts(outcome)]
+        report = {**outcome_to_json(outcome), "follow_ups": prompts}
+        _print_record({"type": "event", "event": event.name, "data": data, **report})
 
-    def tell(self, text: str) -> None:
-        """Say what is wrong."""
-        _say_line({"type": "warning", "text": text})
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        _print_record({"type": "warning", "text": text})
 
-    def request(self, text: str) -> None:
-        """Say what was asked over the network."""
-        _say_line({"type": "request", "text": text})
-
-
-def _say_line(value: Mapping[str, object]) -> None:
-    line = {**value, "at": time.time()}
-    say_bytes(json_escaped(wire.dump(line).decode()).encode() + b"\n")
+    def on_request(self, text: str) -> None:
+        """Print a line about an HTTP request."""
+        _print_record({"type": "request", "text": text})
 
 
-def _hooks(opened: Opened) -> list[Hook]:
-    """Give the hooks that this is for."""
-    here = [hook for hook in opened.loaded.hooks if opened.engine.registry.has_hook(hook.id)]
-    about_files = {hook.id for hook in file_hooks(here)}
+def _print_record(value: Mapping[str, object]) -> None:
+    print_bytes(to_json_line({**value, "at": time.time()}))
+
+
+def _select_hooks(opened: Project) -> list[Hook]:
+    """Return the hooks for file events, and those with a schedule."""
+    here = [hook for hook in opened.hooks if opened.is_active(hook)]
+    about_files = {hook.id for hook in select_file_hooks(here)}
     return [hook for hook in here if hook.id in about_files or (hook.schedule and hook.enabled)]
 
 
-def _objection(hook: Hook, opened: Opened) -> str | None:
-    found = clearance(hook, opened)
-    return "the approvals cannot be read" if found is None else found.objection or None
+def _objection(hook: Hook, opened: Project) -> str | None:
+    found = decide_trust(hook, opened)
+    return "the approvals cannot be read" if found is None else found.reason_denied or None
 
 
-def _wants(hook: Hook) -> Iterator[str]:
+def _list_triggers(hook: Hook) -> Iterator[str]:
     about = ", ".join(name for name in hook.on if name.startswith("file_"))
     if about:
         yield about + (f" of {', '.join(hook.files)}" if hook.files else "")
@@ -249,25 +255,25 @@ def _wants(hook: Hook) -> Iterator[str]:
         yield f'at "{hook.schedule}"'
 
 
-def _said(verdict: Verdict) -> str:
+def _describe_verdict(verdict: Verdict) -> str:
     if verdict.failure is not None:
         return f"{verdict.hook} failed: {verdict.failure.message}"
     if verdict.job:
         return f"{verdict.hook} waits in the queue"
     if verdict.decision is Decision.PASS:
-        return f"{verdict.hook} ran in {span(verdict.duration)}"
+        return f"{verdict.hook} ran in {format_span(verdict.duration)}"
     reason = f": {verdict.reason}" if verdict.reason else ""
     return f"{verdict.hook} said {verdict.decision.word}{reason}"
 
 
-def _texts(outcome: Outcome) -> Iterator[str]:
+def _list_texts(outcome: Outcome) -> Iterator[str]:
     yield from outcome.messages
-    for hook, text in _prompts(outcome):
+    for hook, text in _list_prompts(outcome):
         yield f"{hook} asks the agent, when one comes: {text}"
 
 
-def _prompts(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """Give what hooks ask the agent: it is on its way to the inbox, and no longer part of the outcome."""
+def _list_prompts(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Yield what hooks ask the agent: it goes to the inbox, and is no longer part of the outcome."""
     for verdict in outcome.verdicts:
         for effect in () if verdict.observed else verdict.effects:
             if effect.kind is EffectKind.ASK_AGENT:

@@ -1,7 +1,6 @@
 """`hookline why HOOK`: why a hook runs or does not, gate by gate, and what happened lately."""
 
 import argparse
-import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,39 +9,52 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline import wire
-from hookline.cli._abilities import agent_named
-from hookline.cli._about import SPECS, cut, described_problem, history, module_file, place, problems_of, runs, short
-from hookline.cli._output import complain, say, say_json
-from hookline.cli._payload import add_payload, payload
-from hookline.cli._project import add_json, add_project, hook_named, opened
-from hookline.cli._samples import Given, given_event
-from hookline.cli._times import ago
+from hookline import json_codec
+from hookline.cli._describe import (
+    SPECS,
+    describe_location,
+    describe_target,
+    find_module_file,
+    find_problems,
+    open_history,
+    problem_to_json,
+    shorten_paths,
+    truncate,
+)
+from hookline.cli._event_args import add_event_options, build_event, read_event_options
+from hookline.cli._hosts import find_agent, find_installed, make_around
+from hookline.cli._output import print_error, render
+from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._time import format_ago
 from hookline.config.loader import read_text
-from hookline.config.problem import Problem
-from hookline.debug.abilities import Carried, abilities, carried, explained, shortfalls
-from hookline.debug.explain import Answered, Explanation, explain
-from hookline.display import typed
+from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
+from hookline.debug.explain import Explanation, GateAnswer, explain
+from hookline.debug.samples import TOOLS as SAMPLES
 from hookline.errors import ConfigError, StoreError
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event
+from hookline.model.dialect_names import EVENT_NAMES, TOOL_NAMES
+from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
-from hookline.model.plan import OF_EFFECTS, Gate
+from hookline.model.names import find_unknown_tools, names_of_tool
+from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
-from hookline.stores.history import Question
-from hookline.workspace import Opened
+from hookline.model.tools import TOOLS
+from hookline.project import Project
+from hookline.stores.trace_queries import TraceFilter
+from hookline.text import shell_quote
 
 HELP: Final = "say why a hook runs or does not: each gate with yes or no, and what happened lately"
 EXAMPLE: Final = """hookline why guard --event before_tool --tool shell --args '{"command": "ls"}'"""
 
-_LATELY: Final = 5
+_RECENT: Final = 5
 _NEAREST: Final = 3
 _SHOWN: Final = 200
-# the columns of a gate's name; a longer one takes what it needs
+# the least width of the column of gates
 _GATE: Final = 8
 
 # what to do about the first gate that is closed
+_ADVICE_UNKNOWN: Final = 'to be asked about such calls, give it unknown = "confirm" or "match": hookline edit {id}'
 _ADVICE: Final[Mapping[str, str]] = {
     "hooks": "unset HOOKS_ENABLED, or set enabled = true in your settings",
     "enabled": "switch it on: hookline enable {id}",
@@ -50,7 +62,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "host": "nothing: the agent runs it by itself; to have it run by us, move it: hookline migrate {id}",
     "matcher": "change the matcher: hookline edit {id}",
     "files": "change its files: hookline edit {id}",
-    **{str(kind): f"change its {kind}: hookline edit {{id}}" for kind in OF_EFFECTS},
+    **{str(kind): f"change its {kind}: hookline edit {{id}}" for kind in EFFECT_GATES},
     "condition": "change its condition: hookline edit {id}",
     "once": "nothing: it runs again in the next session; or forget that it ran: hookline limits {id} --reset",
     "needs": "bring what is missing, or change its needs: hookline edit {id}",
@@ -60,76 +72,138 @@ _ADVICE: Final[Mapping[str, str]] = {
     "debounce": "wait until no event came for so long, or change debounce: hookline edit {id}",
     "trust": "look at it (hookline trust show {id}; what changed: hookline trust diff {id}), then hookline trust approve {id}",
     "command": "change what it runs: hookline edit {id}",
+    "agent": "use an event and a tool that your agents have: `hookline events` and `hookline tools` list them",
     "file": "put the file there, or change what it runs: hookline edit {id}",
 }
 
 
-class _Step(Struct, frozen=True, kw_only=True):
-    """One step of a list, and the first gate that keeps it from running in it."""
+# events that agents do not raise, or not alone
+_NOT_OF_AGENTS: Final = frozenset(
+    {
+        *(EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED, EventName.USER_TRIGGERED),
+        *(EventName.GIT_COMMIT, EventName.GIT_MESSAGE, EventName.GIT_PUSH, EventName.GIT_CHECKOUT),
+        *(EventName.SCHEDULED, EventName.CUSTOM, EventName.SKILL_TRIGGER),
+    }
+)
+
+
+class _StepGate(Struct, frozen=True, kw_only=True):
+    """A step of a list, and the first gate that is closed for it."""
 
     hook: Hook
-    closed: Answered | None
+    closed: GateAnswer | None
 
     @property
     def reason(self) -> str:
-        """What keeps it from running, or what it would run."""
-        return self.closed.reason if self.closed is not None else runs(self.hook)
+        """Why it would not run, or what it would run."""
+        return self.closed.reason if self.closed is not None else describe_target(self.hook)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the arguments."""
     parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
     parser.add_argument("--event", default="", metavar="E", help="the event, instead of each the hook listens to")
     parser.add_argument(
         "--host", default="", metavar="AGENT", help="under this agent, and what its answers can do there"
     )
-    add_payload(parser)
-    add_project(parser)
-    add_json(parser)
+    add_event_options(parser)
+    add_project_option(parser)
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain one hook; 1 when there is none of this name."""
-    data, arguments = payload(args)
-    project = opened(args)
+    """Explain one hook; return 1 if there is none of this name."""
+    options = read_event_options(args)
+    project = load_from_args(args)
     try:
-        hook = hook_named(project, args.hook)
+        hook = find_hook(project, args.hook)
     except ConfigError as problem:
-        several = any(args.hook in {hook.id, hook.name} for hook in project.loaded.hooks)
-        mentions = [] if several else list(_mentions(args.hook, project))
+        is_ambiguous = any(args.hook in {hook.id, hook.name} for hook in project.hooks)
+        mentions = [] if is_ambiguous else list(_find_mentions(args.hook, project))
         if not mentions:
             raise
-        return _not_loaded(args, project, problem, mentions)
-    given = Given(tool=args.tool, data=data, args=arguments)
-    host = agent_named(args.host) if args.host else None
-    answers = [
-        explain(hook, event, engine=project.engine, specs=SPECS, module_file=module_file)
-        for name in ([args.event] if args.event else hook.on)
-        for event in [_under(host, given_event(project, hook, name, given))]
-    ]
-    lately = _lately(project, hook)
-    if args.json:
-        say_json(
+        return _report_not_loaded(args, project, problem, mentions)
+    host = find_agent(args.host) if args.host else None
+    agents = [host.name] if host else [one.name for one in find_installed(make_around(args))]
+    answers = []
+    for name in [args.event] if args.event else hook.on:
+        event = _adapt_to_agent(host, build_event(project, hook, name, options), project, hook)
+        answer = explain(hook, event, engine=project.engine, specs=SPECS, module_file=find_module_file)
+        answers.append(_add_agent_gate(answer, agents))
+    recent = _find_recent(project, hook)
+    value = {
+        "id": hook.id,
+        "path": hook.source_path or None,
+        "line": hook.source_line or None,
+        "host": host.name if host else None,
+        "events": [_answer_to_json(answer, _explain_steps(project, answer), host) for answer in answers],
+        "problems": [problem_to_json(one) for one in find_problems(hook, project.problems)],
+        "lately": [
             {
-                "id": hook.id,
-                "path": hook.source_path or None,
-                "line": hook.source_line or None,
-                "host": host.name if host else None,
-                "events": [_described(answer, _steps(project, answer), host) for answer in answers],
-                "problems": [described_problem(one) for one in problems_of(hook, project.problems)],
-                "lately": [_described_record(record) for record in lately],
+                "at": record.at,
+                "event": record.event,
+                "step": record.step,
+                "said": _describe_record(record),
+                "trace": record.trace,
             }
-        )
+            for record in recent
+        ],
+    }
+    lines = [
+        f"{hook.id}: {truncate(describe_target(hook), _SHOWN)}",
+        f"  {hook.layer} hook in {describe_location(hook, project)}, dialect {hook.dialect}",
+    ]
+    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in find_problems(hook, project.problems)]
+    for answer in answers:
+        lines += ["", *_describe_answer(project, answer, is_sample=options.is_empty)]
+        lines += _describe_host(answer, host) if host is not None else ()
+    lines += ["", "lately"]
+    lines += [f"  {format_ago(record.at)}, {record.event}: {_describe_record(record)}" for record in recent]
+    if not recent:
+        lines.append("  no trace of it: no event it listens to came while hooks were traced")
+    return render(value, *lines, as_json=args.json)
+
+
+def _adapt_to_agent(host: DialectSpec | None, event: Event, project: Project, hook: Hook) -> Event:
+    """Return the event as an agent raises it; a sample uses a tool that the agent has and the hook matches."""
+    if host is None:
+        return event
+    adapted = replace(event, host=host.name)
+    own = TOOL_NAMES[host.name]
+    if event.tool not in TOOLS or event.tool in own:
+        return adapted
+    for tool, args in SAMPLES.items():
+        other = replace(adapted, tool=tool, args=args)
+        if tool in own and any(one.gate is Gate.MATCHER and one.passed for one in project.planner.gates(hook, other)):
+            return other
+    return adapted
+
+
+def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
+    """Add a gate for whether these agents raise the event and have the tool; without agents, nothing is known."""
+    event = answer.event
+    if not agents or event.name in _NOT_OF_AGENTS:
+        return answer
+    raising = [agent for agent in agents if any(event.name in events for events in EVENT_NAMES[agent].values())]
+    is_made_up = event.tool in find_unknown_tools(answer.hook.matcher)
+    having = [
+        agent for agent in raising if not is_made_up and (event.tool not in TOOLS or _has_tool(agent, event.tool))
+    ]
+    if not raising:
+        reason = f"{event.name} never comes from {', '.join(agents)}"
+    elif not having:
+        reason = f"{', '.join(raising)} has no tool {event.tool}"
     else:
-        _tell(project, hook, answers, lately=lately, sampled=given.empty, host=host)
-    return 0
+        reason = f"{event.name} comes from {', '.join(having)}"
+    return replace(answer, gates=(*answer.gates, GateAnswer("agent", passed=bool(having), reason=reason)))
 
 
-def _under(host: DialectSpec | None, event: Event) -> Event:
-    return event if host is None else replace(event, host=host.name)
+def _has_tool(agent: str, tool: str) -> bool:
+    """Return whether an agent has a tool, or one that hooks for the tool are also asked about."""
+    return any(tool in names_of_tool(own, agent) for own in TOOL_NAMES[agent])
 
 
-def _described(answer: Explanation, steps: Sequence[_Step], host: DialectSpec | None) -> Mapping[str, object]:
+def _answer_to_json(answer: Explanation, steps: Sequence[_StepGate], host: DialectSpec | None) -> Mapping[str, object]:
     event = answer.event
     return {
         "event": event.name,
@@ -139,114 +213,80 @@ def _described(answer: Explanation, steps: Sequence[_Step], host: DialectSpec | 
         "runs": answer.runs,
         "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
         "steps": [{"id": one.hook.id, "runs": one.closed is None, "reason": one.reason} for one in steps],
-        "becomes": {one.wanted: one.word for one in _wishes(answer, host)} if host is not None else None,
+        "becomes": {one.wanted: one.word for one in _translate_wishes(answer, host)} if host is not None else None,
     }
 
 
-def _wishes(answer: Explanation, host: DialectSpec) -> list[Carried]:
-    """Give everything a hook of this language can say at an event, with what the agent makes of it."""
+def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcome]:
+    """Return what the agent makes of everything that a hook of this dialect can answer."""
     own = SPECS[answer.hook.dialect]
     name = answer.event.name
-    return [carried(host, wanted, name) for wanted in Ability if wanted in abilities(own, name)]
+    return [translate_wish(host, wanted, name) for wanted in Ability if wanted in abilities(own, name)]
 
 
-def _described_record(record: Record) -> Mapping[str, object]:
-    return {
-        "at": record.at,
-        "event": record.event,
-        "step": record.step,
-        "said": _said(record),
-        "trace": record.trace,
-    }
-
-
-def _tell(
-    project: Opened,
-    hook: Hook,
-    answers: Sequence[Explanation],
-    *,
-    lately: Sequence[Record],
-    sampled: bool,
-    host: DialectSpec | None,
-) -> None:
-    say(f"{hook.id}: {cut(runs(hook), _SHOWN)}")
-    say(f"  {hook.layer} hook in {place(hook, project)}, dialect {hook.dialect}")
-    for problem in problems_of(hook, project.problems):
-        say(f"  {problem.severity} in line {problem.line}: {problem.message}")
-    for answer in answers:
-        say()
-        _tell_one(project, answer, sampled=sampled)
-        if host is not None:
-            _tell_host(answer, host)
-    say()
-    say("lately")
-    for record in lately:
-        say(f"  {ago(record.at)}, {record.event}: {_said(record)}")
-    if not lately:
-        say("  no trace of it: no event it listens to came while hooks were traced")
-
-
-def _tell_one(project: Opened, answer: Explanation, *, sampled: bool) -> None:
+def _describe_answer(project: Project, answer: Explanation, *, is_sample: bool) -> Iterator[str]:
     event = answer.event
-    about = f"tool {event.tool} {wire.dump(event.args).decode()}" if event.tool else wire.dump(event.data).decode()
-    say(f"at {event.name}, {'for example ' if sampled else ''}{cut(about, _SHOWN)}")
+    document = json_codec.dump(event.args if event.tool else event.data).decode()
+    about = f"tool {event.tool} {document}" if event.tool else document
+    yield f"at {event.name}, {'for example ' if is_sample else ''}{truncate(about, _SHOWN)}"
     width = max(_GATE, *(len(one.gate) for one in answer.gates))
     for one in answer.gates:
-        say(f"  {'yes' if one.passed else 'NO '}  {one.gate:<{width}}  {one.reason}")
+        yield f"  {'yes' if one.passed else 'NO '}  {one.gate:<{width}}  {one.reason}"
     closed = answer.closed
     if closed is not None:
-        say(f"It would not run: {closed.reason}.")
-        say(f"What to do: {_ADVICE[closed.gate].format(id=typed(answer.hook.id))}")
+        yield f"It would not run: {closed.reason}."
+        advice = _ADVICE_UNKNOWN if closed.reason.startswith("unknown:") else _ADVICE[closed.gate]
+        yield f"What to do: {advice.format(id=shell_quote(answer.hook.id))}"
         return
-    for step in _steps(project, answer):
-        say(f"  {'NO ' if step.closed else 'yes'}  step {step.hook.id}: {step.reason}")
-    order = [hook.id for hook in project.engine.planner.plan(event).hooks]
-    said = "be put into the queue" if answer.hook.background else "run"
-    say(f"It would {said}, as number {order.index(answer.hook.id) + 1} of {len(order)}.")
+    for step in _explain_steps(project, answer):
+        yield f"  {'NO ' if step.closed else 'yes'}  step {step.hook.id}: {step.reason}"
+    order = [hook.id for hook in project.planner.plan(event).hooks]
+    would = "be put into the queue" if answer.hook.background else "run"
+    yield f"It would {would}, as number {order.index(answer.hook.id) + 1} of {len(order)}."
 
 
-def _tell_host(answer: Explanation, host: DialectSpec) -> None:
-    """Say before it happens what the agent will make of the hook's answers."""
+def _describe_host(answer: Explanation, host: DialectSpec) -> Iterator[str]:
+    """Yield what the agent makes of the hook's answers."""
     name = answer.event.name
     if name not in host.events:
-        say(f"{host.name} has no {name}: it never comes to this there.")
+        yield f"{host.name} has no {name}: it never comes to this there."
         return
     groups: dict[str, list[str]] = {}
-    for one in _wishes(answer, host):
-        groups.setdefault("carried" if one.is_whole else f"becomes {one.became}" if one.became else "lost", []).append(
-            one.wanted
-        )
-    said = "; ".join(f"{', '.join(wanted)}: {what}" for what, wanted in groups.items())
-    say(f"Its answers under {host.name}, at {host.events[name]}: {said}.")
-    for short_of in shortfalls(answer.hook, host):
-        if short_of.event is name:
-            say(f"It needs {short_of.wanted}, and {explained(short_of, host)}.")
+    for one in _translate_wishes(answer, host):
+        result = "carried" if one.is_whole else f"becomes {one.became}" if one.became else "lost"
+        groups.setdefault(result, []).append(one.wanted)
+    results = "; ".join(f"{', '.join(wanted)}: {result}" for result, wanted in groups.items())
+    yield f"Its answers under {host.name}, at {host.events[name]}: {results}."
+    if host.events[name] in host.by_mode:
+        yield f"This is so {host.by_mode[host.events[name]]}."
+    for shortfall in find_shortfalls(answer.hook, host):
+        if shortfall.event is name:
+            yield f"It needs {shortfall.wanted}, and {explain_shortfall(shortfall, host)}."
 
 
-def _steps(project: Opened, answer: Explanation) -> list[_Step]:
-    """Ask the gates of each step; what a step listens to by itself does not matter in a list."""
-    names = project.engine.planner.names()
-    found = filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps))
+def _explain_steps(project: Project, answer: Explanation) -> list[_StepGate]:
+    """Check the gates of each step, except its own events, which do not count in a list."""
+    names = project.planner.names()
     steps = []
-    for hook in found:
-        gates = explain(hook, answer.event, engine=project.engine, specs=SPECS, module_file=module_file).gates
+    for hook in filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps)):
+        gates = explain(hook, answer.event, engine=project.engine, specs=SPECS, module_file=find_module_file).gates
         closed = next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
-        steps.append(_Step(hook=hook, closed=closed))
+        steps.append(_StepGate(hook=hook, closed=closed))
     return steps
 
 
-def _lately(project: Opened, hook: Hook) -> list[Record]:
-    """Give the last runs and skips of a hook, the newest first."""
+def _find_recent(project: Project, hook: Hook) -> list[Record]:
+    """Return the last runs and skips of a hook, the newest first."""
     steps = {Step.SKIPPED, Step.COMPLETED, Step.FAILED}
     try:
-        found = [record for record in history(project).matching(Question(hook=hook.id)) if record.step in steps]
+        records = open_history(project).matching(TraceFilter(hook=hook.id))
+        return [record for record in records if record.step in steps][-_RECENT:][::-1]
     except StoreError as problem:
-        complain(f"hookline: {problem}")
+        print_error(f"hookline: {problem}")
         return []
-    return found[-_LATELY:][::-1]
 
 
-def _said(record: Record) -> str:
+def _describe_record(record: Record) -> str:
     detail = record.detail
     if record.step is Step.SKIPPED:
         return f"not run, {detail.get('gate')}: {detail.get('reason')}"
@@ -254,39 +294,34 @@ def _said(record: Record) -> str:
     return f"ran, {detail.get('failure') or detail.get('decision')}" + (f": {why}" if why else "")
 
 
-def _mentions(name: str, project: Opened) -> Iterator[tuple[str, int]]:
-    """Find where files spell a name that no loaded hook has."""
+def _find_mentions(name: str, project: Project) -> Iterator[tuple[str, int]]:
+    """Find where files mention a name that no loaded hook has."""
     for path in project.loaded.files:
         with suppress(ConfigError):
             for line, text in enumerate(read_text(path).splitlines(), start=1):
                 if f'"{name}"' in text or f"'{name}'" in text:
                     yield path, line
                     break
-        # a hook without a name of its own is known by its file's
+        # a hook without a name is called after its file
         if os.path.splitext(os.path.basename(path))[0] == name:  # noqa: PTH119, PTH122 - texts, compared
             yield path, 0
 
 
-def _not_loaded(
-    args: argparse.Namespace, project: Opened, problem: ConfigError, mentions: Sequence[tuple[str, int]]
+def _report_not_loaded(
+    args: argparse.Namespace, project: Project, problem: ConfigError, mentions: Sequence[tuple[str, int]]
 ) -> int:
-    paths = [path for path, _ in mentions]
-    wrong = [one for one in project.problems if one.path in paths]
+    lines = dict(mentions)
+    problems = [one for one in project.problems if one.path in lines]
     if args.json:
         places = [{"path": path, "line": line or None} for path, line in mentions]
-        say_json({"id": None, "mentions": places, "problems": [described_problem(one) for one in wrong]})
+        value = {"id": None, "mentions": places, "problems": [problem_to_json(one) for one in problems]}
+        render(value, as_json=True)
         return 1
-    complain(f"hookline: {problem}")
+    print_error(f"hookline: {problem}")
     for path, line in mentions:
-        where = f"{short(path, project)}:{line}" if line else short(path, project)
-        complain(f"{where} spells it, but no hook of that name was loaded from there")
-    for one in _nearest(wrong, mentions):
-        complain(str(one))
+        where = f"{shorten_paths(path, project)}:{line}" if line else shorten_paths(path, project)
+        print_error(f"{where} spells it, but no hook of that name was loaded from there")
+    nearest = sorted(problems, key=lambda one: abs(one.line - lines[one.path]))
+    for one in nearest[:_NEAREST]:
+        print_error(str(one))
     return 1
-
-
-def _nearest(problems: Sequence[Problem], mentions: Sequence[tuple[str, int]]) -> Iterator[Problem]:
-    """Put the problems nearest to where the name stands first."""
-    lines = dict(mentions)
-    ordered = sorted(problems, key=lambda problem: abs(problem.line - lines[problem.path]))
-    return itertools.islice(ordered, _NEAREST)

@@ -1,42 +1,74 @@
-"""A parsed file that still knows its lines."""
+"""A parsed file with the line of each part, and the problems found in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 KeyPath = tuple[str | int, ...]
 Lines = Mapping[KeyPath, int]
 
 
 class Document:
-    """A value read from a file, and the line each part of it stands on.
+    """A value read from a file, and the line of each part of it.
 
-    `lines` may be given as a function: most files have nothing wrong, and one hook that starts where the file
-    does, so nobody asks for another line. `repeated` names keys that stand twice in one object: all but the
-    last are lost to every JSON reader.
+    `repeated` names keys that occur twice in one object: all but the last are lost to every JSON reader.
     """
 
-    __slots__ = ("_lines", "repeated", "value")
-
     def __init__(
-        self,
-        value: object,
-        lines: Lines | Callable[[], Lines] | None = None,
-        repeated: tuple[tuple[KeyPath, int], ...] = (),
+        self, value: object, lines: Lines | None = None, repeated: tuple[tuple[KeyPath, int], ...] = ()
     ) -> None:
         self.value = value
+        self.lines = lines or {}
         self.repeated = repeated
-        self._lines = lines or {}
-
-    @property
-    def lines(self) -> Lines:
-        """Give the line of every part that has one of its own."""
-        if callable(self._lines):
-            self._lines = self._lines()
-        return self._lines
 
     def line_of(self, path: KeyPath) -> int:
-        """Say on which line a part stands; for a part without a line of its own, where its owner stands."""
+        """Return on which line a part stands; for a part without a line of its own, where its owner stands."""
         for length in range(len(path), 0, -1):
             line = self.lines.get(path[:length])
             if line is not None:
                 return line
         return 1
+
+
+class Severity(StrEnum):
+    """How bad a problem is.
+
+    ERROR: something written down is not in force. WARNING: it is in force, but hardly as it was meant.
+    NOTE: good to know.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Problem(Struct, frozen=True):
+    """One diagnostic about a file; line 0 stands for the file as a whole.
+
+    Messages quote untrusted files, so control characters are escaped. A problem is
+    `settled` where no guard is lost because of it: the hook loads all the same, is no guard, or is kept as one that is
+    refused.
+    """
+
+    path: str
+    line: int
+    message: str
+    severity: Severity = Severity.ERROR
+    settled: bool = False
+
+    def __post_init__(self) -> None:
+        """Escape control characters in the message."""
+        force_setattr(self, "message", printable(self.message))
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{printable(place)}: {self.severity}: {self.message}"
+
+
+def printable(text: str) -> str:
+    """Escape control characters, such as terminal escapes."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

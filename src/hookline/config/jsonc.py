@@ -1,12 +1,14 @@
-"""JSON as people write it: comments and trailing commas are read, and every part keeps its line."""
+"""JSON with comments and trailing commas: parse it with the line of every part, and change one part of a text while every other byte stays."""
 
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from hookline import wire
+from hookline import json_codec
 from hookline.config.document import Document, KeyPath
 from hookline.errors import ConfigError
 
@@ -37,12 +39,6 @@ _PART: Final = re.compile(
     re.VERBOSE,
 )
 
-# a text of such a document, and the colon that makes it a key
-_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"\s*(:?)')
-
-_SPACED_COLON: Final = re.compile(r'"\s+:')
-_HOLDERS: Final = frozenset({dict, list})
-
 
 def parse(text: str, *, path: str = "") -> Document:
     """Read one JSON document, comments and trailing commas allowed.
@@ -52,36 +48,11 @@ def parse(text: str, *, path: str = "") -> Document:
     """
     plain = text
     try:
-        value = wire.load(text)
+        value = json_codec.load(text)
     except ValueError:
         plain = blank(text, path=path)
         value = _load(plain, path=path)
-    if _has_every_key(value, plain):
-        return Document(value, lambda: _index(plain)[0])
-    lines, repeated = _index(plain)
-    return Document(value, lines, repeated)
-
-
-def _has_every_key(value: object, text: str) -> bool:
-    """Say whether no key was lost because it stands twice: count them, which is cheaper than finding them."""
-    count = _count_keys(value)
-    # nearly always a key's quote and its colon stand together, and then no text has to be told from a key
-    if text.count('":') == count and not _SPACED_COLON.search(text):
-        return True
-    return count == _STRING.findall(text).count(":")
-
-
-def _count_keys(value: object) -> int:
-    count = 0
-    left = [value]
-    while left:
-        part = left.pop()
-        if isinstance(part, dict):
-            count += len(part)
-            left += [item for item in part.values() if type(item) in _HOLDERS]
-        elif isinstance(part, list):
-            left += [item for item in part if type(item) in _HOLDERS]
-    return count
+    return Document(value, *_index(plain))
 
 
 def blank(text: str, *, path: str = "") -> str:
@@ -106,10 +77,10 @@ def blank(text: str, *, path: str = "") -> str:
         if word == ",":
             comma = token.start()
         before, last = last, word
-    return _without(text, sorted(spans))
+    return _blank_spans(text, sorted(spans))
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
+def _blank_spans(text: str, spans: list[tuple[int, int]]) -> str:
     kept: list[str] = []
     done = 0
     for start, end in spans:
@@ -122,7 +93,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 def _load(text: str, *, path: str) -> object:
     """Parse, and say where it went wrong as people count: in lines and columns."""
     try:
-        return wire.load(text)
+        return json_codec.load(text)
     except ValueError as problem:
         reason = str(problem)
     if not text.strip():
@@ -160,7 +131,7 @@ def _index(text: str) -> tuple[dict[KeyPath, int], tuple[tuple[KeyPath, int], ..
 
 
 def _parts(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Give the path and the place of every key and every list element of a valid document."""
+    """Return the path and the place of every key and every list element of a valid document."""
     # the objects and lists around the current token: the path of each, None where it is too deep to be
     # kept, and how many elements a list has had; -1 marks an object
     paths: list[KeyPath | None] = [()]
@@ -188,3 +159,275 @@ def _parts(text: str) -> Iterator[tuple[KeyPath, int]]:
 def _text(word: str) -> str:
     """Read a key as the parser does."""
     return str(json.loads(word)) if "\\" in word else word[1:-1]
+
+
+# a list of plain values that is no longer than this stays on one line
+_SHORT: Final = 80
+
+_WORD: Final = re.compile(r'(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<mark>[{}\[\]])|(?P<plain>[^\s"{}\[\],:]+)')
+_COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_BETWEEN: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_REST_OF_LINE: Final = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*[ \t]*(?=\r?\n|$)")
+_SEPARATOR: Final = re.compile(r"[ \t]*,[ \t]*")
+_BLANKS: Final = re.compile(r"[ \t]*")
+
+
+@dataclass(slots=True)
+class _Part:
+    """One key with its value, or one element: where it starts, where its value starts, where it ends."""
+
+    step: str | int
+    start: int
+    value: int
+    end: int = 0
+    mark: str = ""
+    parts: list["_Part"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How a text is laid out."""
+
+    newline: str
+    unit: str
+    colon: str
+    comma: str
+    many_lines: bool
+
+
+def put(text: str, pointer: KeyPath, value: object) -> str:
+    """Replace the value at a place, or add it there.
+
+    Raises:
+        ConfigError: The place cannot be in this document.
+    """
+    if not text.strip():
+        return _render(_nest(pointer, value), "", _detect_style("", [])) + "\n"
+    root = _scan(text)
+    style = _detect_style(text, [root])
+    part, rest = _deepest(root, pointer)
+    if rest:
+        return _add(text, part, rest[0], _nest(rest[1:], value), style)
+    in_lines = style.many_lines and (not part.mark or "\n" in text[part.value : part.end])
+    indent = _indent_of_line(text, part.start) if in_lines else None
+    return text[: part.value] + _render(value, indent, style) + text[part.end :]
+
+
+def append(text: str, pointer: KeyPath, value: object) -> str:
+    """Add an element at the end of a list, and the list where there is none.
+
+    Raises:
+        ConfigError: There is something else at this place.
+    """
+    if not text.strip():
+        return put(text, pointer, [value])
+    root = _scan(text)
+    part, rest = _deepest(root, pointer)
+    if rest:
+        return put(text, pointer, [value])
+    if part.mark != "[":
+        raise ConfigError(f"wanted a list at {_spell(pointer)}")
+    return _add(text, part, len(part.parts), value, _detect_style(text, [root]))
+
+
+def drop(text: str, pointer: KeyPath) -> str:
+    """Take a key or an element out, with its comma, and a whole object with the comment right above it.
+
+    Raises:
+        ConfigError: There is nothing at this place.
+    """
+    owner, rest = _deepest(_scan(text), pointer[:-1])
+    found = [place for place, part in enumerate(owner.parts) if part.step == pointer[-1]] if not rest else []
+    if not found:
+        raise ConfigError(f"there is nothing at {_spell(pointer)}")
+    kept = []
+    done = 0
+    for start, end in sorted(_removals(text, owner, found[-1])):
+        kept.append(text[done:start])
+        done = end
+    return "".join((*kept, text[done:]))
+
+
+def _scan(text: str) -> _Part:
+    """Find every part of a valid document."""
+    top = _Part("", 0, 0, mark="[")
+    owners = [top]
+    key: re.Match[str] | None = None
+    for word in _WORD.finditer(blank(text)):
+        owner = owners[-1]
+        sign = word["mark"] or ""
+        if sign and sign in "}]":
+            owners.pop().end = word.end()
+        elif owner.mark == "{" and key is None:
+            key = word
+        else:
+            step = len(owner.parts) if key is None else str(json.loads(key.group()))
+            start = word.start() if key is None else key.start()
+            part = _Part(step, start, word.start(), word.end(), sign)
+            owner.parts.append(part)
+            key = None
+            if sign:
+                owners.append(part)
+    return top.parts[0]
+
+
+def _deepest(root: _Part, pointer: KeyPath) -> tuple[_Part, KeyPath]:
+    """Follow a pointer as far as it leads; a key that stands twice means its last place, as for every reader."""
+    part = root
+    for place, step in enumerate(pointer):
+        found = [one for one in part.parts if one.step == step and type(one.step) is type(step)]
+        if not found:
+            return part, pointer[place:]
+        part = found[-1]
+    return part, ()
+
+
+def _nest(steps: KeyPath, value: object) -> object:
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def _add(text: str, owner: _Part, step: str | int, value: object, style: _Style) -> str:
+    if owner.mark != ("{" if isinstance(step, str) else "["):
+        raise ConfigError(f"{_spell((step,))} cannot be added to what stands there")
+    if not owner.parts:
+        return _add_first(text, owner, step, value, style)
+    last = owner.parts[-1]
+    comma = _comma_after(text, last.end)
+    if not _is_first_of_line(text, last.start):
+        between = text[owner.parts[-2].end : last.start] if len(owner.parts) > 1 else ""
+        separator = between if _SEPARATOR.fullmatch(between) else style.comma
+        return text[: last.end] + separator + _member(step, value, None, style) + text[last.end :]
+    indent = _indent_of_line(text, last.start)
+    anchor = last.end if comma is None else comma + 1
+    # a comment on the line of the neighbour is the neighbour's
+    tail = _REST_OF_LINE.match(text, anchor)
+    place = anchor if tail is None else tail.end()
+    # elements of a list are alike: where each has its line, so has the new one
+    is_line = owner.mark == "[" and bool(last.parts) and "\n" not in text[last.value : last.end]
+    new = style.newline + indent + _member(step, value, None if is_line else indent, style)
+    new += "" if comma is None else ","
+    return text[: last.end] + ("," if comma is None else "") + text[last.end : place] + new + text[place:]
+
+
+def _add_first(text: str, owner: _Part, step: str | int, value: object, style: _Style) -> str:
+    """Add the first part of what was empty but for comments."""
+    close = owner.end - 1
+    inside = text[owner.value + 1 : close]
+    if not style.many_lines or (inside.strip() and "\n" not in inside):
+        place = close if inside.strip() else owner.value + 1
+        return text[:place] + _member(step, value, None, style) + text[close:]
+    outer = _indent_of_line(text, owner.start)
+    indent = outer + style.unit
+    place = owner.value + 1 + len(inside.rstrip())
+    new = style.newline + indent + _member(step, value, indent, style)
+    return text[:place] + new + (text[place:close] if inside.strip() else style.newline + outer) + text[close:]
+
+
+def _removals(text: str, owner: _Part, place: int) -> Iterator[tuple[int, int]]:
+    """Return the spans that go with one part."""
+    part = owner.parts[place]
+    comma = _comma_after(text, part.end)
+    start, end = _span(text, part, comma, after=owner.parts[place - 1].end if place else owner.value + 1)
+    if len(owner.parts) == 1:
+        close = owner.end - 1
+        hollow = not (text[owner.value + 1 : start] + text[end:close]).strip()
+        yield (owner.value + 1, close) if hollow else (start, end)
+        return
+    if comma is None and place:
+        before = owner.parts[place - 1].end
+        mine = _comma_after(text, before)
+        if mine is not None and not text[mine + 1 : start].strip() and "\n" not in text[before:start]:
+            start = mine
+        elif mine is not None:
+            yield mine, mine + 1
+    yield start, end
+
+
+def _span(text: str, part: _Part, comma: int | None, *, after: int) -> tuple[int, int]:
+    """Return from where to where one part reaches: whole lines where it has them for itself."""
+    end = part.end if comma is None else comma + 1
+    tail = _REST_OF_LINE.match(text, end)
+    if tail is None or not _is_first_of_line(text, part.start):
+        blanks = _BLANKS.match(text, end) if comma is not None else None
+        return part.start, blanks.end() if blanks else end
+    start = text.rfind("\n", 0, part.start) + 1
+    # what stands above a plain value may as well be about its neighbours
+    for comment in reversed(list(_COMMENT.finditer(text, after, start))) if part.mark else ():
+        gap = text[comment.end() : start]
+        if gap.strip() or gap.count("\n") != 1 or not _is_first_of_line(text, comment.start()):
+            break
+        start = text.rfind("\n", 0, comment.start()) + 1
+    newline = text.find("\n", tail.end())
+    return start, newline + 1 if newline >= 0 else len(text)
+
+
+def _comma_after(text: str, position: int) -> int | None:
+    found = _BETWEEN.match(text, position)
+    place = found.end() if found else position
+    return place if text[place : place + 1] == "," else None
+
+
+def _is_first_of_line(text: str, position: int) -> bool:
+    line = text.rfind("\n", 0, position) + 1
+    return line > 0 and not text[line:position].strip()
+
+
+def _indent_of_line(text: str, position: int) -> str:
+    found = _BLANKS.match(text, text.rfind("\n", 0, position) + 1)
+    return found.group() if found else ""
+
+
+def _detect_style(text: str, parts: list[_Part]) -> _Style:
+    """Learn how a text is laid out from the first parts that show it."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    unit, colon = "", ""
+    waiting = deque(parts)
+    while waiting and not (unit and colon):
+        owner = waiting.popleft()
+        for part in owner.parts[:1]:
+            if owner.mark == "{" and not colon:
+                colon = text[text.rfind('"', part.start, part.value) + 1 : part.value]
+            if _is_first_of_line(text, part.start) and not unit:
+                unit = _indent_of_line(text, part.start).removeprefix(_indent_of_line(text, owner.start))
+        waiting += owner.parts
+    colon = colon if colon.strip() == ":" and "\n" not in colon else ": "
+    many_lines = "\n" in text.strip() or not parts or not parts[0].parts
+    comma = ", " if colon.endswith(" ") else ","
+    return _Style(newline, unit or "  ", colon, comma, many_lines)
+
+
+def _member(step: str | int, value: object, indent: str | None, style: _Style) -> str:
+    name = f"{_word(step)}{style.colon}" if isinstance(step, str) else ""
+    return name + _render(value, indent, style)
+
+
+def _render(value: object, indent: str | None, style: _Style) -> str:
+    """Write a value as the rest of the text is written; without an indent, on one line."""
+    match value:
+        case Mapping() if value:
+            inner = None if indent is None else indent + style.unit
+            return _wrap("{}", [_member(str(key), one, inner, style) for key, one in value.items()], indent, style)
+        case list() | tuple() if value:
+            line = _wrap("[]", [_render(one, None, style) for one in value], None, style)
+            if indent is None or (len(line) <= _SHORT and not any(isinstance(one, Mapping | list) for one in value)):
+                return line
+            return _wrap("[]", [_render(one, indent + style.unit, style) for one in value], indent, style)
+        case _:
+            return _word(value)
+
+
+def _wrap(marks: str, members: list[str], indent: str | None, style: _Style) -> str:
+    if indent is None:
+        return marks[0] + style.comma.join(members) + marks[1]
+    edge = style.newline + indent
+    return marks[0] + edge + style.unit + f",{edge}{style.unit}".join(members) + edge + marks[1]
+
+
+def _word(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _spell(pointer: KeyPath) -> str:
+    return ".".join(str(step) for step in pointer) or "the top of the file"

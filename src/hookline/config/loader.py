@@ -1,40 +1,44 @@
-"""Everything a project and a person configured, in one list, with everything that is wrong about it."""
+"""Load all hooks of a project and its user, with every problem."""
 
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import fields, replace
 
-from hookline import wire
+from hookline import json_codec
 from hookline.config import formats, settings
-from hookline.config.copies import joined
-from hookline.config.locations import PLACES, File, Place, Root, Roots, find
-from hookline.config.problem import Problem, Severity
-from hookline.config.reading import TRUST, Origin
-from hookline.config.scripts import anchored, folders_of
-from hookline.config.stamps import Stamps, take
-from hookline.config.vocabulary import Vocabulary, quoted
+from hookline.config.discovery import LOCATIONS, DiscoveredFile, Location, Root, Roots, find_files
+from hookline.config.document import Document, Problem, Severity
+from hookline.config.known_entries import mark_new_entries
+from hookline.config.known_names import KnownNames, Tools, canonical_tools, quote
+from hookline.config.reader import TRUST_RANK, FileOrigin, is_guard
+from hookline.config.script_paths import anchor_scripts, script_folders
+from hookline.config.staleness import FileStamps, capture
 from hookline.errors import ConfigError
-from hookline.model.hook import Hook, Layer, Source
+from hookline.model.hook import INVALID, Hook, Layer, OnError, Source
 
 logger = logging.getLogger(__name__)
 
-LARGEST: Final = 1_048_576
-_AT_ONCE: Final = 64
-_BEGINNING: Final = 65_536
+MAX_FILE_BYTES: Final = 1_048_576
+# of all files that came with a project or a package: bytes, hooks, and seconds to read them
+MAX_FOREIGN_BYTES: Final = 4 * 1_048_576
+MAX_FOREIGN_HOOKS: Final = 1_000
+MAX_FOREIGN_SECONDS: Final = 20.0
+_PROGRAM_HEAD_BYTES: Final = 65_536
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
-Objection = Callable[[Hook], str]
+FindReason = Callable[[Hook], str]
 
 # what a hook is, apart from where it was found
-_DEFINING: Final = attrgetter(
+_DEFINING_FIELDS: Final = attrgetter(
     *sorted(
         {field.name for field in fields(Hook)}
         - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "agents"}
@@ -47,23 +51,28 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _WITH_SETTINGS: Final = frozenset({Layer.MANAGED, Layer.USER})
 
 
-class Search(Struct, frozen=True, kw_only=True):
-    """Where to look, and the words that count there.
+class SearchPaths(Struct, frozen=True, kw_only=True):
+    """Where to look for configuration files, and the known names.
 
     `above` are the folders between the project and the top of its repository, the nearest first. `managed` is
-    there only when the administrator alone could have put something into it.
+    there only when the administrator alone could have put something into it. `data` has the record of the entries in
+    other systems' user files; without it, all of them count as known. Without `records`, nothing is written there.
+    `parsed` has the text and the document of files that were parsed already, by path.
     """
 
     project: Path
     home: Path
     config: Path
-    vocabulary: Vocabulary
+    known_names: KnownNames
     managed: Path | None = None
+    data: Path | None = None
+    records: bool = True
     above: tuple[Path, ...] = ()
-    places: Sequence[Place] = PLACES
+    locations: Sequence[Location] = LOCATIONS
+    parsed: Mapping[str, tuple[str, Document]] = {}
 
 
-class Found(Struct, frozen=True):
+class LoadedFile(Struct, frozen=True):
     """A file that was found: whose it is, and how many hooks it defines."""
 
     path: str
@@ -74,63 +83,157 @@ class Found(Struct, frozen=True):
     hooks: int
 
 
-class Loaded(Struct, frozen=True):
+class LoadResult(Struct, frozen=True):
     """All hooks, strongest place first; all problems; and the files they came from.
 
-    `lost` are the problems because of which a hook that somebody wrote may be missing. `stamps` are what the files
+    `lost` are the problems because of which a configured hook may be missing. `stamps` are what the files
     and the folders around them looked like before they were read.
     """
 
     hooks: tuple[Hook, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[str, ...] = ()
-    found: tuple[Found, ...] = ()
+    loaded_files: tuple[LoadedFile, ...] = ()
     lost: tuple[Problem, ...] = ()
-    stamps: Stamps = Stamps()
+    stamps: FileStamps = FileStamps()
 
 
-def load(search: Search, *, unusable: Objection | None = None, refusal: Objection | None = None) -> Loaded:
-    """Read every configuration of a project and of the person working on it.
+class Candidates(Struct, frozen=True):
+    """Every hook as read, before validation, in the order of the files.
 
-    What cannot be read is a problem, and everything else still loads. `unusable` may object to a hook that
-    cannot be planned, such as one with a broken matcher: it is left out. `refusal` may object to what would
-    not be run: it is reported and stays, so that its failure counts as its dialect says.
+    `problems` may have cost a configured hook, `notes` cannot have. `stamps` are what the files and the folders
+    around them looked like before they were read.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    files: tuple[str, ...] = ()
+    found: tuple[LoadedFile, ...] = ()
+    stamps: FileStamps = FileStamps()
+
+
+def load(search: SearchPaths, *, unusable: FindReason | None = None, refusal: FindReason | None = None) -> LoadResult:
+    """Read every configuration of a project and of the user working on it, and judge the hooks; see `judge`."""
+    return judge(read_candidates(search), tools=search.known_names.tools, unusable=unusable, refusal=refusal)
+
+
+def judge(
+    candidates: Candidates,
+    *,
+    tools: Mapping[str, Mapping[str, tuple[str, ...]]],
+    unusable: FindReason | None = None,
+    refusal: FindReason | None = None,
+) -> LoadResult:
+    """Return the hooks that can be planned, each once, with everything that is wrong.
+
+    `unusable` may object to a hook that cannot be planned, such as one with a broken matcher: it is left out. `refusal` may
+    object to a hook that would not be run: it is reported and stays, so that its failure counts as its dialect says.
+    """
+    problems = list(candidates.problems)
+    hooks = _drop_unusable(list(candidates.hooks), problems, objection=unusable)
+    lost = tuple(problem for problem in problems if problem.severity is Severity.ERROR and not problem.settled)
+    problems += candidates.notes
+    hooks = _drop_duplicates(merge_copies(hooks, tools), problems)
+    problems += _report_refusals(hooks, refusal)
+    return LoadResult(tuple(hooks), tuple(problems), candidates.files, candidates.found, lost, candidates.stamps)
+
+
+def read_candidates(search: SearchPaths) -> Candidates:
+    """Read every configuration of a project and of the user working on it.
+
+    A file that cannot be read is a problem, and everything else still loads.
     """
     looked: set[str] = set()
-    files, problems = find(_roots(search), search.places, looked=looked)
-    stamps = take((file.path for file in files), looked)
+    files, problems = find_files(_roots(search), search.locations, looked=looked)
+    stamps = capture((file.path for file in files), looked)
     hooks: list[Hook] = []
-    found: list[Found] = []
-    others: list[Problem] = []
+    found: list[LoadedFile] = []
+    notes: list[Problem] = []
     asked: dict[str, bool] = {}
-    for file, text in _texts(files, problems, search.vocabulary):
-        defined, wrong, idle = _read_guarded(text, file, vocabulary=search.vocabulary, asked=asked)
-        hooks += defined
+    read: dict[str, list[Hook]] = {}
+    texts: dict[str, tuple[DiscoveredFile, str]] = {}
+    bounds = _ForeignFileLimits()
+    # the user's own files first: those of a project must not use up the time for them
+    for file, text in _read_files(sorted(files, key=_is_foreign), problems, search.known_names):
+        if _is_foreign(file) and (too_much := bounds.refusal_reason(text)):
+            problems.append(Problem(file.path, 0, too_much))
+            continue
+        defined, wrong, idle = _read_guarded(text, file, search=search, asked=asked)
+        if _is_foreign(file):
+            defined = bounds.truncate(defined, file, wrong)
+        read[file.path] = defined
+        texts[file.path] = (file, text)
         problems += wrong
-        others += idle
-        place = file.place
-        found.append(Found(file.path, place.layer, place.source, place.dialect, file.root, len(defined)))
-    hooks = _usable(hooks, problems, objection=unusable)
-    lost = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
-    problems += others
-    hooks = _distinct(joined(hooks, search.vocabulary.tools), problems)
-    problems += _refusals(hooks, refusal)
-    return Loaded(
+        notes += idle
+    for file in files:
+        if file.path in read:
+            hooks += read[file.path]
+            place = file.location
+            found.append(
+                LoadedFile(file.path, place.layer, place.source, place.dialect, file.root, len(read[file.path]))
+            )
+    if search.data is not None:
+        hooks, renewed = mark_new_entries(
+            hooks,
+            texts,
+            search.data,
+            read=lambda text, file: _read_guarded(text, file, search=search, asked={})[0],
+            writes=search.records,
+        )
+        notes += renewed
+    return Candidates(
         tuple(hooks),
         tuple(problems),
+        tuple(notes),
         tuple(file.path for file in files),
         tuple(found),
-        lost,
         replace(stamps, scripts=tuple(asked.items())),
     )
 
 
-def find_again(search: Search, looked: set[str]) -> list[str]:
-    """Give the files that would be read now, in their order; `looked` gets the folders that were searched."""
-    return [file.path for file in find(_roots(search), search.places, looked=looked)[0]]
+class _ForeignFileLimits:
+    """Limits for files that came with a project or a package, against denial of service."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._hooks = 0
+        self._until = monotonic() + MAX_FOREIGN_SECONDS
+
+    def refusal_reason(self, text: str) -> str:
+        """Return why a file is not read; empty when it is."""
+        self._bytes += len(text)
+        if self._bytes > MAX_FOREIGN_BYTES:
+            limit = f"are larger than {MAX_FOREIGN_BYTES // 1_048_576} MB together"
+        elif self._hooks >= MAX_FOREIGN_HOOKS:
+            limit = f"hold more than {MAX_FOREIGN_HOOKS:,} hooks"
+        elif monotonic() > self._until:
+            limit = f"took longer than {MAX_FOREIGN_SECONDS:g} s to read"
+        else:
+            return ""
+        return f"the hook files of this project {limit}; nothing in this one is in force"
+
+    def truncate(self, hooks: list[Hook], file: DiscoveredFile, problems: list[Problem]) -> list[Hook]:
+        """Return the hooks that may still be taken, with a problem where some may not."""
+        left = MAX_FOREIGN_HOOKS - self._hooks
+        self._hooks += len(hooks)
+        if len(hooks) > left:
+            line = hooks[left].source_line
+            why = f"a project may have {MAX_FOREIGN_HOOKS:,} hooks; the {len(hooks) - left:,} from here on are not in force"
+            problems.append(Problem(file.path, line, why))
+        return hooks[:left]
 
 
-def _roots(search: Search) -> Roots:
+def _is_foreign(file: DiscoveredFile) -> bool:
+    return TRUST_RANK[file.location.source] < TRUST_RANK[Source.USER]
+
+
+def find_config_files(search: SearchPaths, looked: set[str]) -> list[str]:
+    """Return the files that would be read now, in their order; `looked` gets the folders that were searched."""
+    return [file.path for file in find_files(_roots(search), search.locations, looked=looked)[0]]
+
+
+def _roots(search: SearchPaths) -> Roots:
     paths = {
         Root.MANAGED: (search.managed,) if search.managed is not None else (),
         Root.PROJECT: (search.project, *search.above),
@@ -140,30 +243,30 @@ def _roots(search: Search) -> Roots:
     return {root: [str(path.resolve()) for path in folders] for root, folders in paths.items()}
 
 
-def _texts(files: list[File], problems: list[Problem], vocabulary: Vocabulary) -> Iterator[tuple[File, str]]:
-    """Read the files, some at once: going back and forth between the system and the parser costs both their pace."""
-    for start in range(0, len(files), _AT_ONCE):
-        some: list[tuple[File, str]] = []
-        for file in files[start : start + _AT_ONCE]:
-            try:
-                if file.place.is_program:
-                    some += _program(file, problems, vocabulary)
-                else:
-                    some.append((file, read_text(file.path, is_managed=file.place.layer is Layer.MANAGED)))
-            except ConfigError as problem:
-                problems.append(Problem(file.path, problem.line, problem.message))
-        yield from some
+def _read_files(
+    files: list[DiscoveredFile], problems: list[Problem], vocabulary: KnownNames
+) -> Iterator[tuple[DiscoveredFile, str]]:
+    for file in files:
+        try:
+            if file.location.is_program:
+                yield from _read_program(file, problems, vocabulary)
+            else:
+                yield file, read_text(file.path, is_managed=file.location.layer is Layer.MANAGED)
+        except ConfigError as problem:
+            problems.append(Problem(file.path, problem.line, problem.message))
 
 
-def _program(file: File, problems: list[Problem], vocabulary: Vocabulary) -> Iterator[tuple[File, str]]:
-    """Give a program with how it begins; what cannot be run is none, and is passed over as its agent does."""
+def _read_program(
+    file: DiscoveredFile, problems: list[Problem], vocabulary: KnownNames
+) -> Iterator[tuple[DiscoveredFile, str]]:
+    """Return a program with how it begins; what cannot be run is none, and is passed over as its agent does."""
     try:
         info = os.stat(file.path)  # noqa: PTH116 - beside the others
         if stat.S_ISREG(info.st_mode) and os.access(file.path, os.X_OK):
             with open(file.path, "rb") as opened:  # noqa: PTH123
-                yield file, opened.read(_BEGINNING).decode(errors="replace")
-        elif file.path.rpartition("/")[2] in vocabulary.names.get(file.place.dialect, {}):
-            why = f"{file.place.agent} runs only what may be executed, so this is no hook; chmod +x makes it one"
+                yield file, opened.read(_PROGRAM_HEAD_BYTES).decode(errors="replace")
+        elif file.path.rpartition("/")[2] in vocabulary.names.get(file.location.dialect, {}):
+            why = f"{file.location.agent} runs only what may be executed, so this is no hook; chmod +x makes it one"
             problems.append(Problem(file.path, 0, why, Severity.NOTE))
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=file.path) from None
@@ -173,50 +276,53 @@ def _program(file: File, problems: list[Problem], vocabulary: Vocabulary) -> Ite
 _Contents = tuple[list[Hook], list[Problem], list[Problem]]
 
 
-def _read_guarded(text: str, file: File, *, vocabulary: Vocabulary, asked: dict[str, bool]) -> _Contents:
+def _read_guarded(text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[str, bool]) -> _Contents:
     try:
-        return _read(text, file, vocabulary=vocabulary, asked=asked)
+        return _read(text, file, search=search, asked=asked)
     except Exception as problem:
-        # A file of a stranger that makes us fall over must not take a person's guards with it.
+        # A file of a stranger that makes us fails must not take a user's guards with it.
         logger.exception("%s could not be read", file.path)
         why = f"reading this file shows a bug in hookline ({problem!r}); nothing in it is in force, please report it"
         return [], [Problem(file.path, 0, why)], []
 
 
-def _read(text: str, file: File, *, vocabulary: Vocabulary, asked: dict[str, bool]) -> _Contents:
-    place = file.place
-    origin = Origin(
+def _read(text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[str, bool]) -> _Contents:
+    place, vocabulary = file.location, search.known_names
+    origin = FileOrigin(
         path=file.path,
         dialect=place.dialect,
         source=place.source,
         layer=place.layer,
         root=file.root,
         agent=place.agent,
-        vocabulary=vocabulary,
+        known_names=vocabulary,
     )
-    hooks, problems = formats.read(text, origin=origin, formats=place.formats)
+    known = search.parsed.get(file.path)
+    # the file may have changed since it was parsed for its settings
+    document = known[1] if known is not None and known[0] == text else None
+    hooks, problems = formats.read(text, origin=origin, formats=place.formats, document=document)
     # what else stands in an agent's own file is the agent's business
     is_foreign = place.layer not in _WITH_SETTINGS and not place.agent
-    idle = settings.foreign(text, path=file.path) if is_foreign else []
-    folders = folders_of(file.path, layer=place.layer, root=file.root)
+    idle = settings.find_foreign_settings(text, path=file.path) if is_foreign else []
+    folders = script_folders(file.path, layer=place.layer, root=file.root)
     shells = vocabulary.shell_dialects
-    return [anchored(hook, folders, shell_dialects=shells, asked=asked) for hook in hooks], problems, idle
+    return [anchor_scripts(hook, folders, shell_dialects=shells, asked=asked) for hook in hooks], problems, idle
 
 
 def read_text(path: str, *, is_managed: bool = False) -> str:
     """Read a configuration, which is a regular file of at most a megabyte in UTF-8.
 
-    A managed one belongs to whom its folder belongs to, and nobody else may write to it.
+    A managed file must have the owner of its folder, and only the owner may write to it.
 
     Raises:
         ConfigError: It is not.
     """
     try:
-        raw = _bytes(path, is_managed=is_managed)
+        raw = _read_regular_file(path, is_managed=is_managed)
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
-    if len(raw) > LARGEST:
-        raise ConfigError(f"the file is larger than {LARGEST // 1024} KB; nothing in it is in force", path=path)
+    if len(raw) > MAX_FILE_BYTES:
+        raise ConfigError(f"the file is larger than {MAX_FILE_BYTES // 1024} KB; nothing in it is in force", path=path)
     try:
         return raw.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as problem:
@@ -224,7 +330,7 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
         raise ConfigError("the file is not UTF-8; nothing in it is in force", path=path, line=line) from None
 
 
-def _bytes(path: str, *, is_managed: bool) -> bytes:
+def _read_regular_file(path: str, *, is_managed: bool) -> bytes:
     # a named pipe would keep us waiting for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
@@ -236,84 +342,173 @@ def _bytes(path: str, *, is_managed: bool) -> bytes:
             raise ConfigError(
                 "the file can be changed by others than the administrator; chmod 644, chown root", path=path
             )
-        return os.read(handle, min(info.st_size, LARGEST) + 1)
+        return os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
     finally:
         os.close(handle)
 
 
-def _usable(hooks: list[Hook], problems: list[Problem], *, objection: Objection | None) -> list[Hook]:
+def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: FindReason | None) -> list[Hook]:
+    """Drop hooks that cannot be planned; a guard among them is replaced by a refused one, which fails closed."""
     if objection is None:
         return hooks
     usable = []
     for hook in hooks:
         reason = objection(hook)
-        if reason:
-            problems.append(_about(hook, f"hook {quoted(hook.id)} is not loaded: {reason}"))
-        else:
+        if not reason:
             usable.append(hook)
+            continue
+        problem = _hook_problem(hook, f"hook {quote(hook.id)} is not loaded: {reason}")
+        problems.append(replace(problem, settled=True))
+        if is_guard(hook) and hook.enabled and not hook.background:
+            usable.append(_keep_refused_guard(hook, reason, objection))
     return usable
 
 
-def _distinct(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
+def _keep_refused_guard(hook: Hook, reason: str, objection: FindReason) -> Hook:
+    """Return a hook in place of a guard that cannot be planned, narrowed down by what can be read of it."""
+    bare = Hook(id=hook.id, kind=INVALID, dialect=hook.dialect)
+    narrowing = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "condition", "schedule")
+    broken = {
+        field: getattr(bare, field)
+        for field in narrowing
+        if getattr(hook, field) and objection(replace(bare, **{field: getattr(hook, field)}))
+    }
+    place = f"{hook.source_path}:{hook.source_line}"
+    why = f"{reason}; it is not in force: mend {place}, then `hookline check`"
+    return replace(hook, kind=INVALID, invalid=why, on_error=OnError.BLOCK, **broken)
+
+
+def _drop_duplicates(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
     """Keep each hook once, and give each an id of its own.
 
-    Those that are trusted more choose first: a workspace that copies a person's own hook must neither put
+    Those that are trusted more choose first: a workspace that copies a user's own hook must neither put
     it back to "not approved" nor take its name.
     """
     kept: dict[bytes, Hook] = {}
     ids: dict[str, Hook] = {}
-    found = [(_definition(hook), hook) for hook in hooks]
-    for definition, hook in sorted(found, key=lambda pair: _standing(pair[1])):
+    last: dict[str, int] = {}
+    found = [(_definition_key(hook), hook) for hook in hooks]
+    for definition, hook in sorted(found, key=lambda pair: _precedence(pair[1])):
         same = kept.get(definition)
         if same is None:
-            named = _named(hook, ids, problems)
+            named = _give_unique_id(hook, ids, last, problems)
             ids[named.id] = kept[definition] = named
         else:
-            problems.append(_about(hook, f"the same hook as in {_place(same)}; it runs once", Severity.NOTE))
+            problems.append(_hook_problem(hook, f"the same hook as in {_location(same)}; it runs once", Severity.NOTE))
     return [kept[definition] for definition in dict(found)]
 
 
-def _standing(hook: Hook) -> tuple[bool, int]:
-    return hook.layer is not Layer.MANAGED, -TRUST[hook.source]
+def _precedence(hook: Hook) -> tuple[bool, int]:
+    return hook.layer is not Layer.MANAGED, -TRUST_RANK[hook.source]
 
 
-def _definition(hook: Hook) -> bytes:
-    """Say what a hook is, apart from where it was found."""
+def _definition_key(hook: Hook) -> bytes:
+    """Return what a hook is, apart from where it was found."""
     # patterns and included files are counted from there, so in another folder they are others
-    counted = any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) or _names_its_project(hook)
+    counted = any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) or _mentions_project_dir(hook)
     root = hook.root if counted else ""
-    return wire.dump((root, _DEFINING(hook)))
+    return json_codec.dump((root, _DEFINING_FIELDS(hook)))
 
 
-def _names_its_project(hook: Hook) -> bool:
-    """Say whether a hook of a project names its files from the folder that agents say the project is."""
+def _mentions_project_dir(hook: Hook) -> bool:
+    """Return whether a hook of a project names its files from the folder that agents say the project is."""
     is_of_project = hook.layer is Layer.PROJECT or hook.layer is Layer.LOCAL
     return is_of_project and any(_PROJECT in word for word in (hook.command, *hook.args))
 
 
-def _named(hook: Hook, ids: Mapping[str, Hook], problems: list[Problem]) -> Hook:
+def _give_unique_id(hook: Hook, ids: Mapping[str, Hook], last: dict[str, int], problems: list[Problem]) -> Hook:
+    """Return a hook an id that no other has; `last` has the last number that each id was given."""
     if hook.id not in ids:
         return hook
-    fresh = next(name for number in count(2) if (name := f"{hook.id}-{number}") not in ids)
-    # an id made of the file's name was nobody's choice
+    number = next(number for number in count(last.get(hook.id, 1) + 1) if f"{hook.id}-{number}" not in ids)
+    last[hook.id] = number
+    fresh = f"{hook.id}-{number}"
+    # only an id that the user chose is worth a note
     if hook.name:
-        other = _place(ids[hook.id])
+        other = _location(ids[hook.id])
         problems.append(
-            _about(hook, f"{other} has a hook {quoted(hook.id)}, too; this one is {quoted(fresh)}", Severity.NOTE)
+            _hook_problem(hook, f"{other} has a hook {quote(hook.id)}, too; this one is {quote(fresh)}", Severity.NOTE)
         )
     return replace(hook, id=fresh)
 
 
-def _refusals(hooks: list[Hook], refusal: Objection | None) -> list[Problem]:
+def _report_refusals(hooks: list[Hook], refusal: FindReason | None) -> list[Problem]:
     if refusal is None:
         return []
-    reasons = [(hook, refusal(hook)) for hook in hooks]
-    return [_about(hook, f"hook {quoted(hook.id)} will not be run: {reason}") for hook, reason in reasons if reason]
+    # what is wrong with the definition was reported where it was read
+    reasons = [(hook, refusal(hook)) for hook in hooks if not hook.invalid]
+    return [
+        _hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}") for hook, reason in reasons if reason
+    ]
 
 
-def _about(hook: Hook, message: str, severity: Severity = Severity.ERROR) -> Problem:
+def _hook_problem(hook: Hook, message: str, severity: Severity = Severity.ERROR) -> Problem:
     return Problem(hook.source_path, hook.source_line, message, severity)
 
 
-def _place(hook: Hook) -> str:
+def _location(hook: Hook) -> str:
     return f"{hook.source_path}:{hook.source_line}"
+
+
+# What may differ between copies: whose file it is in and how that agent speaks and counts time. A matcher is
+# compared by the tools it means.
+_MAY_DIFFER: Final = frozenset(
+    {
+        *("id", "name", "dialect", "agents", "native_event", "matcher", "timeout", "on_error", "parallel"),
+        *(
+            "working_directory",
+            "root",
+            "layer",
+            "source_path",
+            "source_line",
+            "source_format",
+            "source_pointer",
+            "version",
+        ),
+    }
+)
+_FROM_THE_TOP: Final = frozenset("/~$\"'")
+_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in structs.fields(Hook)} - _MAY_DIFFER))
+
+
+def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
+    """Merge copies of a hook in the files of several agents; each of these agents runs it itself.
+
+    Only what is trusted alike is put together: a copy in a workspace must not take a user's own hook away under an
+    agent that does not even run what stands in that workspace.
+    """
+    found: list[Hook] = []
+    places: dict[bytes, int] = {}
+    for hook in hooks:
+        same = _content_key(hook, tools) if hook.agents else None
+        place = places.get(same) if same is not None else None
+        if place is None:
+            if same is not None:
+                places[same] = len(found)
+            found.append(hook)
+        else:
+            found[place] = _merge(found[place], hook)
+    return found
+
+
+def _merge(hook: Hook, copy: Hook) -> Hook:
+    agents = tuple(dict.fromkeys((*hook.agents, *copy.agents)))
+    blocks = OnError.BLOCK in {hook.on_error, copy.on_error}
+    return structs.replace(hook, agents=agents, on_error=OnError.BLOCK if blocks else hook.on_error)
+
+
+def _content_key(hook: Hook, tools: Tools) -> bytes:
+    """Return what a hook does and when, in no agent's words."""
+    return json_codec.dump((canonical_tools(hook.matcher, hook.dialect, tools), _folder(hook), _COMPARED_FIELDS(hook)))
+
+
+def _folder(hook: Hook) -> str:
+    """Return the folder that decides what a hook runs.
+
+    In each project of a repository the same words mean scripts of its own, and so do relative names where agents
+    start a user's own hooks in different folders.
+    """
+    if hook.layer in {Layer.PROJECT, Layer.LOCAL}:
+        return hook.root
+    is_relative = any("/" in word and word[0] not in _FROM_THE_TOP for word in hook.command.split())
+    return hook.working_directory if is_relative else ""

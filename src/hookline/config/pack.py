@@ -1,7 +1,7 @@
 """Packs: hooks and their scripts in one file that people can hand to each other.
 
 A pack is TOML: `[pack]` says what it is, `[[hook]]` tables are those of `hookline.toml`, and each `[[file]]` carries
-one script. Paths in it are counted from the folder it is unpacked to. A pack comes from somebody else, so nothing in
+one script. Paths in it are counted from the folder it is unpacked to. A pack comes from another person, so nothing in
 it is taken on trust: a path cannot leave its folder, and a content that is not what its hash says is refused.
 """
 
@@ -19,18 +19,17 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.config import toml
-from hookline.config.document import Document, KeyPath
-from hookline.config.problem import printable
-from hookline.config.values import describe
-from hookline.config.vocabulary import hint, quoted
+from hookline.config.document import Document, KeyPath, printable
+from hookline.config.keys import describe
+from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.version import __version__
 
 FORMAT: Final = 1
-# what a person can still read before saying yes
-LARGEST: Final = 1_048_576
-MOST_FILES: Final = 200
-MOST_HOOKS: Final = 200
+# what a user can still read before saying yes
+MAX_BYTES: Final = 1_048_576
+MAX_FILES: Final = 200
+MAX_HOOKS: Final = 200
 SETTINGS: Final = "hookline.toml"
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -67,7 +66,7 @@ class Pack(Struct, frozen=True, kw_only=True):
 
 
 def write(pack: Pack) -> str:
-    """Give a pack as the text of one file.
+    """Return a pack as the text of one file.
 
     Raises:
         ConfigError: It is too large, or one of its names could not be read back.
@@ -78,8 +77,8 @@ def write(pack: Pack) -> str:
     return text
 
 
-def settings(pack: Pack) -> str:
-    """Give the text of the `hookline.toml` that a pack is unpacked to."""
+def settings_text(pack: Pack) -> str:
+    """Return the text of the `hookline.toml` that a pack is unpacked to."""
     version = f" {pack.version}" if pack.version else ""
     head = f"# {printable(pack.name)}{printable(version)}, unpacked from a shared file\n"
     return "\n".join([head, *map(_hook, pack.hooks)])
@@ -101,11 +100,11 @@ def _file(file: PackFile) -> str:
 
 
 def _table(header: str, entry: Mapping[str, object]) -> str:
-    lines = [f"{_key(key)} = {value(item)}\n" for key, item in entry.items() if item != ""]
+    lines = [f"{_key(key)} = {toml_value(item)}\n" for key, item in entry.items() if item != ""]
     return f"{header}\n{''.join(lines)}"
 
 
-def value(item: object) -> str:
+def toml_value(item: object) -> str:
     """Write one value of TOML on one line.
 
     Raises:
@@ -119,9 +118,9 @@ def value(item: object) -> str:
         case str():
             return _text(item)
         case list() | tuple():
-            return f"[{', '.join(map(value, item))}]"
+            return f"[{', '.join(map(toml_value, item))}]"
         case Mapping():
-            inside = ", ".join(f"{_key(str(key))} = {value(one)}" for key, one in item.items())
+            inside = ", ".join(f"{_key(str(key))} = {toml_value(one)}" for key, one in item.items())
             return f"{{ {inside} }}" if inside else "{}"
         case _:
             raise ConfigError(f"TOML cannot carry {describe(item)}")
@@ -139,7 +138,7 @@ def _key(name: str) -> str:
 
 
 def _content(raw: bytes) -> tuple[str, str]:
-    """Give encoding and value of a content: as people can read it, where TOML can say it exactly."""
+    """Return encoding and value of a content: as people can read it, where TOML can say it exactly."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -158,7 +157,7 @@ def read_file(path: Path) -> Pack:
         ConfigError: There is none, or it is no pack.
     """
     # base64 takes a third more, and hooks have to be said, too
-    most = 2 * LARGEST
+    most = 2 * MAX_BYTES
     try:
         if not path.is_file():
             raise ConfigError("there is no such file", path=str(path))
@@ -181,7 +180,7 @@ def read(text: str, *, path: str) -> Pack:
         ConfigError: It is none, or one that does not keep its promises; the message says the line.
     """
     document = toml.parse(text, path=path)
-    reader = _Reader(document, path)
+    reader = _PackReader(document, path)
     found = reader.table(document.value, (), known=_TABLES)
     head = reader.table(found.get("pack"), ("pack",), known=_PACK_KEYS)
     if head.get("format") != FORMAT:
@@ -190,7 +189,7 @@ def read(text: str, *, path: str) -> Pack:
         )
     name = reader.text(head, ("pack", "name"))
     if not NAME.fullmatch(name) or _AWKWARD.search(name):
-        raise reader.wrong(("pack", "name"), f"{quoted(name)} is no name for a pack: letters, digits, dots and dashes")
+        raise reader.wrong(("pack", "name"), f"{quote(name)} is no name for a pack: letters, digits, dots and dashes")
     return Pack(
         name=name,
         hooks=reader.hooks(found.get("hook")),
@@ -199,7 +198,7 @@ def read(text: str, *, path: str) -> Pack:
     )
 
 
-class _Reader:
+class _PackReader:
     """Read the parts of one document, each wrong one with its line."""
 
     def __init__(self, document: Document, path: str) -> None:
@@ -214,7 +213,7 @@ class _Reader:
             raise self.wrong(where, f"wanted a table [{where[0] if where else 'pack'}], got {describe(value)}")
         for key in value:
             if key not in known:
-                raise self.wrong((*where, key), f"unknown key {quoted(key)} in a pack{hint(key, known)}")
+                raise self.wrong((*where, key), f"unknown key {quote(key)} in a pack{suggest(key, known)}")
         return value
 
     def text(self, table: Mapping[str, object], where: KeyPath, *, default: str | None = None) -> str:
@@ -233,26 +232,26 @@ class _Reader:
         hooks = self.tables(value, "hook")
         if not hooks:
             raise self.wrong(("hook",), "there is no hook in this pack")
-        if len(hooks) > MOST_HOOKS:
-            raise self.wrong(("hook",), f"a pack has at most {MOST_HOOKS} hooks, this one has {len(hooks)}")
+        if len(hooks) > MAX_HOOKS:
+            raise self.wrong(("hook",), f"a pack has at most {MAX_HOOKS} hooks, this one has {len(hooks)}")
         for place, entry in enumerate(hooks):
             self.text(entry, ("hook", place, "name"))
         return tuple(hooks)
 
     def files(self, value: object) -> tuple[PackFile, ...]:
         entries = self.tables(value, "file")
-        if len(entries) > MOST_FILES:
-            raise self.wrong(("file",), f"a pack has at most {MOST_FILES} files, this one has {len(entries)}")
+        if len(entries) > MAX_FILES:
+            raise self.wrong(("file",), f"a pack has at most {MAX_FILES} files, this one has {len(entries)}")
         found: dict[str, PackFile] = {}
         size = 0
         for place, entry in enumerate(entries):
             file = self._file(self.table(entry, ("file", place), known=_FILE_KEYS), ("file", place))
             # the disk of the next person may not tell A from a
             if file.path.casefold() in found:
-                raise self.wrong(("file", place, "path"), f"{quoted(file.path)} is in this pack twice")
+                raise self.wrong(("file", place, "path"), f"{quote(file.path)} is in this pack twice")
             size += len(file.content)
-            if size > LARGEST:
-                raise self.wrong(("file", place), f"the files of a pack may have {LARGEST // 1024} KB together")
+            if size > MAX_BYTES:
+                raise self.wrong(("file", place), f"the files of a pack may have {MAX_BYTES // 1024} KB together")
             found[file.path.casefold()] = file
         self._check_folders(found)
         return tuple(found.values())
@@ -261,26 +260,26 @@ class _Reader:
         for place, path in enumerate(found):
             for parent in PurePosixPath(path).parents:
                 if str(parent) in found:
-                    raise self.wrong(("file", place, "path"), f"{quoted(str(parent))} is a file and a folder at once")
+                    raise self.wrong(("file", place, "path"), f"{quote(str(parent))} is a file and a folder at once")
 
     def _file(self, entry: Mapping[str, object], where: KeyPath) -> PackFile:
         path = self.text(entry, (*where, "path"))
-        if objection := _objection(path):
-            raise self.wrong((*where, "path"), f"{quoted(path)} {objection}")
+        if objection := _path_problem(path):
+            raise self.wrong((*where, "path"), f"{quote(path)} {objection}")
         executable = entry.get("executable", False)
         if not isinstance(executable, bool):
             raise self.wrong((*where, "executable"), f"executable: wanted true or false, got {describe(executable)}")
         content = self._content(entry, where)
         promised = self.text(entry, (*where, "sha256"))
         if hashlib.sha256(content).hexdigest() != promised:
-            raise self.wrong((*where, "sha256"), f"the content of {quoted(path)} is not what its sha256 says")
+            raise self.wrong((*where, "sha256"), f"the content of {quote(path)} is not what its sha256 says")
         return PackFile(path=path, content=content, executable=executable)
 
     def _content(self, entry: Mapping[str, object], where: KeyPath) -> bytes:
         said = self.text(entry, (*where, "content"))
         encoding = self.text(entry, (*where, "encoding"), default="")
         if encoding not in {"", "base64"}:
-            raise self.wrong((*where, "encoding"), f'encoding: wanted "base64" or nothing, got {quoted(encoding)}')
+            raise self.wrong((*where, "encoding"), f'encoding: wanted "base64" or nothing, got {quote(encoding)}')
         if not encoding:
             return said.encode()
         try:
@@ -289,8 +288,8 @@ class _Reader:
             raise self.wrong((*where, "content"), "this is no base64") from None
 
 
-def _objection(path: str) -> str:
-    """Say why a file of a pack cannot lie there."""
+def _path_problem(path: str) -> str:
+    """Return why a file of a pack cannot lie there."""
     steps = path.split("/")
     if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
         return "is absolute; files of a pack lie in its own folder"
@@ -316,7 +315,7 @@ def install(pack: Pack, packs: Path) -> Path:
     """
     folder = packs / pack.name
     if os.path.lexists(folder):
-        raise ConfigError(f"there is a pack {quoted(pack.name)} already; move it away first", path=str(folder))
+        raise ConfigError(f"there is a pack {quote(pack.name)} already; move it away first", path=str(folder))
     try:
         packs.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{pack.name}.", dir=packs))
@@ -332,7 +331,7 @@ def install(pack: Pack, packs: Path) -> Path:
 
 
 def _unpack(pack: Pack, folder: Path) -> None:
-    for file in (*pack.files, PackFile(path=SETTINGS, content=settings(pack).encode())):
+    for file in (*pack.files, PackFile(path=SETTINGS, content=settings_text(pack).encode())):
         path = folder / file.path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(file.content)

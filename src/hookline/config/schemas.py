@@ -1,18 +1,20 @@
-"""JSON Schemas of all formats, made of the very tables that the readers use, so that editors know what we know."""
+"""JSON Schemas of all formats, generated from the tables of the readers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MappingProxyType
+from itertools import combinations
 from typing import Final
 
 from msgspec import Struct
 
 from hookline.config import settings
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
-from hookline.config.reading import AROUND
-from hookline.config.values import SCHEMAS, TARGETS, Key
-from hookline.config.vocabulary import Vocabulary
+from hookline.config.keys import SCHEMAS, TARGETS, Key
+from hookline.config.known_names import KnownNames
+from hookline.config.reader import WRAPPER_KEYS
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
+from hookline.model.hook import ACTIONS, DECISIONS
+from hookline.model.names import known_events, resolve_events, tools_of_event
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -23,17 +25,17 @@ _GROUPED: Final = ("ollama-cli", "cli-agent")
 _CUSTOM: Final[Schema] = {"type": "string", "pattern": f"^{CUSTOM_PREFIX}."}
 
 
-class Named(Struct, frozen=True):
+class SchemaSpec(Struct, frozen=True):
     """One schema: what it is of, and how it is made."""
 
     title: str
-    make: Callable[[Vocabulary], Schema]
+    make: Callable[[KnownNames], Schema]
 
 
-def schema(name: str, vocabulary: Vocabulary) -> Schema:
+def schema(name: str, known: KnownNames) -> Schema:
     """Make the schema of one format; `KeyError` when there is none of this name."""
     named = ALL[name]
-    return {"$schema": DRAFT, "title": named.title, **named.make(vocabulary)}
+    return {"$schema": DRAFT, "title": named.title, **named.make(known)}
 
 
 def _value(key: Key) -> Schema:
@@ -60,19 +62,23 @@ def _meaning(canonical: Iterable[str]) -> str:
     return "; ".join(found)
 
 
-def _event_names(vocabulary: Vocabulary, dialects: Iterable[str]) -> dict[str, str]:
-    """Give every name an event has in these dialects, canonical ones last, with what it stands for."""
+def _event_names(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = False) -> dict[str, str]:
+    """Return every name of an event with what it stands for: those of these dialects, canonical ones, all others.
+
+    Names that are about certain tools are among the others only where a hook can be narrowed to the tools.
+    """
     names: dict[str, str] = {}
     for dialect in dialects:
-        for native_name, canonical in vocabulary.names.get(dialect, {}).items():
+        for native_name, canonical in known.names.get(dialect, {}).items():
             names.setdefault(native_name, _meaning(canonical))
-    for name in EventName:
-        names.setdefault(str(name), _meaning((name,)))
+    for name in known_events():
+        if has_tools or not tools_of_event(name):
+            names.setdefault(name, _meaning(resolve_events(name)))
     return names
 
 
-def _event(vocabulary: Vocabulary, dialects: Iterable[str]) -> Schema:
-    names = _event_names(vocabulary, dialects)
+def _event(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = False) -> Schema:
+    names = _event_names(known, dialects, has_tools=has_tools)
     return {"anyOf": [*({"const": name, "description": when} for name, when in names.items()), _CUSTOM]}
 
 
@@ -80,27 +86,12 @@ def _one_or_more(event: Schema) -> Schema:
     return {"anyOf": [event, {"type": "array", "items": event, "minItems": 1}]}
 
 
-def _all_events(vocabulary: Vocabulary) -> dict[str, object]:
-    """Define the events of each dialect, and `events`: those of all of them, from which editors complete."""
-    own: dict[str, object] = {}
-    for dialect in vocabulary.names:
-        known: Schema = {"enum": [*_event_names(vocabulary, (dialect,))]}
-        own[f"events-{dialect}"] = _one_or_more({"anyOf": [known, _CUSTOM]})
-    return {"events": _one_or_more(_event(vocabulary, vocabulary.names)), **own}
+def _all_events(known: KnownNames, *, has_tools: bool = False) -> dict[str, object]:
+    """Define `events`: every name of every system, from which editors complete."""
+    return {"events": _one_or_more(_event(known, (), has_tools=has_tools))}
 
 
 _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}
-
-
-def _as_its_dialect_says(vocabulary: Vocabulary, keys: Iterable[str], *, default: str) -> list[Schema]:
-    """Let a hook name only events that its dialect knows; without a dialect, those of the default one."""
-    rules: list[Schema] = []
-    for dialect in vocabulary.names:
-        says: Schema = {"properties": {"dialect": {"const": dialect}}}
-        required: Schema = {} if dialect == default else {"required": ["dialect"]}
-        known: Schema = {"$ref": f"#/$defs/events-{dialect}"}
-        rules.append({"if": {**says, **required}, "then": {"properties": dict.fromkeys(keys, known)}})
-    return rules
 
 
 # formats
@@ -108,12 +99,25 @@ def _as_its_dialect_says(vocabulary: Vocabulary, keys: Iterable[str], *, default
 _ONE_TARGET: Final = [{"required": [field]} for field in TARGETS]
 
 
-def _native(vocabulary: Vocabulary) -> Schema:
-    hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*vocabulary.names]})
-    hook["allOf"] = _as_its_dialect_says(vocabulary, ["on"], default="hookline")
-    hook["oneOf"] = [{"required": [target]} for target in native.TARGETS]
-    hook["anyOf"] = [{"required": ["on"]}, {"required": ["schedule"]}]
-    hook["not"] = {"required": ["tools", "matcher"]}
+def _native(known: KnownNames) -> Schema:
+    hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*known.names]})
+    hook["oneOf"] = [
+        *({"required": [target]} for target in native.TARGETS),
+        {"anyOf": [{"required": [action]} for action in ACTIONS]},
+    ]
+    hook["anyOf"] = [
+        {"required": ["on"]},
+        {"required": ["schedule"]},
+        # a decision that narrows by tools or effects is about tool calls
+        {
+            "allOf": [
+                {"anyOf": [{"required": [action]} for action in DECISIONS]},
+                {"anyOf": [{"required": [key]} for key in native.OF_TOOL_CALLS]},
+            ]
+        },
+    ]
+    pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
+    hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}
     tables[settings.TABLE] |= {
@@ -121,10 +125,11 @@ def _native(vocabulary: Vocabulary) -> Schema:
         "properties": {name: SCHEMAS[read] for name, read in settings.KEYS.items()},
         "additionalProperties": False,
     }
-    return {"type": "object", "properties": tables, "additionalProperties": False, "$defs": _all_events(vocabulary)}
+    definitions = _all_events(known, has_tools=True)
+    return {"type": "object", "properties": tables, "additionalProperties": False, "$defs": definitions}
 
 
-def _group(vocabulary: Vocabulary, *, dialects: tuple[str, ...]) -> Schema:
+def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
     hook = _object(grouped.KEYS)
     hook["oneOf"] = _ONE_TARGET
     hook["allOf"] = [
@@ -132,7 +137,7 @@ def _group(vocabulary: Vocabulary, *, dialects: tuple[str, ...]) -> Schema:
         for kind, field in grouped.FIELD_BY_TYPE.items()
     ]
     group = _object(grouped.GROUP_KEYS, required=["hooks"], hooks={"type": "array", "items": hook})
-    names = _event_names(vocabulary, dialects)
+    names = _event_names(known, dialects)
     groups = {"type": "array", "items": {"$ref": "#/$defs/group"}}
     events: Schema = {
         "type": "object",
@@ -144,8 +149,8 @@ def _group(vocabulary: Vocabulary, *, dialects: tuple[str, ...]) -> Schema:
     return {"type": "object", "properties": {"hooks": events}, "$defs": {"group": group}}
 
 
-def _automation_entry(vocabulary: Vocabulary, *, modern: bool) -> Schema:
-    event = _event(vocabulary, (when_then.DIALECT,))
+def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
+    event = _event(known, (when_then.DIALECT,))
     action = _object(when_then.ACTION, required=["type"])
     action["allOf"] = [
         {"if": {"properties": {"type": {"const": kind}}}, "then": {"required": [field]}}
@@ -166,9 +171,9 @@ def _automation_entry(vocabulary: Vocabulary, *, modern: bool) -> Schema:
 
 
 def _files_of(entry: Schema) -> list[object]:
-    """Give the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
+    """Return the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
     several: Schema = {"type": "array", "items": entry}
-    beside = {name: {"description": about} for name, about in AROUND.items()}
+    beside = {name: {"description": about} for name, about in WRAPPER_KEYS.items()}
     around: Schema = {
         "type": "object",
         "properties": {**beside, "hooks": {**several, **beside["hooks"]}},
@@ -178,24 +183,19 @@ def _files_of(entry: Schema) -> list[object]:
     return [entry, several, around]
 
 
-def _automation(vocabulary: Vocabulary, *, modern: bool) -> Schema:
-    entry = _automation_entry(vocabulary, modern=modern)
+def _automation(known: KnownNames, *, modern: bool) -> Schema:
+    entry = _automation_entry(known, modern=modern)
     return {"anyOf": _files_of({"$ref": "#/$defs/hook"}), "$defs": {"hook": entry}}
 
 
-def _ollm(vocabulary: Vocabulary) -> Schema:
-    bare = _object(ollm.KEYS, event=_ANY_EVENTS, events=_ANY_EVENTS, dialect={"enum": [*vocabulary.names]})
-    bare["allOf"] = _as_its_dialect_says(vocabulary, ["event", "events"], default="ollm")
+def _ollm(known: KnownNames) -> Schema:
+    bare = _object(ollm.KEYS, event=_ANY_EVENTS, events=_ANY_EVENTS, dialect={"enum": [*known.names]})
     bare["oneOf"] = _ONE_TARGET
     named: Schema = {"anyOf": [{"required": ["event"]}, {"required": ["events"]}]}
-    forms = [
-        {"allOf": [{"$ref": "#/$defs/definition"}, named]},
-        {"$ref": "#/$defs/legacy"},
-        {"$ref": "#/$defs/modern"},
-    ]
+    forms = [{"allOf": [{"$ref": "#/$defs/definition"}, named]}, {"$ref": "#/$defs/legacy"}, {"$ref": "#/$defs/modern"}]
     one: Schema = {"$ref": "#/$defs/definition"}
     by_event = {"anyOf": [one, {"type": "array", "items": one}]}
-    names = _event_names(vocabulary, ("ollm",))
+    names = _event_names(known, ("ollm",))
     under_events: Schema = {
         "type": "object",
         "properties": {name: {**by_event, "description": when} for name, when in names.items()},
@@ -207,33 +207,31 @@ def _ollm(vocabulary: Vocabulary) -> Schema:
         "$defs": {
             "hook": {"anyOf": forms},
             "definition": bare,
-            "legacy": _automation_entry(vocabulary, modern=False),
-            "modern": _automation_entry(vocabulary, modern=True),
-            **_all_events(vocabulary),
+            "legacy": _automation_entry(known, modern=False),
+            "modern": _automation_entry(known, modern=True),
+            **_all_events(known),
         },
     }
 
 
-def _per_file(vocabulary: Vocabulary) -> Schema:
-    event = _event(vocabulary, ("cli-agent",))
+def _per_file(known: KnownNames) -> Schema:
+    event = _event(known, ("cli-agent",))
     one = _object(per_file.KEYS, required=["command"], type={"anyOf": [event, {"const": "command"}]})
     one["patternProperties"] = {f"^{per_file.COMMENT}": {}}
-    several = _group(vocabulary, dialects=("cli-agent",))
+    several = _group(known, dialects=("cli-agent",))
     definitions = several.pop("$defs")
     return {"anyOf": [one, {**several, "required": ["hooks"]}], "$defs": definitions}
 
 
-ALL: Final[Mapping[str, Named]] = MappingProxyType(
-    {
-        "native": Named("Hookline's own hooks: hookline.toml", _native),
-        "grouped": Named("Hooks in an agent's settings", partial(_group, dialects=_GROUPED)),
-        **{
-            f"grouped:{dialect}": Named(f"Hooks in the settings of {dialect}", partial(_group, dialects=(dialect,)))
-            for dialect in _GROUPED
-        },
-        "ollm": Named("OLLM's hook definitions: .ollm/hooks/*.json", _ollm),
-        "when_then": Named("OLLM's event automation: name, when, then", partial(_automation, modern=False)),
-        "modern": Named("OLLM's event automation: eventType and action", partial(_automation, modern=True)),
-        "per_file": Named("cli-agent's hook files: .config/agent/hooks/pre-NAME.json", _per_file),
-    }
-)
+ALL: Final[Mapping[str, SchemaSpec]] = {
+    "native": SchemaSpec("Hookline's own hooks: hookline.toml", _native),
+    "grouped": SchemaSpec("Hooks in an agent's settings", partial(_group, dialects=_GROUPED)),
+    **{
+        f"grouped:{dialect}": SchemaSpec(f"Hooks in the settings of {dialect}", partial(_group, dialects=(dialect,)))
+        for dialect in _GROUPED
+    },
+    "ollm": SchemaSpec("OLLM's hook definitions: .ollm/hooks/*.json", _ollm),
+    "when_then": SchemaSpec("OLLM's event automation: name, when, then", partial(_automation, modern=False)),
+    "modern": SchemaSpec("OLLM's event automation: eventType and action", partial(_automation, modern=True)),
+    "per_file": SchemaSpec("cli-agent's hook files: .config/agent/hooks/pre-NAME.json", _per_file),
+}

@@ -1,11 +1,19 @@
-"""TOML whose tables and keys keep their lines."""
+"""TOML: parse it with the line of every key, and change one part of a text while every other byte stays.
+
+An edit finds statements by their lines, and only the one to change goes through tomlkit, which would lay out anew
+tables that stand apart.
+"""
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from hookline.config.document import Document, KeyPath
 from hookline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tomlkit.items import Item
 
 _TOKEN: Final = re.compile(
     r'''
@@ -34,7 +42,7 @@ def parse(text: str, *, path: str = "") -> Document:
     """
     import tomllib  # noqa: PLC0415 - most configurations are JSON
 
-    # a name of thousands of parts takes a reader of TOML minutes, and nobody means one
+    # tomllib needs minutes for a key with thousands of parts
     if text.count(".") >= _MANY and (endless := _ENDLESS.search(text)):
         line = text.count("\n", 0, endless.start()) + 1
         raise ConfigError("a name has more parts than anybody means", path=path, line=line)
@@ -48,7 +56,7 @@ def parse(text: str, *, path: str = "") -> Document:
         # Python itself refuses numbers of thousands of digits
         raise ConfigError(f"a value cannot be read: {problem}", path=path, line=1) from None
     lines: dict[KeyPath, int] = {}
-    for key, line, _ in keys(text):
+    for key, line, _ in iter_keys(text):
         # `[[hook]]` and `[a.b]` are the first word about what they stand in, too
         for length in range(len(key), 0, -1):
             if lines.setdefault(key[:length], line) != line:
@@ -65,22 +73,22 @@ def _error(message: str, text: str, *, path: str) -> ConfigError:
     return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
 
 
-def keys(text: str) -> Iterator[tuple[KeyPath, int, int]]:
-    """Give the path, the first and the last line of every table header and every key of a valid document."""
+def iter_keys(text: str) -> Iterator[tuple[KeyPath, int, int]]:
+    """Return the path, the first and the last line of every table header and every key of a valid document."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for first, last, header, steps in _statements(text):
         if not header:
             yield (*table, *steps), first, last
             continue
-        table = _resolved(steps, counts)
+        table = _resolve(steps, counts)
         if header == len("[["):
             counts[table] = counts.get(table, -1) + 1
             table = (*table, counts[table])
         yield table, first, last
 
 
-def _resolved(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
+def _resolve(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
     """Put the current element's number after each step that names a list of tables, the last one excepted."""
     path: KeyPath = ()
     for step in steps:
@@ -91,7 +99,7 @@ def _resolved(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
 
 
 def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
-    """Give first line, last line, number of opening brackets (0 for a key) and dotted name of every statement."""
+    """Return first line, last line, number of opening brackets (0 for a key) and dotted name of every statement."""
     line = first = last = 1
     depth = brackets = 0
     steps: list[str] = []
@@ -123,3 +131,217 @@ def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
 
 def _steps(word: str) -> list[str]:
     return [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]
+
+
+_WHOLE: Final = "the tables of this file are written in a way that is changed by hand only"
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A header or a key: its path, the path of the table it stands in, and its lines, the last one excluded."""
+
+    path: KeyPath
+    table: KeyPath
+    start: int
+    end: int
+    is_header: bool
+
+
+def put(text: str, pointer: KeyPath, value: object) -> str:
+    """Replace the value at a place, or add it there.
+
+    Raises:
+        ConfigError: The place cannot be in this document.
+    """
+    lines = _split_lines(text)
+    statements = _list_statements(text)
+    found = _find_statement(statements, pointer)
+    if found is not None:
+        return _rewrite(lines, found, pointer, value)
+    if _has(statements, pointer):
+        # written as a table of its own, or as one key a line
+        return put(drop(text, pointer), pointer, value)
+    tables = [one for one in statements if one.is_header and one.path == pointer[: len(one.path)]]
+    table = max(tables, key=lambda one: len(one.path)).path if tables else ()
+    rest = pointer[len(table) :]
+    if not rest or not isinstance(rest[0], str):
+        raise ConfigError(_WHOLE)
+    # beside `env.A = "1"` stands `env.B = "2"`
+    size = next(size for size in range(len(rest), 0, -1) if size == 1 or _has(statements, (*table, *rest[: size - 1])))
+    for step in reversed(rest[size:]):
+        value = {step: value} if isinstance(step, str) else [value]
+    inside = [one for one in statements if one.table == table and (not one.is_header or one.path == table)]
+    place = max((one.end for one in inside), default=0)
+    indent = _indent(lines[inside[-1].start]) if inside else ""
+    return _insert_lines(lines, place, place, [indent + _key_line(rest[:size], value)], newline=_newline(text))
+
+
+def append(text: str, pointer: KeyPath, value: object) -> str:
+    """Add an element at the end of a list; a table becomes a `[[table]]` at the end of the file.
+
+    Raises:
+        ConfigError: There is something else at this place.
+    """
+    lines = _split_lines(text)
+    statements = _list_statements(text)
+    found = _find_statement(statements, pointer)
+    if found is not None:
+        return _rewrite(lines, found, (*pointer, -1), value)
+    if not isinstance(value, Mapping) or len(pointer) != 1:
+        return put(text, pointer, [value])
+    like = [one for one in statements if not one.is_header and one.table[:-1] == pointer]
+    indent = _indent(lines[like[-1].start]) if like else ""
+    new = [f"[[{pointer[0]}]]", *(indent + _key_line((key,), one) for key, one in value.items())]
+    gap = [""] if lines and lines[-1].strip() else []
+    return _insert_lines(lines, len(lines), len(lines), [*gap, *new], newline=_newline(text))
+
+
+def drop(text: str, pointer: KeyPath) -> str:
+    """Take a key or a whole table out, a table with the comment right above it.
+
+    Raises:
+        ConfigError: There is nothing at this place.
+    """
+    lines = _split_lines(text)
+    statements = _list_statements(text)
+    header = next((one for one in statements if one.is_header and one.path == pointer), None)
+    if header is not None:
+        return _remove_table(lines, statements, header)
+    gone = [one for one in statements if one.path[: len(pointer)] == pointer]
+    for one in reversed(gone):
+        del lines[one.start : one.end]
+    if gone:
+        return "".join(lines)
+    found = _find_statement(statements, pointer)
+    if found is None:
+        raise ConfigError(_nothing_at(pointer))
+    return _rewrite(lines, found, pointer, None)
+
+
+def _split_lines(text: str) -> list[str]:
+    """Split a text where TOML does: nothing but a newline ends a line."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+def _list_statements(text: str) -> list[_Statement]:
+    """Find every statement with its lines."""
+    lines = _split_lines(text)
+    found: list[_Statement] = []
+    table: KeyPath = ()
+    for path, first, last in iter_keys(text):
+        is_header = lines[first - 1].lstrip().startswith("[")
+        table = path if is_header else table
+        found.append(_Statement(path, table, first - 1, last, is_header))
+    return found
+
+
+def _has(statements: list[_Statement], path: KeyPath) -> bool:
+    return any(one.path[: len(path)] == path for one in statements)
+
+
+def _nothing_at(pointer: KeyPath) -> str:
+    return f"there is nothing at {'.'.join(str(step) for step in pointer)}"
+
+
+def _find_statement(statements: list[_Statement], pointer: KeyPath) -> _Statement | None:
+    """Find the key whose value a place is, or is a part of."""
+    return next((one for one in statements if not one.is_header and one.path == pointer[: len(one.path)]), None)
+
+
+def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: object) -> str:
+    """Change the value of one statement; None takes the place out, and -1 as the last step adds an element."""
+    import tomlkit  # noqa: PLC0415 - only an edit needs it
+
+    block = "".join(lines[statement.start : statement.end])
+    document = tomlkit.parse(block)
+    *way, last = pointer[len(statement.table) :]
+    owner: object = document
+    try:
+        for step in way:
+            if isinstance(owner, MutableMapping) and value is not None:
+                owner.setdefault(step, tomlkit.inline_table())
+            owner = owner[step]  # type: ignore[index]
+    except (KeyError, IndexError, TypeError):
+        raise ConfigError(_nothing_at(pointer)) from None
+    match owner, last:
+        case MutableMapping(), str() if value is None:
+            del owner[last]
+        case MutableMapping(), str():
+            owner[last] = _toml_item(value)
+        case MutableSequence(), -1:
+            owner.append(_toml_item(value))
+        case MutableSequence(), int() if value is None:
+            del owner[last]
+        case MutableSequence(), int():
+            owner[last] = _toml_item(value)
+        case _:
+            raise ConfigError(_WHOLE)
+    return "".join((*lines[: statement.start], document.as_string(), *lines[statement.end :]))
+
+
+def _remove_table(lines: list[str], statements: list[_Statement], header: _Statement) -> str:
+    place = statements.index(header)
+    size = len(header.path)
+    after = next((one for one in statements[place + 1 :] if one.is_header and one.path[:size] != header.path), None)
+    end = max(one.end for one in statements[place:] if one.start < (after.start if after else len(lines)))
+    limit = _comments_above(lines, after.start, floor=end) if after else len(lines)
+    start = _own_comments_above(lines, header.start, floor=statements[place - 1].end if place else 0)
+    # a comment right below its last key is its own, unless it stands right above the next table
+    while end < limit and lines[end].strip():
+        end += 1
+    while end < limit and not lines[end].strip():
+        end += 1
+    if end == len(lines):
+        while start > 0 and not lines[start - 1].strip():
+            start -= 1
+    return "".join((*lines[:start], *lines[end:]))
+
+
+def _comments_above(lines: list[str], start: int, *, floor: int) -> int:
+    """Go up over comments, at most to where the statement above ends: a text may look like a comment."""
+    while start > floor and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return start
+
+
+def _own_comments_above(lines: list[str], start: int, *, floor: int) -> int:
+    """Count a comment to a table where nothing else could have it: neither the file nor what stands right above."""
+    above = _comments_above(lines, start, floor=floor)
+    return above if above and not lines[above - 1].strip() else start
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _insert_lines(lines: list[str], start: int, end: int, new: list[str], *, newline: str) -> str:
+    """Put whole lines between others; a file that ended without a newline gets one where the new lines begin."""
+    before = "".join(lines[:start])
+    edge = newline if before and not before.endswith("\n") else ""
+    last = newline if edge == "" or lines[end:] else ""
+    return before + edge + newline.join(new) + last + "".join(lines[end:])
+
+
+def _key_line(steps: KeyPath, value: object) -> str:
+    import tomlkit  # noqa: PLC0415 - only an edit needs it
+
+    name = tomlkit.key([str(step) for step in steps]).as_string()
+    return f"{name} = {_toml_item(value).as_string()}"
+
+
+def _toml_item(value: object) -> "Item":
+    """Write a value on one line; a text of several lines is one that people can read."""
+    import tomlkit  # noqa: PLC0415 - only an edit needs it
+
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        for key, one in value.items():
+            table[key] = _toml_item(one)
+        return table
+    if isinstance(value, str) and "\n" in value.strip("\n") and not set(value) & set("\r\"'\\"):
+        return tomlkit.string(value, multiline=True)
+    return tomlkit.item(list(value) if isinstance(value, tuple) else value)

@@ -4,22 +4,23 @@ Only what JSON could say as well is read. Tags, which may make objects out of te
 file that grows without bound when its aliases are followed.
 """
 
+import json
 import re
 import warnings
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from hookline.config.document import Document, KeyPath
-from hookline.config.vocabulary import quoted
+from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
 # reading YAML is slow, and one hook is a few lines long
-LARGEST: Final = 65_536
-MOST_NODES: Final = 10_000
-DEEPEST: Final = 32
+MAX_BYTES: Final = 65_536
+MAX_NODES: Final = 10_000
+MAX_DEPTH: Final = 32
 
 _STANDARD: Final = "tag:yaml.org,2002:"
 # what the reader makes of plain data by itself, or what means the same when it is written out
@@ -49,19 +50,19 @@ def parse(text: str, *, path: str = "") -> Document:
     root = compose(text, path=path)
     if root is None:
         raise ConfigError("the file is empty, wanted a YAML document", path=path, line=1)
-    building = _Building(path)
+    building = _ValueBuilder(path)
     value = building.value(root, (), 0)
     return Document(value, building.lines, tuple(building.repeated))
 
 
 def _check_size(text: str, *, path: str) -> None:
     """Refuse what would take long before it is read."""
-    if len(text) > LARGEST:
-        raise ConfigError(f"the file is larger than {LARGEST // 1024} KB; write it as JSON", path=path, line=1)
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f"the file is larger than {MAX_BYTES // 1024} KB; write it as JSON", path=path, line=1)
     depth = 0
     for bracket in _BRACKET.finditer(text):
         depth += 1 if bracket.group() in "[{" else -1
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise _error("nested too deeply", text.count("\n", 0, bracket.start()) + 1, path=path)
 
 
@@ -98,7 +99,7 @@ def _error(message: str, line: int, *, path: str) -> ConfigError:
     return ConfigError(message, path=path, line=line)
 
 
-class _Building:
+class _ValueBuilder:
     """Make plain values of nodes. A node with an alias is made anew wherever it is named, so nodes are counted."""
 
     def __init__(self, path: str) -> None:
@@ -108,17 +109,17 @@ class _Building:
         self.lines: dict[KeyPath, int] = {}
         self.repeated: list[tuple[KeyPath, int]] = []
         self._path = path
-        self._left = MOST_NODES
+        self._left = MAX_NODES
 
     def value(self, node: "Node", where: KeyPath, depth: int) -> object:
         """Make the value of one node."""
         self._left -= 1
         line = node.start_mark.line + 1
-        if self._left < 0 or depth > DEEPEST:
+        if self._left < 0 or depth > MAX_DEPTH:
             raise _error("the file is too large or too deep when its aliases are followed", line, path=self._path)
         tag = str(node.tag)
         if tag not in _TAGS:
-            raise _error(f"{quoted(tag)} is a tag, and only plain data is read", line, path=self._path)
+            raise _error(f"{quote(tag)} is a tag, and only plain data is read", line, path=self._path)
         if isinstance(node, self._nodes.MappingNode):
             return self._mapping(node, where, depth)
         if isinstance(node, self._nodes.SequenceNode):
@@ -152,3 +153,194 @@ def _plain(text: str) -> object:
         if pattern.fullmatch(text):
             return read(text)
     return text
+
+
+_BY_HAND: Final = "this part of the file is written in a way that is changed by hand only"
+# words that need no quotes and are nothing but texts
+_UNQUOTED: Final = re.compile(r"(?:\.?/)?[A-Za-z_][\w./|*-]*(?: [\w./|*-]+)*")
+_RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"})
+_UNSEEN: Final = re.compile(r"[^ -~]+")
+
+# a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
+_Node = Any
+
+
+def put(text: str, pointer: KeyPath, value: object) -> str:
+    """Replace the value at a place, or add it there.
+
+    Raises:
+        ConfigError: The place cannot be in this document.
+    """
+    root = compose(text) if text.strip() else None
+    if root is None:
+        return _start_file(text, _nest(pointer, value))
+    way = _follow(root, pointer)
+    if len(way) > len(pointer):
+        return _replace(text, way, pointer, value)
+    owner, rest = way[-1], pointer[len(way) - 1 :]
+    return _add(text, owner, rest[0], _nest(rest[1:], value))
+
+
+def append(text: str, pointer: KeyPath, value: object) -> str:
+    """Add an element at the end of a list, and the list where there is none.
+
+    Raises:
+        ConfigError: There is something else at this place.
+    """
+    root = compose(text) if text.strip() else None
+    way = [] if root is None else _follow(root, pointer)
+    if len(way) <= len(pointer):
+        return put(text, pointer, [value])
+    return _add(text, way[-1], len(way[-1].value), value)
+
+
+def drop(text: str, pointer: KeyPath) -> str:
+    """Take a key or an element out.
+
+    Raises:
+        ConfigError: There is nothing at this place.
+    """
+    way = _follow(compose(text), pointer)
+    if len(way) <= len(pointer):
+        raise ConfigError(f"there is nothing at {'.'.join(str(step) for step in pointer)}")
+    owner = way[-2]
+    spans = list(_spans(owner))
+    place = next(number for number, (_, _, child) in enumerate(spans) if child is way[-1])
+    start, end, _ = spans[place]
+    if owner.flow_style:
+        if place + 1 < len(spans):
+            end = spans[place + 1][0]
+        elif place:
+            start = spans[place - 1][1]
+        return text[:start] + text[end:]
+    if len(spans) == 1 and len(pointer) > 1:
+        # nothing is left of what stood below its key, so it is said beside it
+        return _replace(text, way[:-1], pointer[:-1], {} if owner.id == "mapping" else [])
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip(" -") or len(spans) == 1 or ("-" in text[line:start] and owner.id == "mapping"):
+        raise ConfigError(_BY_HAND)
+    return text[:line] + text[_end_of_line(text, _content_end(text, start, way[-1])) :]
+
+
+def _follow(root: _Node, pointer: KeyPath) -> list[_Node]:
+    """Follow a pointer as far as it leads, and give every node on the way."""
+    way = [root]
+    for step in pointer:
+        node = way[-1]
+        if node.id == "mapping" and isinstance(step, str):
+            found = [value for key, value in node.value if key.value == step]
+        elif node.id == "sequence" and isinstance(step, int):
+            found = node.value[step : step + 1]
+        else:
+            raise ConfigError(f"{step} cannot be looked for in what stands there")
+        if not found:
+            break
+        way.append(found[-1])
+    return way
+
+
+def _spans(owner: _Node) -> Iterator[tuple[int, int, _Node]]:
+    """Return start, end and value of every part of a mapping or a sequence."""
+    for part in owner.value:
+        key, value = part if isinstance(part, tuple) else (part, part)
+        yield key.start_mark.index, value.end_mark.index, value
+
+
+def _replace(text: str, way: list[_Node], pointer: KeyPath, value: object) -> str:
+    node = way[-1]
+    start, end = node.start_mark.index, node.end_mark.index
+    in_flow = len(way) > 1 and way[-2].flow_style
+    if text[start:end].rstrip() == text[start:end] or in_flow or not pointer:
+        return text[:start] + _inline(value) + text[end:]
+    if way[-2].id != "mapping":
+        raise ConfigError(_BY_HAND)
+    key = next(key for key, child in way[-2].value if child is node)
+    # a block below its key becomes a value beside it
+    after = int(key.end_mark.index)
+    return text[:after] + f": {_inline(value)}" + text[_content_end(text, start, node) :]
+
+
+def _add(text: str, owner: _Node, step: str | int, value: object) -> str:
+    wanted = "mapping" if isinstance(step, str) else "sequence"
+    if owner.id != wanted:
+        raise ConfigError(f"{step} cannot be added to what stands there")
+    new = f"{_inline(step)}: {_inline(value)}" if isinstance(step, str) else _inline(value)
+    spans = list(_spans(owner))
+    if owner.flow_style or not spans:
+        place = spans[-1][1] if spans else int(owner.end_mark.index) - 1
+        return text[:place] + (", " if spans else "") + new + text[place:]
+    column = int(owner.start_mark.column)
+    start, _, last = spans[-1]
+    place = _end_of_line(text, _content_end(text, start, last))
+    newline = "\r\n" if "\r\n" in text else "\n"
+    edge = "" if text[:place].endswith("\n") else newline
+    dash = "" if isinstance(step, str) else "- "
+    return text[:place] + edge + " " * column + dash + new + ("" if edge else newline) + text[place:]
+
+
+def _content_end(text: str, start: int, node: _Node) -> int:
+    """Return the end of a part without the blank lines and comments that the parser counts to it."""
+    lines = text[start : int(node.end_mark.index)].splitlines(keepends=True)
+    indent, keeps_blanks = _block(text, node)
+    while len(lines) > 1 and _is_aside(lines[-1], indent=indent) and not (keeps_blanks and not lines[-1].strip()):
+        lines.pop()
+    part = "".join(lines)
+    return start + len(part.removesuffix("\n") if keeps_blanks else part.rstrip())
+
+
+def _block(text: str, node: _Node) -> tuple[int | None, bool]:
+    """Return how far the block of text that a part ends with is indented, and whether blank lines below it are its own."""
+    while node.id != "scalar" and node.value and not node.flow_style:
+        node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
+    if node.id != "scalar" or node.style not in {"|", ">"}:
+        return None, False
+    head, *lines = text[int(node.start_mark.index) : int(node.end_mark.index)].splitlines()
+    return next((_indent_width(line) for line in lines if line.strip()), None), "+" in head.partition("#")[0]
+
+
+def _is_aside(line: str, *, indent: int | None) -> bool:
+    """Return whether a line is blank or a comment; in a block of text, what looks like a comment is text."""
+    if not line.strip():
+        return True
+    return line.lstrip().startswith("#") and (indent is None or _indent_width(line) < indent)
+
+
+def _indent_width(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _end_of_line(text: str, position: int) -> int:
+    newline = text.find("\n", position)
+    return newline + 1 if newline >= 0 else len(text)
+
+
+def _nest(steps: KeyPath, value: object) -> object:
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def _start_file(text: str, value: object) -> str:
+    """Write the first value of a file, below the comments it may have."""
+    before = f"{text}\n" if text and not text.endswith("\n") else text
+    if not isinstance(value, Mapping):
+        return f"{before}{_inline(value)}\n"
+    return before + "".join(f"{_inline(key)}: {_inline(one)}\n" for key, one in value.items())
+
+
+def _inline(value: object) -> str:
+    """Write a value on one line; JSON is YAML, but people leave the quotes out."""
+    match value:
+        case Mapping():
+            return "{" + ", ".join(f"{_inline(key)}: {_inline(one)}" for key, one in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(_inline(one) for one in value) + "]"
+        case str() if _UNQUOTED.fullmatch(value) and value.lower() not in _RESERVED:
+            return value
+        case _:
+            # YAML takes no character that cannot be seen
+            return _UNSEEN.sub(_escape, json.dumps(value, ensure_ascii=False))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in found.group())

@@ -1,1 +1,1 @@
-"""Why a hook ran or did not, what is wrong with it, and what to try it with."""
+"""Diagnostics: why a hook runs or not, what is wrong with it, and sample events to try it with."""

@@ -1,13 +1,16 @@
-"""A sample of each event, made to fit the hook that is tried with it."""
+"""Sample events, made to fit the hook that is tried with them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from hookline.model.event import EVENTS, Event, EventName
+from msgspec.structs import replace
+
+from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.hook import Hook
-from hookline.model.session import Session
+from hookline.model.names import is_known_tool
+from hookline.model.tools import OTHER
 
 SESSION: Final = Session(id="sample-session", user="sample", model="sample-model", provider="sample")
 
@@ -18,7 +21,7 @@ _NEW: Final = "2" * 40
 _REFS: Final = ({"local": "refs/heads/main", "remote": "refs/heads/main", "from_commit": _OLD, "to_commit": _NEW},)
 _MESSAGES: Final = ({"role": "user", "content": "Add a greeting to src/example.py"},)
 
-# The arguments of each tool a sample may call; the first is called where a hook wants any.
+# the arguments of each tool in a sample; the first is used for hooks without a matcher
 TOOLS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     {
         "shell": {"command": "echo hello"},
@@ -118,22 +121,22 @@ DATA: Final[Mapping[EventName, Mapping[str, object]]] = MappingProxyType(
     }
 )
 
-# In a pattern: what stands for any text, for one character, and for one of several.
+# parts of patterns that stand for any text, for one character, or for one of several
 _WILD: Final = re.compile(r"\*\*/|\.[*+]|\*+|\?|\[(?P<set>[^\]]+)\]|[\\^$()]")
 _FEW: Final = 20
 Fits = Callable[[Event], object]
 
 
 def sample(name: str, *, cwd: str = "", hook: Hook | None = None, fits: Fits | None = None) -> Event:
-    """Make a sample of an event, the first of several that fits the hook; without one that does, the plainest.
+    """Return the first sample of an event that fits the hook, else the plainest.
 
     `name` is a canonical event or `custom:NAME`.
     """
-    events = list(_candidates(name, hook, cwd))
+    events = list(_list_candidates(name, hook, cwd))
     return next((event for event in events if fits is None or fits(event)), events[0])
 
 
-def _candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
+def _list_candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
     key, _, custom = name.partition(":")
     event = EventName(key)
     data = dict(DATA[event])
@@ -145,66 +148,66 @@ def _candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
         data["schedule"] = hook.schedule
     plain = Event(name=event, data=data, session=SESSION, cwd=cwd)
     wanted = hook or Hook(id="sample", kind="function")
-    yield from _calls(plain, wanted) if EVENTS[event].subject == "tool" else _others(plain, wanted)
+    yield from _list_tool_calls(plain, wanted) if EVENTS[event].subject == "tool" else _list_other_events(plain, wanted)
 
 
-def _calls(plain: Event, hook: Hook) -> Iterator[Event]:
-    """Give tool calls: every tool we know, on a file the hook wants, then the tools its matcher spells out."""
-    paths = [*_paths(hook), _FILE]
-    named = {tool: {"input": "sample"} for tool in _words(hook.matcher) if tool not in TOOLS}
+def _list_tool_calls(plain: Event, hook: Hook) -> Iterator[Event]:
+    """Yield tool calls: every known tool, on a file that the hook wants, then the tools that its matcher names."""
+    paths = [*_expand_patterns(hook), _FILE]
+    named = {
+        word.removeprefix(OTHER): {"input": "sample"}
+        for word in _expand_matcher(hook.matcher)
+        if not is_known_tool(word)
+    }
     for path in paths:
         for tool, args in {**TOOLS, **named}.items():
-            yield _called(plain, tool, _about(args, path))
+            yield replace(plain, tool=tool, args=_replace_path(args, path))
 
 
-def _called(plain: Event, tool: str, args: Mapping[str, object]) -> Event:
-    return Event(name=plain.name, data=plain.data, tool=tool, args=args, session=plain.session, cwd=plain.cwd)
-
-
-def _about(args: Mapping[str, object], path: str) -> Mapping[str, object]:
+def _replace_path(args: Mapping[str, object], path: str) -> Mapping[str, object]:
     if path == _FILE:
         return args
     changed = {"path": path, "paths": [path]}
     return {key: changed.get(key, value) if value in (_FILE, [_FILE]) else value for key, value in args.items()}
 
 
-def _others(plain: Event, hook: Hook) -> Iterator[Event]:
-    """Give the sample, then the same about whatever the hook's matcher or patterns spell out."""
+def _list_other_events(plain: Event, hook: Hook) -> Iterator[Event]:
+    """Yield the sample, then the same with the values that the hook's matcher or patterns name."""
     yield plain
     field = EVENTS[plain.name].subject
-    values = [*(_paths(hook) if field == "path" else ()), *_words(hook.matcher)] if field else []
+    values = [*(_expand_patterns(hook) if field == "path" else ()), *_expand_matcher(hook.matcher)] if field else []
     for value in values:
-        yield Event(name=plain.name, data={**plain.data, field: value}, session=plain.session, cwd=plain.cwd)
-    for path in _paths(hook):
+        yield replace(plain, data={**plain.data, field: value})
+    for path in _expand_patterns(hook):
         if "files" in plain.data:
-            yield Event(name=plain.name, data={**plain.data, "files": [path]}, session=plain.session, cwd=plain.cwd)
+            yield replace(plain, data={**plain.data, "files": [path]})
 
 
-def _words(matcher: str) -> list[str]:
-    """Spell out a matcher: `mcp__github__.*|deploy` may mean `mcp__github__example` and `deploy`."""
+def _expand_matcher(matcher: str) -> list[str]:
+    """Return words that a matcher matches: `mcp__github__.*|deploy` gives `mcp__github__example` and `deploy`."""
     parts = re.split(r"[|()]", matcher)
-    return [word for part in parts[:_FEW] if (word := _spelled(part.strip())) and word != "example"]
+    return [word for part in parts[:_FEW] if (word := _expand(part.strip())) and word != "example"]
 
 
-def _paths(hook: Hook) -> list[str]:
-    """Give a file for each pattern of a hook; a pattern that excludes files has none."""
+def _expand_patterns(hook: Hook) -> list[str]:
+    """Return a file for each pattern of a hook, except patterns that exclude files."""
     patterns = [
         pattern
         for pattern in (*hook.files, *hook.writes, *hook.deletes, *hook.reads)[:_FEW]
         if not pattern.startswith(("!", "#"))
     ]
-    spelled = [_spelled(pattern).lstrip("/") for pattern in patterns]
-    return [f"{path}example" if path.endswith("/") else path for path in spelled if path]
+    expanded = [_expand(pattern).lstrip("/") for pattern in patterns]
+    return [f"{path}example" if path.endswith("/") else path for path in expanded if path]
 
 
-def _spelled(pattern: str) -> str:
-    return _WILD.sub(_stand_in, pattern)
+def _expand(pattern: str) -> str:
+    return _WILD.sub(_replace_wildcard, pattern)
 
 
-def _stand_in(found: re.Match[str]) -> str:
-    if found["set"]:
-        return found["set"].lstrip("!^")[:1] or "x"
-    if found[0] == "?":
+def _replace_wildcard(match: re.Match[str]) -> str:
+    if match["set"]:
+        return match["set"].lstrip("!^")[:1] or "x"
+    if match[0] == "?":
         return "x"
-    # "**/" may mean no folder at all, and the rest is syntax that stands for nothing
-    return "" if found[0] == "**/" or found[0] in "\\^$()" else "example"
+    # "**/" also matches no folder at all, and the rest is syntax
+    return "" if match[0] == "**/" or match[0] in "\\^$()" else "example"

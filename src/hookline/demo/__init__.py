@@ -1,1 +1,1 @@
-"""A scripted agent session in which hooks of every dialect really run: `python -m hookline.demo`."""
+"""A tour of what Hookline does: three agents' calls, answered by the program that the agents start."""

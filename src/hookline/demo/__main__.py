@@ -1,126 +1,229 @@
-"""Run the session."""
+"""Play the scenes in a temporary home folder, with the real `hookline` command and the agents' real settings."""
 
-import asyncio
-import shutil
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
+from time import perf_counter
 from typing import Final
 
-try:
-    from rich.console import Console
-except ModuleNotFoundError:
-    raise SystemExit("hookline: the demo draws its timeline with rich: pip install 'hookline[demo]'") from None
+from msgspec import Struct
+from rich.console import Console
+from rich.markup import escape
+from rich.syntax import Syntax
+from rich.text import Text
 
-from hookline.core.engine import Engine
-from hookline.demo.redactor import Redactor
-from hookline.demo.timeline import Timeline
-from hookline.errors import Blocked
-from hookline.model.event import Event
-from hookline.model.hook import Hook
-from hookline.model.verdict import Verdict
-from hookline.workspace import Folders, load_engine
+from hookline.demo.scenes import AGENTS, SCENES, UNAPPROVED, DemoAgent, DemoCall, Scene
 
-# where each system looks for its configuration
-PLACES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "ollm-hooks.json": ".ollm/hooks/project.json",
-        "ollm-node.json": ".ollm/hooks/node.json",
-        "ollama-settings.json": ".ollama/settings.json",
-        "agent-settings.json": ".config/agent/settings.json",
-    }
-)
+SECONDS: Final = 60
+# the exit code that blocks in every agent
+BLOCKED: Final = 2
+# what stands before the lines about an answer
+PAD: Final = " " * 14
 
 
-def lay_out(project: Path, *, port: int) -> None:
-    """Write a project with hooks in the files of every system."""
-    for source in resources.files("hookline.demo").joinpath("project").iterdir():
-        if not source.is_file() or (source.name == "ollm-node.json" and not shutil.which("node")):
-            continue
-        target = project / PLACES.get(source.name, source.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(source.read_text("utf-8").replace("PORT", str(port)), "utf-8")
+class DemoAnswer(Struct, frozen=True):
+    """What an agent gets back: the exit code, the bytes on stdout and stderr, and how long it waited."""
+
+    code: int
+    stdout: str
+    stderr: str
+    milliseconds: float
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the agent does not run the call."""
+        decisions = {self._decision.get("permissionDecision"), self._fields.get("decision")}
+        return self.code == BLOCKED or not decisions.isdisjoint({"deny", "block"})
+
+    @property
+    def reason(self) -> str:
+        """The text that the model reads instead of the tool's result."""
+        found = self._decision.get("permissionDecisionReason") or self._fields.get("reason")
+        return str(found or self.stderr.strip())
+
+    @property
+    def message(self) -> str:
+        """What the agent shows to the user."""
+        return str(self._fields.get("systemMessage", ""))
+
+    @property
+    def _fields(self) -> Mapping[str, object]:
+        fields = json.loads(self.stdout or "{}")
+        return fields if isinstance(fields, dict) else {}
+
+    @property
+    def _decision(self) -> Mapping[str, object]:
+        inner = self._fields.get("hookSpecificOutput")
+        return inner if isinstance(inner, dict) else {}
 
 
-async def approve(hook: Hook, _digest: str) -> bool:
-    """Stand in for the person: yes to everything but one."""
-    return hook.id != "telemetry"
+class DemoStage:
+    """A home folder and a project, in which the agents' settings were installed."""
 
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = self.home / "shop"
+        self.project.mkdir(parents=True)
+        programs = str(Path(sys.executable).parent)
+        kept = {name: value for name, value in os.environ.items() if name in {"LANG", "LC_ALL", "TERM", "TMPDIR"}}
+        self.environment = {**kept, "HOME": str(self.home), "PATH": os.pathsep.join([programs, os.defpath])}
+        (self.project / ".env").write_text("PAYMENT_KEY=live_51H\n", "utf-8")
+        (self.project / ".env.example").write_text("PAYMENT_KEY=\n", "utf-8")
 
-def shell_in(project: Path) -> Callable[..., Awaitable[str]]:
-    """Make the agent's shell tool."""
+    def add_project_hook(self) -> None:
+        """Give the project a hook of its own, as a clone of another person's repository would have."""
+        (self.project / "hookline.toml").write_text(_resource("project.toml"), "utf-8")
 
-    async def shell(command: str) -> str:
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_shell(
-            command, cwd=project, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+    def run(self, *words: str) -> str:
+        """Run the `hookline` command in the project, and return what it prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "hookline", *words],
+            cwd=self.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
-        out, _ = await child.communicate()
-        return out.decode()
+        if done.returncode:
+            raise SystemExit(f"hookline {shlex.join(words)} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
+        return done.stdout
 
-    return shell
+    def install(self) -> str:
+        """Write the rules and connect the agents; return what `hookline install` prints."""
+        rules = self.home / ".config" / "hookline" / "hookline.toml"
+        rules.parent.mkdir(parents=True)
+        rules.write_text(_resource("rules.toml"), "utf-8")
+        return self.run("install", *(agent.name for agent in AGENTS))
 
+    def answer(self, call: DemoCall) -> DemoAnswer:
+        """Send a call to the command that stands in the agent's settings, as the agent does."""
+        args = {key: value.replace("$PROJECT", str(self.project)) for key, value in call.args.items()}
+        if call.writes:
+            Path(args["file_path"]).write_text(call.writes, "utf-8")
+        payload = {
+            "session_id": "demo",
+            "transcript_path": str(self.home / "transcript.jsonl"),
+            "cwd": str(self.project),
+            "hook_event_name": call.event,
+            "tool_name": call.tool,
+            "tool_input": args,
+        }
+        if call.event == "PostToolUse":
+            payload["tool_response"] = {"filePath": args["file_path"], "success": True}
+        started = perf_counter()
+        done = subprocess.run(
+            ["/bin/sh", "-c", self._command(call.agent, call.event)],
+            input=json.dumps(payload),
+            cwd=self.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        return DemoAnswer(done.returncode, done.stdout.strip(), done.stderr, (perf_counter() - started) * 1000)
 
-def register_functions(engine: Engine) -> None:
-    """Add a hook that is a function of the agent's own program."""
-
-    @engine.on("before_agent", id="greeter")
-    def greeter(event: Event) -> Verdict:
-        return Verdict.add_context(f"The person speaks of {len(str(event.data['prompt']).split())} words.")
-
-
-async def play(engine: Engine, shell: Callable[..., Awaitable[str]], console: Console) -> None:
-    """Act the session out."""
-    async with engine.session("demo", user="you", model="llama3.2", provider="ollama") as session:
-        await session.emit("before_agent", {"prompt": "What is in the log, and can we clean up?"})
-        await session.emit("before_model", {"model": "llama3.2", "messages": [{"role": "user", "content": "…"}]})
-        result = await session.call_tool("shell", {"command": "cat server.log"}, shell)
-        await engine.drain()
-        console.print(f"         > the agent got: {str(result).strip()!r}", style="italic", highlight=False)
-        try:
-            await session.call_tool("shell", {"command": "rm -rf build"}, shell)
-        except Blocked as blocked:
-            await engine.drain()
-            console.print(f"         > the agent was told: {blocked}", style="italic", highlight=False)
-        for path in ("report.py", "build/made.py", "report.py"):
-            await session.emit("file_edited", {"path": path})
-        session.notify("two commands asked for, one of them run")
-        await engine.drain()
-        await session.emit("after_agent", {"response": "The server is up.", "conversation_length": 2})
-
-
-async def run(folder: Path, console: Console) -> int:
-    """Lay the project out, load its hooks, play, and say what is left of it."""
-    project, home = folder / "project", folder / "home"
-    project.mkdir()
-    async with Redactor() as redactor:
-        lay_out(project, port=redactor.port)
-        folders = Folders(home=home, config=home / "config", data=home / "data")
-        engine = load_engine(project, approve=approve, folders=folders)
-        register_functions(engine)
-        hooks = {hook.id: hook for hooks in engine.registry.get_all_hooks().values() for hook in hooks}
-        console.print(f"{len(hooks)} hooks: in the files of three agents and our own, and one function.", style="bold")
-        for problem in engine.problems:
-            console.print(f"problem: {problem}", style="red")
-        described = {name: f"{hook.dialect}, {hook.kind}" for name, hook in hooks.items()}
-        engine.bus.subscribe(Timeline(console, time.time(), described))
-        async with engine:
-            await play(engine, shell_in(project), console)
-    audit = (project / "audit.log").read_text("utf-8").split("\n")
-    console.print(f"\naudit.log, written by a shell line: {audit[:-1]}", highlight=False)
-    console.print(f"stolen.json, which the hook nobody approved would write: {(project / 'stolen.json').exists()}")
-    return 0 if not (project / "stolen.json").exists() else 1
+    def _command(self, agent: DemoAgent, event: str) -> str:
+        settings = json.loads((self.home / agent.settings).read_text("utf-8"))
+        command: str = settings["hooks"][event][0]["hooks"][0]["command"]
+        return command
 
 
-def main() -> int:
+def _resource(name: str) -> str:
+    return resources.files("hookline.demo").joinpath(name).read_text("utf-8")
+
+
+def show_scene(console: Console, stage: DemoStage, scene: Scene) -> None:
+    """Play one scene."""
+    console.print()
+    console.print(f"[bold]{escape(scene.title)}[/bold]")
+    for call in scene.calls:
+        answer = stage.answer(call)
+        what = call.args.get("command") or Path(call.args["file_path"]).name
+        console.print(Text.assemble("  ", (f"{call.agent.title:12}", "cyan"), f"{call.tool}  {what}"))
+        word = ("blocked", "bold red") if answer.is_blocked else ("goes on", "green")
+        line = Text.assemble(PAD, word, "  ", (f"{answer.milliseconds:.0f} ms", "dim"))
+        reason = answer.reason.replace(f"{stage.project}/", "") if answer.is_blocked else ""
+        console.print(line.append(f"  {reason}"), soft_wrap=True)
+        if scene.shows_answer:
+            console.print(Text.assemble(PAD, (answer.stdout or answer.stderr.strip(), "dim")), soft_wrap=True)
+        if call.writes:
+            written = (stage.project / "config.json").read_text("utf-8")
+            console.print(Text.assemble(PAD, "before  ", (call.writes, "dim")))
+            for row, written_line in enumerate(written.strip().splitlines()):
+                text = written_line.lstrip()
+                indent = " " * (len(written_line) - len(text))
+                console.print(Text.assemble(PAD, "        " if row else "after   ", indent, (text, "dim")))
+
+
+def show_tour(console: Console, stage: DemoStage) -> bool:
+    """Show everything; return whether the project's own hook stayed unrun."""
+    console.print("[bold]Your rules[/bold], in ~/.config/hookline/hookline.toml\n")
+    console.print(Syntax(_resource("rules.toml").strip(), "toml", theme="ansi_dark", background_color="default"))
+    console.print("\n[bold]$ hookline install claude-code codex gemini[/bold]")
+    # the notes say which of the agents are on this machine, which does not matter here
+    lines = [line for line in stage.install().splitlines() if not line.startswith(("  note:", "make "))]
+    console.print(Text("\n".join(lines), "dim"), soft_wrap=True)
+    # the first calls start the daemon and load the hooks
+    for call in SCENES[1].calls:
+        stage.answer(call)
+    for scene in SCENES:
+        show_scene(console, stage, scene)
+    return show_unapproved_hook(console, stage)
+
+
+def show_unapproved_hook(console: Console, stage: DemoStage) -> bool:
+    """Let the project bring a hook that the user has not approved; return whether it stayed unrun."""
+    stage.add_project_hook()
+    console.print("\n[bold]A project brings a hook of its own, which you did not approve[/bold]")
+    for row in _resource("project.toml").splitlines():
+        console.print(Text.assemble("  ", (row, "dim")))
+    call = UNAPPROVED
+    answer = stage.answer(call)
+    console.print(Text.assemble("  ", (f"{call.agent.title:12}", "cyan"), f"{call.tool}  {call.args['command']}"))
+    is_safe = not (stage.project / "stolen.txt").exists()
+    word = ("the hook did not run", "green") if is_safe else ("the hook ran", "bold red")
+    console.print(Text.assemble(PAD, word, "  ", (f"{answer.milliseconds:.0f} ms", "dim")))
+    console.print(Text.assemble(PAD, (answer.message, "dim")), soft_wrap=True)
+    return is_safe
+
+
+NEXT: Final[Mapping[str, str]] = {
+    "hookline install claude-code": "connect your own agent (codex, gemini and nine others work too)",
+    'hookline add --deny "no force pushes" --runs "git push --force"': "write your first rule",
+    "hookline uninstall --all": "take everything back, byte for byte",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
     """Run the demo in a temporary folder."""
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    parser = argparse.ArgumentParser(prog="hookline.demo", description="Play calls of three agents.")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="write a picture of what is shown")
+    picture = parser.parse_args(argv).svg
+    console = Console(width=None if sys.stdout.isatty() and not picture else 110, highlight=False, record=bool(picture))
     with tempfile.TemporaryDirectory(prefix="hookline-demo-") as folder:
-        return asyncio.run(run(Path(folder), console))
+        stage = DemoStage(Path(folder))
+        try:
+            is_safe = show_tour(console, stage)
+        finally:
+            stage.run("daemon", "stop")
+    if picture:
+        # rich loads its font from elsewhere; a picture in a repository uses the fonts that are there
+        text = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="make demo"), flags=re.DOTALL)
+        picture.write_text(text.replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono"), "utf-8")
+    console.print("\n[bold]Next[/bold] (in .venv/bin, or after `pip install .`)\n")
+    for command, purpose in NEXT.items():
+        console.print(f"  {escape(command)}\n      [dim]{escape(purpose)}[/dim]")
+    return 0 if is_safe else 1
 
 
 if __name__ == "__main__":

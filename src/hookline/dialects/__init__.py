@@ -4,34 +4,14 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Final, cast
 
+from hookline.model.agents import AGENTS, module_name
 from hookline.ports import Dialect
 
-# the module of each name, in the order in which they are asked who knows a word
-_MODULES: Final[Mapping[str, str]] = {
-    "ollm-protocol": "ollm_protocol",
-    "ollm": "ollm",
-    "ollm-rpc": "ollm_rpc",
-    "ollama-cli": "ollama_cli",
-    "cli-agent": "cli_agent",
-    "hookline": "hookline",
-    "claude-code": "claude_code",
-    "codex-cli": "codex_cli",
-    "qwen-code": "qwen_code",
-    "factory-droid": "factory_droid",
-    "antigravity": "antigravity",
-    "copilot-cli": "copilot_cli",
-    "gemini-cli": "gemini_cli",
-    "opencode": "opencode",
-    "cursor": "cursor",
-    "windsurf": "windsurf",
-    "cline": "cline",
-    "kiro": "kiro",
-}
-
-# What is asked of all of them before anybody speaks: written down here, so that one call of one agent does not wait
-# for the modules of seventeen others.
-SHELL_DIALECTS: Final = frozenset(_MODULES) - {"ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "hookline"}
-TEMPLATE_DIALECTS: Final = frozenset({"cli-agent"})
+# In the order in which they are asked who knows a word.
+_NAMES: Final = ("ollm-protocol", "ollm", "ollm-rpc", "ollama-cli", "cli-agent", "hookline", *AGENTS)
+# Facts about all dialects that are needed before any of them is imported.
+SHELL_DIALECTS: Final = frozenset({"cli-agent", *AGENTS})
+TEMPLATE_DIALECTS: Final = frozenset({"cli-agent", "hookline"})
 
 
 class _Dialects(Mapping[str, "Dialect"]):
@@ -43,20 +23,22 @@ class _Dialects(Mapping[str, "Dialect"]):
     def __getitem__(self, name: str) -> Dialect:
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = cast("Dialect", import_module(f"{__name__}.{_MODULES[name]}"))
+            if name not in _NAMES:
+                raise KeyError(name)
+            found = self._known[name] = cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in _MODULES
+        return name in _NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(_NAMES)
 
     def __repr__(self) -> str:
-        return f"<{len(_MODULES)} dialects>"
+        return f"<{len(_NAMES)} dialects>"
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = _Dialects()

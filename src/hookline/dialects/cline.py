@@ -1,82 +1,165 @@
 """Cline: one executable file for each event, a document with an object of the event's own, and an answer that cancels.
 
-Exit codes do not matter to it, the answer does: `{}` is no opinion. The arguments of a tool are texts, also where the tool
-takes lists and objects. Its program calls events otherwise on the wire (`tool_call`) than their files (`PreToolUse`).
+Cline ignores the exit code and reads the answer: `{}` is no opinion. The arguments of a tool are texts, also where the tool takes lists
+and objects. Its program calls events otherwise on the wire (`tool_call`) than their files (`PreToolUse`).
 """
 
 from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _calls, _mcp, _read, _reply
-from hookline.dialects._cline_tools import STRUCTURED, TOOLS
-from hookline.dialects._fields import NO_MESSAGE, Field, Shape, names, shape
-from hookline.dialects._tools import final_args
-from hookline.model.ability import Ability
+from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, join_blocks
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
+from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, final_args, tool_map, without
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "cline"
+_READER: Final = JsonReader(_NAME)
 _SERVER_TOOL: Final = "use_mcp_tool"
-# the most of a context that Cline takes
+# the longest context that Cline accepts
 _LONGEST: Final = 50_000
 
+# tools of its program and of its older extension
+
+# arguments that are lists or objects, sent as JSON in a text
+_STRUCTURED: Final = frozenset({"commands", "files", "requests", "queries", "arguments"})
+
+_EDIT: Final = {"old": "old_text", "new": "new_text"}
+
+
+def _command_line(command: object) -> str:
+    """Return one command as a line: it may be a text, or a program with its arguments."""
+    if not isinstance(command, Mapping):
+        return _mcp.to_text(command)
+    args = command.get("args")
+    words = [command.get("command"), *(args if isinstance(args, list) else ())]
+    return " ".join(_mcp.to_text(word) for word in words if word is not None)
+
+
+def _commands_to_command(args: dict[str, object]) -> dict[str, object]:
+    """Join all commands of a call in one text, a line each; the call may be only its commands."""
+    key = "commands" if "commands" in args else PLAIN
+    if key not in args or "command" in args:
+        return args
+    commands = _mcp.parse_text(args[key])
+    lines = [_command_line(item) for item in (commands if isinstance(commands, list) else [commands])]
+    return {"command": "\n".join(lines), **without(args, key)}
+
+
+def _command_to_commands(args: dict[str, object]) -> dict[str, object]:
+    command = args.get("command")
+    if not isinstance(command, str) or "commands" in args:
+        return args
+    return {"commands": [command], **without(args, "command")}
+
+
+def _list_of_parts(key: str, ours: str, part: str) -> ArgsCodec:
+    """Convert a list of objects with one part each to the canonical list of these parts."""
+
+    def to_native(args: dict[str, object]) -> dict[str, object]:
+        values = args.get(ours)
+        if not isinstance(values, list):
+            return args
+        rest = without(args, ours)
+        return rest if values == read_parts(args.get(key)) else {**rest, key: [{part: value} for value in values]}
+
+    def to_canonical(args: dict[str, object]) -> dict[str, object]:
+        values = read_parts(args.get(key if key in args else PLAIN))
+        return {**args, ours: values} if values and ours not in args else args
+
+    def read_parts(value: object) -> list[object]:
+        parsed = _mcp.parse_text(value)
+        items = parsed if isinstance(parsed, list) else [] if parsed is None else [parsed]
+        return [item.get(part) if isinstance(item, Mapping) else item for item in items]
+
+    return ArgsCodec(to_native, to_canonical)
+
+
+TOOLS: Final = tool_map(
+    ToolRow("shell", ("execute_command",)),
+    ToolRow("shell", ("run_commands",), codecs=(ArgsCodec(_command_to_commands, _commands_to_command),)),
+    ToolRow("read_file", ("read_file",)),
+    ToolRow("read_files", ("read_files",), codecs=(_list_of_parts("files", "paths", "path"),)),
+    ToolRow("write_file", ("write_to_file", "new_rule")),
+    # without an old text it writes a file, or inserts a line
+    ToolRow("edit_file", ("editor",), keys=_EDIT, when=lambda args: bool(args.get("old_text"))),
+    ToolRow(
+        "insert_text",
+        ("editor",),
+        keys={"text": "new_text", "line": "insert_line"},
+        when=lambda args: not args.get("old_text") and "insert_line" in args,
+    ),
+    ToolRow(
+        "write_file",
+        ("editor",),
+        keys={"content": "new_text"},
+        when=lambda args: not args.get("old_text") and "insert_line" not in args,
+    ),
+    ToolRow("multi_edit", ("replace_in_file",)),
+    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
+    ToolRow("list_dir", ("list_files",)),
+    ToolRow("grep", ("search_files",), keys={"pattern": "regex", "include": "file_pattern"}),
+    ToolRow("grep", ("search_codebase",)),
+    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
+    ToolRow("web_fetch", ("fetch_web_content",), codecs=(_list_of_parts("requests", "urls", "url"),)),
+    ToolRow("web_search", ("web_search",)),
+    ToolRow("subagent", ("new_task",), keys={"prompt": "context"}),
+    ToolRow("skill", ("skills",), keys={"name": "skill"}),
+    ToolRow("ask_user", ("ask_question", "ask_followup_question")),
+    ToolRow("todo", ("focus_chain",)),
+)
+
+
+# what an answer can do
+
 _A: Final = Ability
-_TELLS: Final = frozenset({_A.CONTEXT})
+_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
-# Its program waits for these answers only. A cancel after a tool would end the whole task, which is more than an
-# objection to one result, so that we say those as context.
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+# Its program waits for these answers only. A cancel after a tool would end the whole task, which is more than a denial of one
+# result, so those are sent as context.
+_EVENTS: Final = native_events(
     {
-        "TaskStart": _TELLS,
-        "TaskResume": _TELLS,
-        "TaskCancel": _NOTHING,
-        "TaskComplete": _NOTHING,
-        "TaskError": _NOTHING,
-        "UserPromptSubmit": _NOTHING,
-        "PreToolUse": frozenset({_A.BLOCK, _A.ASK, _A.ARGS, _A.CONTEXT}),
-        "PostToolUse": _TELLS,
-        "PreCompact": _NOTHING,
-        "SessionShutdown": _NOTHING,
-        "Notification": _NOTHING,
+        "TaskStart": (_CONTEXT, EventName.SESSION_START),
+        "TaskResume": (_CONTEXT, EventName.SESSION_START),
+        "TaskCancel": (_NOTHING,),
+        "TaskComplete": (_NOTHING, EventName.AFTER_AGENT),
+        "TaskError": (_NOTHING, EventName.ERROR),
+        "UserPromptSubmit": (_NOTHING, EventName.BEFORE_AGENT),
+        "PreToolUse": (frozenset({_A.BLOCK, _A.ASK, _A.ARGS, _A.CONTEXT}), EventName.BEFORE_TOOL),
+        "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
+        "PreCompact": (_NOTHING, EventName.PRE_COMPRESS),
+        "SessionShutdown": (_NOTHING, EventName.SESSION_END),
+        "Notification": (_NOTHING, EventName.NOTIFICATION),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="Cline",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "TaskStart",
-            EventName.SESSION_END: "SessionShutdown",
-            EventName.BEFORE_AGENT: "UserPromptSubmit",
-            EventName.AFTER_AGENT: "TaskComplete",
-            EventName.BEFORE_TOOL: "PreToolUse",
-            EventName.AFTER_TOOL: "PostToolUse",
-            EventName.PRE_COMPRESS: "PreCompact",
-            EventName.ERROR: "TaskError",
-            EventName.NOTIFICATION: "Notification",
-        }
-    ),
-    tools=MappingProxyType(TOOLS.names()),
+    events=_EVENTS.events,
+    tools=TOOLS.names_by_tool(),
     timeout=120.0,
     shell=True,
     matcher=MatcherStyle.SEARCH,
     abilities=ABILITIES,
     own=frozenset(TOOLS.by_tool),
-    more_events=MappingProxyType({"TaskResume": EventName.SESSION_START}),
+    more_events=_EVENTS.more_events,
 )
 
-_NAMES: Final = names(SPEC.events)
-# what the program writes in place of the file's name
+# event names on the wire, by the names of their files
 _WIRE: Final[Mapping[str, str]] = {
     "TaskStart": "agent_start",
     "TaskResume": "agent_resume",
@@ -89,276 +172,231 @@ _WIRE: Final[Mapping[str, str]] = {
     "PreCompact": "pre_compact",
     "SessionShutdown": "session_shutdown",
 }
-_FILES: Final = {wired: file for file, wired in _WIRE.items()}
+_FILES: Final = {wire: file for file, wire in _WIRE.items()}
 _SOURCES: Final = {"TaskStart": "startup", "TaskResume": "resume"}
-_TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 
-_TAKEN: Final = ("clineVersion", "hookName", "taskId", "cwd", "model", "timestamp")
-_AFTER: Final = (Field("result", "postToolUse.result"), Field("duration", "postToolUse.executionTimeMs", in_ms=True))
-_FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
-    EventName.AFTER_TOOL: _AFTER,
-    EventName.TOOL_FAILED: (Field("error", "postToolUse.result"), _AFTER[1]),
-    EventName.BEFORE_AGENT: (Field("prompt", "userPromptSubmit.prompt"),),
-    EventName.ERROR: (
-        Field("error", "error.message"),
-        Field("error_type", "error.name"),
-        Field("error_stack", "error.stack"),
-    ),
-}
+_DURATION: Final = Field("duration", "postToolUse.executionTimeMs", in_ms=True)
 _OBJECTS: Final = {
     "preToolUse": frozenset({"toolName", "parameters"}),
     "postToolUse": frozenset({"toolName", "parameters", "success"}),
 }
-_SHAPES: Final[Mapping[EventName, Shape]] = {
-    name: shape(_FIELDS.get(name, ()), taken=_TAKEN, objects=_OBJECTS) for name in EventName
-}
+_CODEC: Final = AgentCodec(
+    spec=SPEC,
+    # a failed tool is one that ran without success
+    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}),
+    tools=TOOLS,
+    field_maps=field_maps(
+        {
+            EventName.AFTER_TOOL: (Field("result", "postToolUse.result"), _DURATION),
+            EventName.TOOL_FAILED: (Field("error", "postToolUse.result"), _DURATION),
+            EventName.BEFORE_AGENT: (Field("prompt", "userPromptSubmit.prompt"),),
+            EventName.ERROR: (
+                Field("error", "error.message"),
+                Field("error_type", "error.name"),
+                Field("error_stack", "error.stack"),
+            ),
+        },
+        taken=("clineVersion", "hookName", "taskId", "cwd", "model", "timestamp"),
+        objects=_OBJECTS,
+    ),
+)
 
 
 # events
 
 
 def encode_event(event: Event, hook: Hook) -> Request:
-    """Say an event to a hook of this dialect."""
-    native = _native(event, hook.native_event)
-    return Request(event=event, later=partial(_document, event, native), native=native)
+    """Return the request for a hook of this dialect."""
+    native = _CODEC.native_name(event, hook.native_event)
+    return Request(event=event, later=partial(_write_event, event, native), native=native)
 
 
-def _native(event: Event, wanted: str = "") -> str:
-    if wanted in ABILITIES and _canonical(wanted) is event.name:
-        return wanted
-    if event.host == _NAME and event.native_name:
-        return event.native_name
-    return "PostToolUse" if event.name is EventName.TOOL_FAILED else _NAMES.say(event)
-
-
-def _canonical(native: str) -> EventName | None:
-    return SPEC.more_events.get(native) or _NAMES.known.get(native)
-
-
-def _document(event: Event, native: str) -> dict[str, object]:
+def _write_event(event: Event, native: str) -> dict[str, object]:
     data = dict(event.data)
     is_own = event.host == _NAME
-    spoken = data.pop("hookName", None) if is_own else None
+    wire = data.pop("hookName", None) if is_own else None
     document: dict[str, object] = {
         "clineVersion": data.pop("clineVersion", "") if is_own else "",
-        "hookName": spoken or _WIRE.get(native, native),
+        "hookName": wire or _WIRE.get(native, native),
         "taskId": event.session.id,
     }
-    if event.host == _NAME and _read.is_time(data.get("timestamp"), event.timestamp, dialect=_NAME):
-        # it was written in another way than ours
+    if is_own and _READER.is_source_of(data.get("timestamp"), event.timestamp):
+        # the agent wrote it in another format than ours
         document["timestamp"] = data.pop("timestamp")
     elif event.timestamp:
-        document["timestamp"] = _read.to_iso(event.timestamp)
+        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.session.model:
         document["model"] = event.session.model
     if not is_own:
         document.update(workspaceRoots=[event.cwd] if event.cwd else [], userId="", agent_id="", parent_agent_id=None)
-    if event.tool or event.name in _TOOL_EVENTS:
-        _say_call(event, document)
+    if event.tool or event.name in TOOL_EVENTS:
+        name, args = _encode_call(event)
+        body: dict[str, object] = {"toolName": name, "parameters": args}
+        has_run = event.name in {EventName.AFTER_TOOL, EventName.TOOL_FAILED}
+        if has_run:
+            body["success"] = event.name is EventName.AFTER_TOOL
+        document["postToolUse" if has_run else "preToolUse"] = body
     if event.name is EventName.CUSTOM and data.get("event_name") == native:
         del data["event_name"]
     if data.get("source") == _SOURCES.get(native, UNSET):
         del data["source"]
     if "tool_call" in data and is_own:
         data.pop("call_id", None)
-    _SHAPES[event.name].write(data, document, session=event.session)
+    _CODEC.field_maps[event.name].write(data, document, session=event.session)
     return document
 
 
-def _say_call(event: Event, document: dict[str, object]) -> None:
-    name, said = _said_call(event)
-    after = event.name in {EventName.AFTER_TOOL, EventName.TOOL_FAILED}
-    body: dict[str, object] = {"toolName": name, "parameters": said}
-    if after:
-        body["success"] = event.name is EventName.AFTER_TOOL
-    document["postToolUse" if after else "preToolUse"] = body
-
-
-def _said_call(event: Event) -> tuple[str, object]:
-    """Say a call: to hooks every argument is a text."""
-    name, args = _calls.resaid(TOOLS, event, dialect=_NAME)
-    parts = _mcp.split(event.tool)
+def _encode_call(event: Event) -> tuple[str, object]:
+    """Return the tool and its arguments, each of them a text."""
+    name, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
+    parts = _mcp.split_name(event.tool)
     if event.host == _NAME and event.native_args is not None:
-        return (event.native_tool or name, _server_args(event, event.args)) if parts else (name, args)
+        return (event.native_tool or name, _encode_server_args(event, event.args)) if parts else (name, args)
     if parts:
-        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _mcp.written(dict(event.args))}
+        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _mcp.to_text(dict(event.args))}
         return _SERVER_TOOL, server
-    return name, {key: _mcp.written(value) for key, value in args.items()} if isinstance(args, Mapping) else args
+    return name, {key: _mcp.to_text(value) for key, value in args.items()} if isinstance(args, Mapping) else args
 
 
-def _server_args(event: Event, args: Mapping[str, object]) -> object:
-    """Put a server's arguments where Cline has them, as the kind of value it had."""
-    said = event.native_args
-    if event.native_tool != _SERVER_TOOL or not isinstance(said, Mapping):
+def _encode_server_args(event: Event, args: Mapping[str, object]) -> object:
+    """Return a server's arguments where Cline has them, as a text if they came as one."""
+    native = event.native_args
+    if event.native_tool != _SERVER_TOOL or not isinstance(native, Mapping):
         return dict(args)
-    was = said.get("arguments")
-    if _given(was) == args:
-        return said
-    return {**said, "arguments": _mcp.repeated(dict(args), text=was) if isinstance(was, str) else dict(args)}
+    before = native.get("arguments")
+    if _read_server_args(before) == args:
+        return native
+    changed = _mcp.to_same_text(dict(args), text=before) if isinstance(before, str) else dict(args)
+    return {**native, "arguments": changed}
+
+
+def _read_server_args(native_args: object) -> dict[str, object]:
+    args = _mcp.parse_text(native_args)
+    return args if isinstance(args, dict) else {} if args in (None, "") else {PLAIN: args}
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
-    """Read an event as Cline says it."""
-    document = _read.load_object(raw, dialect=_NAME)
-    text = partial(_read.text, dialect=_NAME)
-    spoken = text(document.pop("hookName", None), "hookName")
-    native = _FILES.get(spoken, spoken) or name
-    if not native:
-        raise _read.wrong(None, "hookName", dialect=_NAME, wanted="the event's name")
-    body_key, body = _body(document)
-    canonical = _canonical(native) or EventName.CUSTOM
+    """Return the event of a document of Cline."""
+    document = _READER.load_object(raw)
+    wire = _READER.pop_text(document, "hookName")
+    native = _CODEC.read_name(_FILES.get(wire, wire), name, where="hookName")
+    key = next((key for key in _OBJECTS if key in document), "")
+    body = dict(_READER.read_object(document.pop(key, None), key))
+    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
     if native == "PostToolUse" and body.get("success") is False:
         canonical = EventName.TOOL_FAILED
-    cwd = _root(document)
-    call, said = _call(canonical, body, cwd=cwd)
-    session = Session(id=text(document.pop("taskId", None), "taskId"), model=text(document.pop("model", None), "model"))
-    timestamp = _read.take_time(document, "timestamp", dialect=_NAME)
-    if body_key and body:
-        document[body_key] = body
-    data = _SHAPES[canonical].read(document, "", dialect=_NAME)
-    _add(canonical, native, spoken, data)
-    return Event(
-        name=canonical,
-        data=data,
-        tool=call.tool,
-        args=call.args,
-        session=session,
-        cwd=cwd,
-        timestamp=timestamp,
-        native_tool=call.native_tool,
-        native_name="" if SPEC.events.get(canonical) == native or canonical == native else native,
-        host=_NAME,
-        native_args=said,
-    )
+    cwd = ""
+    match document.get("workspaceRoots"):
+        case [str(root), *_]:
+            cwd = root
+    call = _read_call(canonical, body, cwd=cwd)
+    session = Session(id=_READER.pop_text(document, "taskId"), model=_READER.pop_text(document, "model"))
+    timestamp = _READER.take_time(document, "timestamp")
+    if key and body:
+        document[key] = body
+    data = _CODEC.field_maps[canonical].read(document, "", _READER)
+    _add_data(canonical, native, wire, data)
+    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
 
 
-def _body(document: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """Take the object of a tool event out of the document."""
-    key = next((key for key in _OBJECTS if key in document), "")
-    return key, dict(_read.obj(document.pop(key, None), key, dialect=_NAME))
-
-
-def _root(document: Mapping[str, object]) -> str:
-    roots = document.get("workspaceRoots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return first if isinstance(first, str) else ""
-
-
-def _call(name: EventName, body: dict[str, object], *, cwd: str) -> tuple[_calls.Call, object]:
-    if "toolName" not in body and name not in _TOOL_EVENTS:
-        return _calls.Call("", {}, ""), None
-    tool = _read.need_text(body.pop("toolName", None), "toolName", dialect=_NAME)
-    said = body.pop("parameters", None)
+def _read_call(name: EventName, body: dict[str, object], *, cwd: str) -> DecodedCall:
+    if "toolName" not in body and name not in TOOL_EVENTS:
+        return NO_CALL
+    tool = _READER.require_text(body.pop("toolName", None), "toolName")
+    native_args = body.pop("parameters", None)
     body.pop("success", None)
-    if tool == _SERVER_TOOL and isinstance(said, Mapping):
-        server, name_there = str(said.get("server_name", "")), str(said.get("tool_name", ""))
-        return _calls.Call(_mcp.joined(server, name_there), _given(said.get("arguments")), tool), said
-    return _calls.understood(TOOLS, tool, {} if said is None else said, cwd=cwd), said
+    if tool == _SERVER_TOOL and isinstance(native_args, Mapping):
+        called = _mcp.join_name(str(native_args.get("server_name", "")), str(native_args.get("tool_name", "")))
+        return DecodedCall(called, _read_server_args(native_args.get("arguments")), tool, native_args)
+    return _tool_calls.normalise_call(TOOLS, tool, native_args, cwd=cwd)
 
 
-def _given(said: object) -> dict[str, object]:
-    """Understand the arguments of a server's tool."""
-    args = _mcp.parsed(said)
-    return args if isinstance(args, dict) else {} if args in (None, "") else {_calls.PLAIN: args}
-
-
-def _add(name: EventName, native: str, spoken: str, data: dict[str, object]) -> None:
-    """Add what hooks of others look for, and what is needed to say the same again."""
+def _add_data(name: EventName, native: str, wire: str, data: dict[str, object]) -> None:
+    """Add data that hooks of other agents expect, and data that are needed to write the same document again."""
     if name is EventName.CUSTOM:
         data.setdefault("event_name", native)
     if name is EventName.TOOL_FAILED and not data.get("error"):
         data["error"] = NO_MESSAGE
     if name is EventName.SESSION_START and native in _SOURCES:
         data.setdefault("source", _SOURCES[native])
-    made = data.get("tool_call")
-    if isinstance(made, Mapping) and isinstance(made.get("id"), str):
-        data.setdefault("call_id", made["id"])
-    if spoken and spoken != _WIRE.get(native, native):
-        data["hookName"] = spoken
+    match data.get("tool_call"):
+        case {"id": str(call_id)}:
+            data.setdefault("call_id", call_id)
+    if wire and wire != _WIRE.get(native, native):
+        data["hookName"] = wire
 
 
 # answers of hooks
 
-_MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, json_always=True)
-_ANSWER_FIELDS: Final = frozenset(
-    {"cancel", "review", "contextModification", "context", "errorMessage", "overrideInput"}
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    reads=key_set("cancel review contextModification context errorMessage overrideInput"),
+    tools=TOOLS,
+    allow_empty=True,
+    ignore_exit_code=True,
 )
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Read what a hook of this dialect answered."""
-    return _reply.read_reply(reply, request, read=_read_answer, manners=_MANNERS)
+    """Return the verdict of a hook's reply."""
+    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    cancels, asks = _flag(document, "cancel"), _flag(document, "review")
-    context = document.get("contextModification") or document.get("context")
-    said = _reply.texts(context, EffectKind.CONTEXT, where="contextModification", dialect=_NAME)
-    reason = _read.text(document.get("errorMessage"), "errorMessage", dialect=_NAME)
+    cancels = _READER.get_flag(document, "cancel") is True
+    asks = _READER.get_flag(document, "review") is True
+    texts = document.get("contextModification") or document.get("context")
+    context = _RULES.text_effects(texts, EffectKind.CONTEXT, where="contextModification")
+    reason = _READER.get_text(document, "errorMessage")
     decision = Decision.DENY if cancels else Decision.ASK if asks else Decision.PASS
     if cancels:
-        # what it wanted to add is the reason then, or is lost
-        reason = reason or "\n".join(str(effect.value) for effect in said)
-        said = ()
+        # Cline drops the context beside a cancel, so it is the reason
+        reason = reason or "\n".join(str(effect.value) for effect in context)
+        context = ()
+    message = (Effect(EffectKind.MESSAGE, reason),) if reason and not decision else ()
     return Verdict(
         decision=decision,
         reason=reason if decision else "",
-        effects=(*_changes(document.get("overrideInput"), request.event), *said, *_shown(reason, decision)),
-        metadata={key: value for key, value in document.items() if key not in _ANSWER_FIELDS},
+        effects=(*_read_rewrite(document.get("overrideInput"), request.event), *context, *message),
+        metadata=_RULES.extra_keys(document),
     )
 
 
-def _shown(reason: str, decision: Decision) -> tuple[Effect, ...]:
-    return (Effect(EffectKind.MESSAGE, reason),) if reason and not decision else ()
-
-
-def _flag(document: Mapping[str, object], key: str) -> bool:
-    value = document.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise _read.wrong(value, key, dialect=_NAME, wanted="true or false")
-    return value is True
-
-
-def _changes(value: object, event: Event) -> tuple[Effect, ...]:
-    """Take arguments that a hook gives in place of those it was told: an object, or what stands for one."""
+def _read_rewrite(value: object, event: Event) -> tuple[Effect, ...]:
+    """Return the effects of arguments that replace the call's: an object, or a value that represents one."""
     if value is None:
         return ()
-    changed = value if isinstance(value, dict) else {_calls.PLAIN: value}
-    if _mcp.split(event.tool) and "arguments" in changed:
-        changed = _read.obj(_mcp.parsed(changed["arguments"]), "overrideInput.arguments", dialect=_NAME)
-    return _reply.args_effects(changed, event, tools=TOOLS, where="overrideInput", dialect=_NAME)
+    changed = value if isinstance(value, dict) else {PLAIN: value}
+    if _mcp.split_name(event.tool) and "arguments" in changed:
+        changed = _READER.read_object(_mcp.parse_text(changed["arguments"]), "overrideInput.arguments")
+    return _RULES.args_effects(changed, event, where="overrideInput")
 
 
 # answers to Cline
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Say an outcome to Cline; it reads the answer whatever the exit code is."""
-    reason = outcome.reason or _reply.NO_REASON
-    able = ABILITIES.get(_native(event), _NOTHING)
+    """Return the answer for Cline, which reads it whatever the exit code is."""
+    reason = outcome.reason or _reply_codec.NO_REASON
+    able = ABILITIES.get(_CODEC.native_name(event), _NOTHING)
+    context = (join_blocks(outcome.context)[:_LONGEST] if Ability.CONTEXT in able else "") or UNSET
     if outcome.decision is Decision.ASK and Ability.ASK in able:
-        asked = {"review": True, "errorMessage": reason, "contextModification": _context(outcome, able)}
-        return _reply.answer({**asked, "overrideInput": _rewritten(outcome, event)})
+        question = {"review": True, "errorMessage": reason, "contextModification": context}
+        return _reply_codec.encode_answer({**question, "overrideInput": _apply_rewrite(outcome, event)})
     if outcome.blocked:
-        # the context is dropped beside a cancel, and the message is not
-        told = "\n\n".join((reason, *filter(None, outcome.context))) if Ability.CONTEXT in able else reason
-        return _reply.answer({"cancel": True, "errorMessage": told})
-    changed = _rewritten(outcome, event) if Ability.ARGS in able else UNSET
-    return _reply.answer({"contextModification": _context(outcome, able), "overrideInput": changed})
+        # Cline drops the context beside a cancel, but not the message
+        message = join_blocks((reason, *outcome.context)) if Ability.CONTEXT in able else reason
+        return _reply_codec.encode_answer({"cancel": True, "errorMessage": message})
+    changed = _apply_rewrite(outcome, event) if Ability.ARGS in able else UNSET
+    return _reply_codec.encode_answer({"contextModification": context, "overrideInput": changed})
 
 
-def _context(outcome: Outcome, able: frozenset[Ability]) -> object:
-    if Ability.CONTEXT not in able:
-        return UNSET
-    return "\n\n".join(filter(None, outcome.context))[:_LONGEST] or UNSET
-
-
-def _rewritten(outcome: Outcome, event: Event) -> object:
-    """Give the whole call as Cline is to make it: lists and objects as such, as its tools take them."""
+def _apply_rewrite(outcome: Outcome, event: Event) -> object:
+    """Return the whole arguments for Cline: lists and objects as such, as its tools take them."""
     final = final_args(outcome, event)
-    if final is not None and _mcp.split(event.tool) and event.native_args is not None:
-        return UNSET if final == event.args else _server_args(event, final)
-    changed = _calls.rewritten(TOOLS, outcome, event)
+    if final is not None and _mcp.split_name(event.tool) and event.native_args is not None:
+        return UNSET if final == event.args else _encode_server_args(event, final)
+    changed = _tool_calls.apply_rewrite(TOOLS, outcome, event)
     if not isinstance(changed, Mapping):
         return changed
-    return {key: _mcp.parsed(value) if key in STRUCTURED else value for key, value in changed.items()}
+    return {key: _mcp.parse_text(value) if key in _STRUCTURED else value for key, value in changed.items()}

@@ -1,149 +1,190 @@
-"""Codex CLI: Claude Code's language in a strict form, where one field too many makes an answer void.
+"""Codex CLI: Claude Code's dialect in a strict form, where one field too many invalidates an answer.
 
-A yes counts only beside changed arguments, and skips nobody's permission there. Exit code 2 blocks when something
-stands on stderr; a hook that forgot it has said no all the same to us. JSON is read on exit code 0 only, except for a no.
+An allow counts only beside changed arguments, and does not skip the permission prompt. Exit code 2 blocks if there is text on
+stderr; Hookline takes it for a denial without text, too. JSON is read at exit code 0 only, except for a denial.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _reply, _results
-from hookline.dialects._claude import Family, shapes
-from hookline.dialects._fields import names
-from hookline.dialects._patches import PATCHED, as_patch
-from hookline.dialects._tools import Row, milliseconds, toolbox
-from hookline.model.ability import Ability
+from msgspec.structs import replace
+
+from hookline.dialects import _tool_results
+from hookline.dialects._claude_family import READS, ClaudeFamily, family_field_maps
+from hookline.dialects._field_map import event_names, native_events
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_map import ToolRow, milliseconds, tool_map
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import EventName
+from hookline.model.event import Event, EventName
 
 _NAME: Final = "codex-cli"
 
-# namespace and name of a tool stand together without anything between them
-TOOLS: Final = toolbox(
-    (
-        Row(tool="shell", names=("Bash",)),
-        Row(tool="apply_patch", names=("apply_patch",), keys={"patch": "command"}),
-        Row(tool="read_file", names=("view_image",)),
-        Row(tool="subagent", names=("spawn_agent", "collaborationspawn_agent"), keys={"prompt": "message"}),
-        Row(
-            tool="agent_message",
-            names=("multi_agent_v1send_input", "collaborationsend_message", "collaborationfollowup_task"),
-            keys={"text": "message"},
+# namespace and name of a tool are joined without a separator
+TOOLS: Final = tool_map(
+    ToolRow("shell", ("Bash",)),
+    ToolRow("apply_patch", ("apply_patch",), keys={"patch": "command"}),
+    ToolRow("read_file", ("view_image",)),
+    ToolRow("subagent", ("spawn_agent", "collaborationspawn_agent"), keys={"prompt": "message"}),
+    ToolRow(
+        "agent_message",
+        ("multi_agent_v1send_input", "collaborationsend_message", "collaborationfollowup_task"),
+        keys={"text": "message"},
+    ),
+    ToolRow(
+        "shell_control",
+        (
+            "multi_agent_v1wait_agent",
+            "multi_agent_v1close_agent",
+            "multi_agent_v1resume_agent",
+            "collaborationwait_agent",
+            "collaborationinterrupt_agent",
+            "collaborationlist_agents",
         ),
-        Row(
-            tool="shell_control",
-            names=(
-                "multi_agent_v1wait_agent",
-                "multi_agent_v1close_agent",
-                "multi_agent_v1resume_agent",
-                "collaborationwait_agent",
-                "collaborationinterrupt_agent",
-                "collaborationlist_agents",
-            ),
-            keys={"session": "target", "timeout": "timeout_ms"},
-            changes=(milliseconds("timeout_ms"),),
-        ),
-        Row(
-            tool="mcp_resource",
-            names=("read_mcp_resource", "list_mcp_resources", "list_mcp_resource_templates"),
-        ),
-        Row(tool="todo", names=("update_plan",), keys={"items": "plan"}),
-        Row(tool="todo", names=("create_goal", "update_goal", "get_goal")),
-        Row(tool="ask_user", names=("request_user_input", "request_user_input_async")),
-    )
+        keys={"session": "target", "timeout": "timeout_ms"},
+        codecs=(milliseconds("timeout_ms"),),
+    ),
+    ToolRow("mcp_resource", ("read_mcp_resource", "list_mcp_resources", "list_mcp_resource_templates")),
+    ToolRow("todo", ("update_plan",), keys={"items": "plan"}),
+    ToolRow("todo", ("create_goal", "update_goal", "get_goal")),
+    ToolRow("ask_user", ("request_user_input", "request_user_input_async")),
 )
+
+# changes of files as patches, for hooks: Codex changes files only by patch
+
+
+def as_patch(event: Event) -> Event:
+    """Return a call that changes files as the equivalent patch; any other event unchanged."""
+    encode = _PATCHES.get(event.tool)
+    lines = encode(event.args, event.cwd) if encode is not None else []
+    if not lines:
+        return event
+    patch = "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])
+    return replace(event, tool="apply_patch", args={"patch": patch}, native_tool="", native_args=None)
+
+
+def _patch_file(verb: str, path: object, cwd: str, lines: Iterable[str]) -> list[str]:
+    """Return one file of a patch; paths inside the directory are relative to it, as in the patches of models."""
+    if not isinstance(path, str) or not path:
+        return []
+    inside = path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
+    # a line break in a name must not start a new line of the patch
+    return [f"*** {verb} File: {inside.replace(chr(10), chr(92) + 'n')}", *lines]
+
+
+def _mark_lines(mark: str, text: object) -> list[str]:
+    """Put a mark before every line, so that no content is mistaken for a line of the patch."""
+    lines = text.split("\n") if isinstance(text, str) and text else []
+    if lines and not lines[-1]:
+        lines.pop()
+    return [mark + line for line in lines]
+
+
+def _patch_edits(args: Mapping[str, object], cwd: str, edits: object) -> list[str]:
+    hunks: list[str] = []
+    for edit in edits if isinstance(edits, list) else ():
+        if isinstance(edit, Mapping):
+            hunks += ["@@", *_mark_lines("-", edit.get("old")), *_mark_lines("+", edit.get("new"))]
+    return _patch_file("Update", args.get("path"), cwd, hunks)
+
+
+def _patch_insertion(key: str, args: Mapping[str, object], cwd: str) -> list[str]:
+    return _patch_file("Update", args.get("path"), cwd, ["@@", *_mark_lines("+", args.get(key))])
+
+
+def _patch_deletion(args: Mapping[str, object], cwd: str) -> list[str]:
+    paths = args.get("paths")
+    return [
+        line for path in (paths if isinstance(paths, list) else ()) for line in _patch_file("Delete", path, cwd, ())
+    ]
+
+
+_PATCHES: Final[Mapping[str, Callable[[Mapping[str, object], str], list[str]]]] = {
+    "write_file": lambda args, cwd: _patch_file("Add", args.get("path"), cwd, _mark_lines("+", args.get("content"))),
+    "edit_file": lambda args, cwd: _patch_edits(args, cwd, [args]),
+    "multi_edit": lambda args, cwd: _patch_edits(args, cwd, args.get("edits")),
+    "insert_text": partial(_patch_insertion, "text"),
+    "edit_lines": partial(_patch_insertion, "text"),
+    "notebook_edit": partial(_patch_insertion, "source"),
+    "delete_file": _patch_deletion,
+}
+PATCHED_TOOLS: Final = frozenset(_PATCHES)
+
+# what an answer can do
 
 _A: Final = Ability
-_TOLD: Final = frozenset({_A.MESSAGE})
-_SPEAKS: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
+_MESSAGE: Final = frozenset({_A.MESSAGE})
+_CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
 _BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+_EVENTS: Final = native_events(
     {
-        "SessionStart": _SPEAKS | {_A.STOP},
-        "SessionEnd": frozenset(),
-        "UserPromptSubmit": _SPEAKS | _BLOCKS,
+        "SessionStart": (_CONTEXT | {_A.STOP}, EventName.SESSION_START),
+        "SessionEnd": (frozenset(), EventName.SESSION_END),
+        "UserPromptSubmit": (_CONTEXT | _BLOCKS, EventName.BEFORE_AGENT),
         # it fires, and no answer of any kind has an effect
-        "PreModelRequest": frozenset(),
-        "PreToolUse": _SPEAKS | {_A.BLOCK, _A.ARGS},
+        "PreModelRequest": (frozenset(), EventName.BEFORE_MODEL),
+        "PreToolUse": (_CONTEXT | {_A.BLOCK, _A.ARGS}, EventName.BEFORE_TOOL),
         # saying nothing leaves the question to the person
-        "PermissionRequest": frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}),
+        "PermissionRequest": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}), EventName.PERMISSION_REQUEST),
         # `continue: false` stops nothing here: its reason stands in place of the result
-        "PostToolUse": _SPEAKS | {_A.BLOCK, _A.OUTPUT},
-        "PreCompact": _TOLD | {_A.STOP},
-        "PostCompact": _TOLD | {_A.STOP},
-        "SubagentStart": _SPEAKS,
-        "SubagentStop": _BLOCKS | {_A.FOLLOW_UP},
-        "Stop": _BLOCKS | {_A.FOLLOW_UP},
-        "Interrupt": _TOLD,
+        "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
+        "PreCompact": (_MESSAGE | {_A.STOP}, EventName.PRE_COMPRESS),
+        "PostCompact": (_MESSAGE | {_A.STOP}, EventName.POST_COMPRESS),
+        "SubagentStart": (_CONTEXT, EventName.SUBAGENT_START),
+        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
+        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
+        "Interrupt": (_MESSAGE,),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="Codex CLI",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "SessionStart",
-            EventName.SESSION_END: "SessionEnd",
-            EventName.BEFORE_AGENT: "UserPromptSubmit",
-            EventName.AFTER_AGENT: "Stop",
-            EventName.BEFORE_MODEL: "PreModelRequest",
-            EventName.BEFORE_TOOL: "PreToolUse",
-            EventName.AFTER_TOOL: "PostToolUse",
-            EventName.PERMISSION_REQUEST: "PermissionRequest",
-            EventName.PRE_COMPRESS: "PreCompact",
-            EventName.POST_COMPRESS: "PostCompact",
-            EventName.SUBAGENT_START: "SubagentStart",
-            EventName.SUBAGENT_STOP: "SubagentStop",
-        }
-    ),
-    tools=MappingProxyType(
-        # Codex changes files by patch alone, and takes Claude Code's names in matchers: whoever guards its patches means
-        # every way to change a file
-        {
-            **TOOLS.names(),
-            "apply_patch": ("apply_patch", "Write", "Edit"),
-            "write_file": ("apply_patch", "Write"),
-            "edit_file": ("apply_patch", "Edit"),
-            "multi_edit": ("apply_patch", "Edit"),
-            "insert_text": ("apply_patch", "Edit"),
-            "edit_lines": ("apply_patch", "Edit"),
-            "delete_file": ("apply_patch", "Edit"),
-            "notebook_edit": ("apply_patch", "Edit"),
-            "subagent": (*TOOLS.names()["subagent"], "Agent"),
-        }
-    ),
+    events=_EVENTS.events,
+    tools={
+        # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
+        # see every way to change a file
+        **TOOLS.names_by_tool(),
+        "apply_patch": ("apply_patch", "Write", "Edit"),
+        "write_file": ("apply_patch", "Write"),
+        "edit_file": ("apply_patch", "Edit"),
+        "multi_edit": ("apply_patch", "Edit"),
+        "insert_text": ("apply_patch", "Edit"),
+        "edit_lines": ("apply_patch", "Edit"),
+        "delete_file": ("apply_patch", "Edit"),
+        "notebook_edit": ("apply_patch", "Edit"),
+        "subagent": (*TOOLS.names_by_tool()["subagent"], "Agent"),
+    },
     timeout=600.0,
     shell=True,
     matcher=MatcherStyle.NAMES,
     abilities=ABILITIES,
     aliases=("codex",),
-    # what changes files is told as a patch
-    own=frozenset(TOOLS.names()) | PATCHED,
+    # calls that change files are sent as patches
+    own=frozenset(TOOLS.names_by_tool()) | PATCHED_TOOLS,
 )
 
-_FAMILY: Final = Family(
-    dialect=_NAME,
-    names=names(SPEC.events),
+_CODEC: Final = ClaudeFamily(
+    spec=SPEC,
+    names=event_names(SPEC.events),
     tools=TOOLS,
-    results=partial(_results.in_texts, dialect=_NAME),
-    shapes=shapes(),
-    abilities=ABILITIES,
-    manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2),
-    filled={"turn_id": "", "transcript_path": None, "model": "", "permission_mode": "default"},
+    convert_result=partial(_tool_results.with_text, dialect=_NAME),
+    field_maps=family_field_maps(),
+    rules=ReplyRules(dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2),
+    defaults={"turn_id": "", "transcript_path": None, "model": "", "permission_mode": "default"},
     texts=frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"}),
     broken=("{", "["),
-    retold=as_patch,
+    convert_call=as_patch,
     top_allows=False,
     beside="allow",
     replaces=frozenset({"PostToolUse"}),
     hides=frozenset({"PostToolUse"}),
 )
 
-encode_event = _FAMILY.encode_event
-decode_event = _FAMILY.decode_event
-decode_reply = _FAMILY.decode_reply
-encode_outcome = _FAMILY.encode_outcome
+encode_event = _CODEC.encode_event
+decode_event = _CODEC.decode_event
+decode_reply = _CODEC.decode_reply
+encode_outcome = _CODEC.encode_outcome

@@ -1,111 +1,212 @@
 """GitHub Copilot CLI: camelCase documents that do not name their event, flat answers.
 
-The same events can be set up under PascalCase names; then the documents are in snake_case, name their event, and call the
-tools as Claude Code does, with Copilot's own arguments. Both are understood, and each is answered as it is. Saying
-nothing is having no opinion; a line `{"type": "progress", …}` is shown to the person.
+The same events can be configured under PascalCase names; then the documents are in snake_case, name their event, and call the tools
+as Claude Code does, with Copilot's own arguments. Both forms are read, and each is answered in the same way. An empty answer is no
+opinion; a line `{"type": "progress", …}` is shown to the user.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline import wire
-from hookline.dialects import _calls, _mcp, _read, _reply
-from hookline.dialects._copilot_forms import CAMELS, RESULT, SNAKE, respelled
-from hookline.dialects._copilot_tools import IN_PASCAL, TOOLS
-from hookline.dialects._fields import Field, names
-from hookline.dialects._results import as_text
-from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocks, heeded, shapes
-from hookline.dialects._tools import final_output
-from hookline.model.ability import Ability
+from hookline import json_codec
+from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_results
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, ignore_allow, join_blocks
+from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
+from hookline.dialects._tool_map import (
+    ONE_URL,
+    ArgsCodec,
+    ArgsFunction,
+    ToolRow,
+    as_int,
+    final_output,
+    tool_map,
+    without,
+)
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "copilot-cli"
+_READER: Final = JsonReader(_NAME)
+
+# tools: its own names first, then those it uses for the same tools in its other form
+
+_END: Final = -1
+
+
+def _range_to_native(args: dict[str, object]) -> dict[str, object]:
+    if "view_range" in args or not {"offset", "limit"} & args.keys():
+        return args
+    first, count = as_int(args.get("offset", 1)), as_int(args.get("limit", _END))
+    if first < 1 or (count < 1 and count != _END):
+        return args
+    return {**without(args, "offset", "limit"), "view_range": [first, _END if count == _END else first + count - 1]}
+
+
+def _range_to_canonical(args: dict[str, object]) -> dict[str, object]:
+    match args.get("view_range"):
+        case [int(first), int(last)] if first >= 1 and (last >= first or last == _END):
+            return {
+                **without(args, "view_range"),
+                "offset": first,
+                **({} if last == _END else {"limit": last - first + 1}),
+            }
+        case _:
+            return args
+
+
+def _background(word: str) -> ArgsCodec:
+    """Convert the flag for a background run to the mode."""
+
+    def to_native(args: dict[str, object]) -> dict[str, object]:
+        is_background = args.get("background")
+        if not isinstance(is_background, bool) or "mode" in args:
+            return args
+        return {**without(args, "background"), "mode": word if is_background else "sync"}
+
+    def to_canonical(args: dict[str, object]) -> dict[str, object]:
+        if args.get("mode") not in (word, "sync") or "background" in args:
+            return args
+        return {**without(args, "mode"), "background": args["mode"] == word}
+
+    return ArgsCodec(to_native, to_canonical)
+
+
+def _move(source: str, target: str, kind: type) -> ArgsFunction:
+    def reshape(args: dict[str, object]) -> dict[str, object]:
+        if not isinstance(args.get(source), kind) or target in args:
+            return args
+        return {target if key == source else key: value for key, value in args.items()}
+
+    return reshape
+
+
+def _is_patch(args: Mapping[str, object]) -> bool:
+    return isinstance(args.get(PLAIN), str)
+
+
+# one directory is the canonical `path`; several stay a list under the native name
+_ONE_PATH: Final = ArgsCodec(_move("path", "paths", str), _move("paths", "path", str))
+_LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
+# the name of a file in permission requests
+_ALSO: Final = {"file_path": "path"}
+
+TOOLS: Final = tool_map(
+    ToolRow("shell", ("bash", "powershell"), keys={"session": "shellId"}, codecs=(_background("async"),)),
+    ToolRow("shell_input", ("write_bash",), keys={"session": "shellId", "text": "input"}),
+    ToolRow("shell_control", ("read_bash", "stop_bash", "list_bash"), keys={"session": "shellId"}),
+    ToolRow("read_file", ("view", "Read"), codecs=(_LINES,), also=_ALSO),
+    ToolRow("write_file", ("create", "Write"), keys={"content": "file_text"}, also=_ALSO),
+    # a patch is a plain text, and has the name of an edit in the other form
+    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
+    ToolRow("apply_patch", ("edit",), keys={"patch": PLAIN}, when=_is_patch),
+    ToolRow(
+        "edit_file",
+        ("edit", "str_replace_editor"),
+        keys={"old": "old_str", "new": "new_str"},
+        also=_ALSO,
+        when=lambda args: not _is_patch(args),
+    ),
+    ToolRow("grep", ("grep", "rg"), keys={"include": "glob"}, codecs=(_ONE_PATH,)),
+    ToolRow("glob", ("glob",), codecs=(_ONE_PATH,)),
+    ToolRow("web_fetch", ("web_fetch", "WebFetch"), codecs=(ONE_URL,)),
+    ToolRow("web_search", ("web_search", "WebSearch")),
+    ToolRow("subagent", ("task", "Agent"), keys={"type": "agent_type"}, codecs=(_background("background"),)),
+    ToolRow("agent_message", ("write_agent",), keys={"target": "agent_id", "text": "message"}),
+    ToolRow("skill", ("skill",), keys={"name": "skill"}),
+    ToolRow("todo", ("update_todo", "TodoWrite"), keys={"items": "todos"}),
+    ToolRow("ask_user", ("ask_user", "AskUserQuestion")),
+)
+
+# the tools' names in documents of the other form; their arguments are the same
+_PASCAL_TOOLS: Final[Mapping[str, str]] = {
+    "bash": "Bash",
+    "powershell": "Bash",
+    "view": "Read",
+    "create": "Write",
+    "edit": "Edit",
+    "str_replace_editor": "Edit",
+    "apply_patch": "Edit",
+    "grep": "Grep",
+    "rg": "Grep",
+    "glob": "Glob",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+    "ask_user": "AskUserQuestion",
+    "update_todo": "TodoWrite",
+    "task": "Agent",
+}
+
 
 # what an answer can do
 
 _A: Final = Ability
 _CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
-# a stop is to let it rest, which is what saying nothing does
+# a stop lets it rest, as an empty answer does
 _ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
 
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+_EVENTS: Final = native_events(
     {
-        "sessionStart": _CONTEXT,
-        "sessionEnd": frozenset(),
-        "userPromptSubmitted": _CONTEXT | {_A.BLOCK},
-        "preToolUse": _CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS},
-        # a person is asked when we say nothing
-        "permissionRequest": frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
-        "postToolUse": _CONTEXT | {_A.BLOCK, _A.OUTPUT},
-        "postToolUseFailure": _CONTEXT,
-        "preCompact": frozenset({_A.MESSAGE}),
-        "subagentStart": _CONTEXT,
-        "subagentStop": _ENDS,
-        "agentStop": _ENDS,
-        "errorOccurred": frozenset({_A.MESSAGE}),
-        "notification": _CONTEXT,
+        "sessionStart": (_CONTEXT, EventName.SESSION_START),
+        "sessionEnd": (frozenset(), EventName.SESSION_END),
+        "userPromptSubmitted": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
+        "preToolUse": (_CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS}, EventName.BEFORE_TOOL),
+        # with an empty answer the program asks the user
+        "permissionRequest": (
+            frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
+            EventName.PERMISSION_REQUEST,
+        ),
+        "postToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
+        "postToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
+        "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
+        "subagentStart": (_CONTEXT, EventName.SUBAGENT_START),
+        "subagentStop": (_ENDS, EventName.SUBAGENT_STOP),
+        "agentStop": (_ENDS, EventName.AFTER_AGENT),
+        "errorOccurred": (frozenset({_A.MESSAGE}), EventName.ERROR),
+        "notification": (_CONTEXT, EventName.NOTIFICATION),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
 
-# the other name of each event, under which it is said in the other form
-_PASCAL: Final[Mapping[str, EventName]] = MappingProxyType(
-    {
-        "SessionStart": EventName.SESSION_START,
-        "SessionEnd": EventName.SESSION_END,
-        "UserPromptSubmit": EventName.BEFORE_AGENT,
-        "PreToolUse": EventName.BEFORE_TOOL,
-        "PermissionRequest": EventName.PERMISSION_REQUEST,
-        "PostToolUse": EventName.AFTER_TOOL,
-        "PostToolUseFailure": EventName.TOOL_FAILED,
-        "PreCompact": EventName.PRE_COMPRESS,
-        "SubagentStart": EventName.SUBAGENT_START,
-        "SubagentStop": EventName.SUBAGENT_STOP,
-        "Stop": EventName.AFTER_AGENT,
-        "ErrorOccurred": EventName.ERROR,
-        "Notification": EventName.NOTIFICATION,
-    }
-)
+# the name of each event in the other form
+_PASCAL: Final[Mapping[str, EventName]] = {
+    "SessionStart": EventName.SESSION_START,
+    "SessionEnd": EventName.SESSION_END,
+    "UserPromptSubmit": EventName.BEFORE_AGENT,
+    "PreToolUse": EventName.BEFORE_TOOL,
+    "PermissionRequest": EventName.PERMISSION_REQUEST,
+    "PostToolUse": EventName.AFTER_TOOL,
+    "PostToolUseFailure": EventName.TOOL_FAILED,
+    "PreCompact": EventName.PRE_COMPRESS,
+    "SubagentStart": EventName.SUBAGENT_START,
+    "SubagentStop": EventName.SUBAGENT_STOP,
+    "Stop": EventName.AFTER_AGENT,
+    "ErrorOccurred": EventName.ERROR,
+    "Notification": EventName.NOTIFICATION,
+}
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="GitHub Copilot CLI",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "sessionStart",
-            EventName.SESSION_END: "sessionEnd",
-            EventName.BEFORE_AGENT: "userPromptSubmitted",
-            EventName.AFTER_AGENT: "agentStop",
-            EventName.BEFORE_TOOL: "preToolUse",
-            EventName.AFTER_TOOL: "postToolUse",
-            EventName.TOOL_FAILED: "postToolUseFailure",
-            EventName.PERMISSION_REQUEST: "permissionRequest",
-            EventName.PRE_COMPRESS: "preCompact",
-            EventName.SUBAGENT_START: "subagentStart",
-            EventName.SUBAGENT_STOP: "subagentStop",
-            EventName.ERROR: "errorOccurred",
-            EventName.NOTIFICATION: "notification",
-        }
-    ),
-    tools=MappingProxyType(
-        # whoever guards writing and editing means every way to do it
-        {
-            **TOOLS.names(),
-            "apply_patch": ("apply_patch", "edit", "create"),
-            "multi_edit": ("edit",),
-            "insert_text": ("edit",),
-            "edit_lines": ("edit",),
-        }
-    ),
+    events=_EVENTS.events,
+    tools={
+        # a guard of writing and editing has to see every way to do it
+        **TOOLS.names_by_tool(),
+        "apply_patch": ("apply_patch", "edit", "create"),
+        "multi_edit": ("edit",),
+        "insert_text": ("edit",),
+        "edit_lines": ("edit",),
+    },
     timeout=30.0,
     shell=True,
     own=frozenset(TOOLS.by_tool),
@@ -117,42 +218,80 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 )
 
 
+# the two forms of documents
+
+_RESULT: Final = "toolResult"
+# keys of the other form: in snake_case, and another one for a subagent's answer
+_SNAKE_TO_CAMEL: Final[Mapping[str, str]] = {
+    "session_id": "sessionId",
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+    "tool_result": _RESULT,
+    "initial_prompt": "initialPrompt",
+    "transcript_path": "transcriptPath",
+    "stop_reason": "stopReason",
+    "agent_id": "agentId",
+    "agent_type": "agentType",
+    "agent_name": "agentName",
+    "agent_display_name": "agentDisplayName",
+    "agent_description": "agentDescription",
+    "last_assistant_message": "response",
+    "custom_instructions": "customInstructions",
+    "error_context": "errorContext",
+    "result_type": "resultType",
+    "text_result_for_llm": "textResultForLlm",
+}
+_CAMEL_TO_SNAKE: Final[Mapping[str, str]] = {camel: snake for snake, camel in _SNAKE_TO_CAMEL.items()}
+
+
+def _respell(document: Mapping[str, object], keys: Mapping[str, str]) -> dict[str, object]:
+    """Return a document in the other form; arguments are the tool's own and stay unchanged."""
+    spelled: dict[str, object] = {keys.get(key, key): value for key, value in document.items()}
+    for key in (_RESULT, "tool_result"):
+        if isinstance(part := spelled.get(key), dict):
+            spelled[key] = {keys.get(name, name): value for name, value in part.items()}
+    return spelled
+
+
 # events
 
-_TEXT: Final = f"{RESULT}.textResultForLlm"
-# who speaks, inside a subagent
-_WHO: Final = (Field("agent_id", "agentId"), Field("agent_type", "agentType"))
+_RESULT_TEXT: Final = f"{_RESULT}.textResultForLlm"
+# inside a subagent
+_AGENT: Final = (Field("agent_id", "agentId"), Field("agent_type", "agentType"))
 _TRANSCRIPT: Final = Field("transcript_path", "transcriptPath")
-_WHY: Final = Field("stop_reason", "stopReason")
+_STOP_REASON: Final = Field("stop_reason", "stopReason")
 
 
-def _of_main(moment: EventName) -> Callable[[Mapping[str, object]], EventName]:
-    """Tell the main agent's events from those that the program raises once more inside a subagent."""
-    return lambda document: EventName.CUSTOM if "parentAgentId" in document else moment
+def _of_main_agent(name: EventName) -> Callable[[Mapping[str, object]], EventName]:
+    """Return the event of the main agent, or a custom one for its repetition inside a subagent."""
+    return lambda document: EventName.CUSTOM if "parentAgentId" in document else name
 
 
-_SPEECH: Final = Speech(
-    dialect=_NAME,
-    names=names(
+_CODEC: Final = AgentCodec(
+    spec=SPEC,
+    names=event_names(
         SPEC.events,
-        # a subagent's prompt is nobody's, and its end has an event of its own
-        {"userPromptSubmitted": _of_main(EventName.BEFORE_AGENT), "agentStop": _of_main(EventName.AFTER_AGENT)},
+        # the user did not type a subagent's prompt, and its end has an event of its own
+        {
+            "userPromptSubmitted": _of_main_agent(EventName.BEFORE_AGENT),
+            "agentStop": _of_main_agent(EventName.AFTER_AGENT),
+        },
     ),
     tools=TOOLS,
-    shapes=shapes(
+    field_maps=field_maps(
         {
             EventName.SESSION_START: (Field("initial_prompt", "initialPrompt"),),
-            EventName.BEFORE_TOOL: _WHO,
-            EventName.PERMISSION_REQUEST: _WHO,
-            EventName.AFTER_TOOL: (Field("result", _TEXT), *_WHO),
-            EventName.TOOL_FAILED: _WHO,
-            EventName.AFTER_AGENT: (_TRANSCRIPT, _WHY),
+            EventName.BEFORE_TOOL: _AGENT,
+            EventName.PERMISSION_REQUEST: _AGENT,
+            EventName.AFTER_TOOL: (Field("result", _RESULT_TEXT), *_AGENT),
+            EventName.TOOL_FAILED: _AGENT,
+            EventName.AFTER_AGENT: (_TRANSCRIPT, _STOP_REASON),
             EventName.SUBAGENT_START: (
                 _TRANSCRIPT,
                 Field("agent_id", "agentId"),
                 Field("agent_type", "agentName", mirror="agentType"),
             ),
-            EventName.SUBAGENT_STOP: (_TRANSCRIPT, _WHY, *_WHO),
+            EventName.SUBAGENT_STOP: (_TRANSCRIPT, _STOP_REASON, *_AGENT),
             EventName.PRE_COMPRESS: (_TRANSCRIPT, Field("custom_instructions", "customInstructions")),
             EventName.ERROR: (
                 Field("error", "error.message"),
@@ -163,257 +302,228 @@ _SPEECH: Final = Speech(
             EventName.NOTIFICATION: (Field("type", "notification_type"),),
         },
         taken=("sessionId", "cwd", "toolName", "toolArgs", "toolInput", "hookName", "hook_event_name"),
-        scalars={EventName.ERROR: {"error": "error"}, EventName.AFTER_TOOL: {RESULT: "result"}},
+        scalars={EventName.ERROR: {"error": "error"}, EventName.AFTER_TOOL: {_RESULT: "result"}},
     ),
-    mcp=SPEC.mcp,
 )
 
-# what the other form's documents have and these do not
+# the key that only documents of the other form have
 _FORM: Final = "hook_event_name"
 
 
 def encode_event(event: Event, hook: Hook) -> Request:
-    """Say an event to a hook of this dialect."""
+    """Return the request for a hook of this dialect."""
     folder = hook.project(event.cwd.replace("\0", ""))
     environment = dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder) if folder else {}
-    return Request(event=event, later=partial(_write, event, hook.native_event), env=environment)
+    return Request(event=event, later=partial(_write_event, event, hook.native_event), env=environment)
 
 
-def _write(event: Event, wanted: str = "") -> dict[str, object]:
-    """Say an event in the form that the hook was set up for, else in the one it was said in."""
+def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
+    """Return the document in the form that the hook is configured for, else in the one that the agent sent."""
     data = dict(event.data)
-    form = _form(event)
+    form = _find_form(event)
     if form:
         del data[_FORM]
     if _PASCAL.get(wanted) is event.name or wanted in ABILITIES:
         event = replace(event, native_tool="") if form and wanted in ABILITIES else event
-        # where permission is asked, both forms are the same
+        # both forms of a permission request are the same
         form = wanted if wanted in _PASCAL and event.name is not EventName.PERMISSION_REQUEST else ""
     document: dict[str, object] = {"sessionId": event.session.id, "cwd": event.cwd}
     if event.timestamp:
-        document["timestamp"] = _read.to_iso(event.timestamp) if form else event.timestamp
+        document["timestamp"] = _json_reader.to_iso(event.timestamp) if form else event.timestamp
     if event.name is EventName.NOTIFICATION:
         document[_FORM] = "Notification"
     if event.name is EventName.PERMISSION_REQUEST:
         document["hookName"] = "permissionRequest"
     if event.tool or event.name in TOOL_EVENTS:
-        document["toolName"], said = _told(event)
-        document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = said
-    _SPEECH.write(replace(event, data=data), document)
+        document["toolName"], args = _encode_call(event)
+        document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = args
+    _CODEC.write_data(replace(event, data=data), document)
     if not form:
         return document
     if "toolName" in document:
-        document["toolName"] = IN_PASCAL.get(str(document["toolName"]), document["toolName"])
-    return {_FORM: form, **respelled(document, CAMELS)}
+        document["toolName"] = _PASCAL_TOOLS.get(str(document["toolName"]), document["toolName"])
+    return {_FORM: form, **_respell(document, _CAMEL_TO_SNAKE)}
 
 
-def _form(event: Event) -> str:
-    """Give the name under which the program said an event in the other form; empty where it did not."""
-    said = event.data.get(_FORM) if event.host == _NAME else None
-    is_name = isinstance(said, str) and (said in _PASCAL or said == event.native_name)
-    return str(said) if is_name else ""
+def _find_form(event: Event) -> str:
+    """Return the name under which the agent sent an event in the other form, empty where it did not."""
+    name = event.data.get(_FORM) if event.host == _NAME else None
+    is_name = isinstance(name, str) and (name in _PASCAL or name == event.native_name)
+    return str(name) if is_name else ""
 
 
-def _told(event: Event) -> tuple[str, object]:
-    """Say a call; arguments that came as a text of JSON go as one."""
-    name, said = _SPEECH.told(replace(event, native_args=_mcp.parsed(event.native_args)))
-    is_text = isinstance(event.native_args, str) and not isinstance(said, str) and event.host == _NAME
-    return name, _mcp.repeated(said, text=event.native_args) if is_text else said
+def _encode_call(event: Event) -> tuple[str, object]:
+    """Return the tool and arguments; arguments that came as JSON in a text are sent as one."""
+    name, args = _CODEC.encode_call(replace(event, native_args=_mcp.parse_text(event.native_args)))
+    is_text = isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME
+    return name, _mcp.to_same_text(args, text=event.native_args) if is_text else args
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
-    """Read an event as Copilot CLI says it, in either form."""
-    document = _read.load_object(raw, dialect=_NAME)
-    text = partial(_read.text, dialect=_NAME)
-    said_name = text(document.pop(_FORM, None), _FORM)
+    """Return the event of a document of Copilot CLI, in either form."""
+    document = _READER.load_object(raw)
+    form = _READER.pop_text(document, _FORM)
     is_other = "session_id" in document and "sessionId" not in document
     if is_other:
-        document = respelled(document, SNAKE)
-    hook_name = text(document.pop("hookName", None), "hookName")
-    native = _SPEECH.name(said_name or hook_name, name, where="EVENT")
-    session = Session(id=text(document.pop("sessionId", None), "sessionId"))
-    cwd = text(document.pop("cwd", None), "cwd")
-    moment = _PASCAL.get(native)
-    if moment is not None:
-        native = SPEC.events[moment]
-    said = _call(document, cwd, is_needed=native in {"preToolUse", "postToolUse", "postToolUseFailure"})
-    event = _SPEECH.event(native, document, session=session, cwd=cwd, said=said, iso=is_other)
+        document = _respell(document, _SNAKE_TO_CAMEL)
+    hook_name = _READER.pop_text(document, "hookName")
+    native = _CODEC.read_name(form or hook_name, name, where="EVENT")
+    session = Session(id=_READER.pop_text(document, "sessionId"))
+    cwd = _READER.pop_text(document, "cwd")
+    if native in _PASCAL:
+        native = SPEC.events[_PASCAL[native]]
+    call = NO_CALL
+    if "toolName" in document or native in {"preToolUse", "postToolUse", "postToolUseFailure"}:
+        tool = _READER.require_text(document.pop("toolName", None), "toolName")
+        call = _decode_call(tool, document.pop("toolArgs" if "toolArgs" in document else "toolInput", None), cwd)
+    event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call, iso=is_other)
     if event.name is EventName.CUSTOM and not event.native_name:
         event = replace(event, native_name=native, data={**event.data, "event_name": native})
-    return replace(event, data={**event.data, _FORM: said_name}) if is_other and said_name else event
+    return replace(event, data={**event.data, _FORM: form}) if is_other and form else event
 
 
-def _call(document: dict[str, object], cwd: str, *, is_needed: bool) -> Said:
-    if "toolName" not in document and not is_needed:
-        return NO_CALL
-    name = _read.need_text(document.pop("toolName", None), "toolName", dialect=_NAME)
-    args = document.pop("toolArgs" if "toolArgs" in document else "toolInput", None)
-    server, tool = _server(name)
-    heard = _SPEECH.heard(name, _mcp.parsed(args), cwd=cwd, server=server, tool=tool)
-    return Said(heard.call, args)
-
-
-# the server that comes with the program, whose name cannot be told from the name of a tool
+# the server that comes with the program, whose name contains the separator
 _BUNDLED: Final = "github-mcp-server"
 
 
-def _server(name: str) -> tuple[str, str]:
-    """Find the server in a tool's name: before the slash when permission is asked, else before the first hyphen.
+def _decode_call(name: str, args: object, cwd: str) -> DecodedCall:
+    """Return the call; the server precedes the slash in a permission request, else the first hyphen.
 
-    Only the names of the program's own tools have neither. A server with a hyphen in its name is taken apart wrongly
-    where there is no slash, as nothing in the document tells.
+    Only the names of built-in tools have neither. Without a slash, a server with a hyphen in its name is split wrongly: nothing in
+    the document distinguishes it.
     """
-    if name.casefold() in TOOLS.by_native:
-        return "", ""
+    server = tool = ""
     if name.startswith(f"{_BUNDLED}-"):
-        return _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
-    server, _, tool = name.partition("/" if "/" in name else "-")
-    return (server, tool) if server and tool else ("", "")
+        server, tool = _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
+    elif name.casefold() not in TOOLS.by_native:
+        server, _, tool = name.partition("/" if "/" in name else "-")
+    call = _CODEC.decode_call(name, _mcp.parse_text(args), cwd=cwd, server=server, tool=tool)
+    return replace(call, native_args=args)
 
 
 # answers of hooks
 
-_MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, chatter=True, exact=True)
+_READ: Final = key_set(
+    "decision reason permissionDecision permissionDecisionReason behavior message interrupt modifiedArgs updatedInput "
+    "modifiedResult additionalContext hookSpecificOutput suppressOutput"
+)
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ, "hookEventName")},
+    tools=TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    strict_json=True,
+)
 _GUARDS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
-_BLOCKS: Final = 2
+_DENY_EXIT: Final = 2
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Read what a hook of Copilot CLI answered.
+    """Return the verdict of a hook's reply.
 
-    Before a tool, a hook that fails has said no; where permission is asked, one that ends with 2 has.
+    Before a tool, a hook that fails denies; at a permission request, one that ends with exit code 2 does.
     """
-    shown, rest = _progress(reply)
-    verdict = _reply.read_reply(rest, request, read=_read_answer, manners=_MANNERS)
-    verdict = heeded(verdict, SPEC, request.event)
-    if shown:
-        verdict = replace(verdict, effects=(*verdict.effects, *shown))
+    progress, rest = _take_progress(reply)
+    verdict = ignore_allow(_RULES.read_reply(rest, request, _read_answer), SPEC, request.event)
+    if progress:
+        verdict = replace(verdict, effects=(*verdict.effects, *progress))
     name = request.event.name
-    if reply.exit_code == _BLOCKS and name is EventName.TOOL_FAILED:
+    if reply.exit_code == _DENY_EXIT and name is EventName.TOOL_FAILED:
         text = rest.stdout.decode("utf-8", "replace").strip()
-        return Verdict(effects=(Effect(EffectKind.CONTEXT, text), *shown) if text else shown, notes=verdict.notes)
-    denies = name is EventName.BEFORE_TOOL or (name is EventName.PERMISSION_REQUEST and reply.exit_code == _BLOCKS)
+        effects = (Effect(EffectKind.CONTEXT, text), *progress) if text else progress
+        return Verdict(effects=effects, notes=verdict.notes)
+    is_deny_exit = reply.exit_code == _DENY_EXIT
+    denies = name is EventName.BEFORE_TOOL or (name is EventName.PERMISSION_REQUEST and is_deny_exit)
     if not reply.exit_code or not denies or verdict.decision >= Decision.DENY:
         return verdict
-    said = reply.stderr.decode("utf-8", "replace").strip()
-    reason = said or verdict.reason or f"hook exited with code {reply.exit_code}"
-    broken = None if reply.exit_code == _BLOCKS else Failure(FailureKind.EXIT_CODE, reason)
-    return replace(verdict, decision=Decision.DENY, reason=reason, failure=broken)
+    complaint = reply.stderr.decode("utf-8", "replace").strip()
+    reason = complaint or verdict.reason or f"hook exited with code {reply.exit_code}"
+    failure = None if is_deny_exit else Failure(FailureKind.EXIT_CODE, reason)
+    return replace(verdict, decision=Decision.DENY, reason=reason, failure=failure)
 
 
-def _progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
-    """Take the lines out that are shown while the hook runs."""
+def _take_progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
+    """Remove the lines that are shown while the hook runs, and return them as messages."""
     if b'"progress"' not in reply.stdout:
         return (), reply
-    shown: list[Effect] = []
-    kept: list[bytes] = []
+    messages: list[Effect] = []
+    rest: list[bytes] = []
     for line in reply.stdout.splitlines(keepends=True):
-        match _loaded(line):
+        match _load_line(line):
             case {"type": "progress", "message": str(message)}:
-                shown.append(Effect(EffectKind.MESSAGE, message))
+                messages.append(Effect(EffectKind.MESSAGE, message))
             case {"type": "progress"}:
                 pass
             case _:
-                kept.append(line)
-    return tuple(effect for effect in shown if effect.value), replace(reply, stdout=b"".join(kept))
+                rest.append(line)
+    return tuple(effect for effect in messages if effect.value), replace(reply, stdout=b"".join(rest))
 
 
-def _loaded(line: bytes) -> object:
+def _load_line(line: bytes) -> object:
     try:
-        return wire.load(line) if line.lstrip().startswith(b"{") else None
+        return json_codec.load(line) if line.lstrip().startswith(b"{") else None
     except ValueError:
         return None
 
 
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "block": Decision.DENY, "deny": Decision.DENY}
-_READ: Final = frozenset(
-    {
-        "decision",
-        "reason",
-        "permissionDecision",
-        "permissionDecisionReason",
-        "behavior",
-        "message",
-        "interrupt",
-        "modifiedArgs",
-        "updatedInput",
-        "modifiedResult",
-        "additionalContext",
-        "hookSpecificOutput",
-        "suppressOutput",
-    }
-)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     event = request.event
-    own = _read.obj(document.get("hookSpecificOutput"), "hookSpecificOutput", dialect=_NAME)
-    said = {**document, **own}
-    # said in both places, the stronger counts
-    decision, reason = max(_decided(document, event), _decided(own, event), key=lambda one: one[0])
-    changed = said.get("updatedInput", said.get("modifiedArgs"))
-    context = EffectKind.ASK_AGENT if event.name in ENDS else EffectKind.CONTEXT
+    own = _READER.get_object(document, "hookSpecificOutput")
+    answer = {**document, **own}
+    # of decisions in both places, the stronger counts
+    decision, reason = max(_read_decision(document, event), _read_decision(own, event), key=lambda found: found[0])
+    changed = answer.get("updatedInput", answer.get("modifiedArgs"))
+    if isinstance(changed, str) and event.tool == "apply_patch":
+        changed = {PLAIN: changed}
+    context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
+    result = answer.get("modifiedResult")
+    output = result.get("textResultForLlm", result) if isinstance(result, dict) else result
     return Verdict(
         decision=decision,
         reason=reason,
         effects=(
-            *_args(changed, event),
-            *_result(said),
-            *_reply.texts(said.get("additionalContext"), context, where="additionalContext", dialect=_NAME),
+            *_RULES.args_effects(changed, event, where="modifiedArgs"),
+            *((Effect(EffectKind.REWRITE, output, ("output",)),) if result is not None else ()),
+            *_RULES.text_effects(answer.get("additionalContext"), context, where="additionalContext"),
         ),
         ends=decision is Decision.STOP,
-        metadata={key: value for key, value in document.items() if key not in _READ},
+        metadata=_RULES.extra_keys(document),
     )
 
 
-def _decided(said: Mapping[str, object], event: Event) -> tuple[Decision, str]:
+def _read_decision(answer: Mapping[str, object], event: Event) -> tuple[Decision, str]:
     found: list[tuple[Decision, str]] = [(Decision.PASS, "")]
     for key, why in (
         ("permissionDecision", "permissionDecisionReason"),
         ("behavior", "message"),
         ("decision", "reason"),
     ):
-        word = said.get(key)
-        if word is None:
+        if answer.get(key) is None:
             continue
-        decision = _WORDS.get(word) if isinstance(word, str) else None
-        if decision is None:
-            raise _read.wrong(word, key, dialect=_NAME, wanted=", ".join(sorted(_WORDS)))
+        decision = _READER.read_decision(answer[key], key, _WORDS, wanted=", ".join(sorted(_WORDS)))
         if key == "decision" and decision is Decision.ALLOW and event.name in _GUARDS:
-            # not a word of this agent at these events: nothing that could let something pass
+            # the agent does not read this key at these events, so it must not allow anything
             continue
-        found.append((decision, _read.text(said.get(why), why, dialect=_NAME)))
-    if said.get("interrupt") is True:
-        found.append((Decision.STOP, _read.text(said.get("message"), "message", dialect=_NAME)))
-    return max(found, key=lambda one: one[0])
-
-
-def _args(changed: object, event: Event) -> tuple[Effect, ...]:
-    if isinstance(changed, str) and event.tool == "apply_patch":
-        changed = {_calls.PLAIN: changed}
-    return _reply.args_effects(changed, event, tools=TOOLS, where="modifiedArgs", dialect=_NAME)
-
-
-def _result(said: Mapping[str, object]) -> tuple[Effect, ...]:
-    match said.get("modifiedResult"):
-        case {"textResultForLlm": text}:
-            return (Effect(EffectKind.REWRITE, text, ("output",)),)
-        case None:
-            return ()
-        case other:
-            return (Effect(EffectKind.REWRITE, other, ("output",)),)
+        found.append((decision, _READER.get_text(answer, why)))
+    if answer.get("interrupt") is True:
+        found.append((Decision.STOP, _READER.get_text(answer, "message")))
+    return max(found, key=lambda item: item[0])
 
 
 # answers to the agent
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Say an outcome to Copilot CLI; saying nothing is having no opinion."""
-    reason = outcome.reason or (_reply.NO_REASON if outcome.decision >= Decision.ASK else "")
-    document = _reply.present(_ANSWERS.get(event.name, _others)(outcome, event, reason))
-    messages = blocks(outcome.messages)
-    shown = wire.dump({"type": "progress", "message": messages}) + b"\n" if messages else b""
-    return Answer(stdout=shown + (_reply.answer(document).stdout if document else b""))
+    """Return the answer for Copilot CLI; an empty one is no opinion."""
+    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
+    document = _reply_codec.drop_unset(_ANSWERS.get(event.name, _answer_context)(outcome, event, reason))
+    messages = join_blocks(outcome.messages)
+    progress = json_codec.dump({"type": "progress", "message": messages}) + b"\n" if messages else b""
+    return Answer(stdout=progress + (_reply_codec.encode_answer(document).stdout if document else b""))
 
 
 _PERMISSION: Final = {
@@ -424,18 +534,18 @@ _PERMISSION: Final = {
 }
 
 
-def _before_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+def _answer_before_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
     word = _PERMISSION.get(outcome.decision, UNSET)
-    plain = replace(event, native_args=_mcp.parsed(event.native_args))
+    plain = replace(event, native_args=_mcp.parse_text(event.native_args))
     return {
         "permissionDecision": word,
         "permissionDecisionReason": reason or UNSET if word is not UNSET else UNSET,
-        "modifiedArgs": UNSET if outcome.decision >= Decision.DENY else _SPEECH.rewritten(outcome, plain),
-        "additionalContext": _context(outcome),
+        "modifiedArgs": UNSET if outcome.decision >= Decision.DENY else _CODEC.apply_rewrite(outcome, plain),
+        "additionalContext": join_blocks(outcome.context) or UNSET,
     }
 
 
-def _permission(outcome: Outcome, _event: Event, reason: str) -> dict[str, object]:
+def _answer_permission(outcome: Outcome, _event: Event, reason: str) -> dict[str, object]:
     if outcome.decision is Decision.ALLOW:
         return {"behavior": "allow"}
     if outcome.decision < Decision.DENY:
@@ -444,42 +554,39 @@ def _permission(outcome: Outcome, _event: Event, reason: str) -> dict[str, objec
     return {"behavior": "deny", "message": reason, "interrupt": interrupt}
 
 
-def _after_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+def _answer_after_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
     output = final_output(outcome)
     changed: object = UNSET
     if output is not UNSET:
-        said = event.data.get(RESULT)
-        kept = said if isinstance(said, dict) else {"resultType": "success"}
-        changed = {**kept, "textResultForLlm": as_text(output)}
-    return {**_end(outcome, event, reason), "modifiedResult": changed, "additionalContext": _context(outcome)}
+        result = event.data.get(_RESULT)
+        rest = result if isinstance(result, dict) else {"resultType": "success"}
+        changed = {**rest, "textResultForLlm": _tool_results.to_text(output)}
+    context = join_blocks(outcome.context) or UNSET
+    return {**_answer_block(outcome, event, reason), "modifiedResult": changed, "additionalContext": context}
 
 
-def _end(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    follow = blocks(outcome.follow_ups) if event.name in ENDS else ""
-    rests = outcome.decision is Decision.STOP and event.name in ENDS
-    if rests or (outcome.decision < Decision.ASK and not follow):
+def _answer_block(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+    prompts = join_blocks(outcome.follow_ups) if event.name in TURN_ENDS else ""
+    rests = outcome.decision is Decision.STOP and event.name in TURN_ENDS
+    if rests or (outcome.decision < Decision.ASK and not prompts):
         return {}
-    return {"decision": "block", "reason": blocks((reason if outcome.decision >= Decision.ASK else "", follow))}
+    return {"decision": "block", "reason": join_blocks((reason if outcome.decision >= Decision.ASK else "", prompts))}
 
 
-def _prompt(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    return {**_end(outcome, event, reason), "additionalContext": _context(outcome)}
+def _answer_prompt(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+    return {**_answer_block(outcome, event, reason), "additionalContext": join_blocks(outcome.context) or UNSET}
 
 
-def _others(outcome: Outcome, event: Event, _reason: str) -> dict[str, object]:
+def _answer_context(outcome: Outcome, event: Event, _reason: str) -> dict[str, object]:
     able = ABILITIES.get(SPEC.native(event), frozenset())
-    return {"additionalContext": _context(outcome)} if Ability.CONTEXT in able else {}
+    return {"additionalContext": join_blocks(outcome.context) or UNSET} if Ability.CONTEXT in able else {}
 
 
 _ANSWERS: Final = {
-    EventName.BEFORE_TOOL: _before_tool,
-    EventName.PERMISSION_REQUEST: _permission,
-    EventName.AFTER_TOOL: _after_tool,
-    EventName.BEFORE_AGENT: _prompt,
-    EventName.AFTER_AGENT: _end,
-    EventName.SUBAGENT_STOP: _end,
+    EventName.BEFORE_TOOL: _answer_before_tool,
+    EventName.PERMISSION_REQUEST: _answer_permission,
+    EventName.AFTER_TOOL: _answer_after_tool,
+    EventName.BEFORE_AGENT: _answer_prompt,
+    EventName.AFTER_AGENT: _answer_block,
+    EventName.SUBAGENT_STOP: _answer_block,
 }
-
-
-def _context(outcome: Outcome) -> object:
-    return blocks(outcome.context) or UNSET

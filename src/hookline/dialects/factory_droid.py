@@ -1,18 +1,17 @@
-"""Factory Droid: Claude Code's language, with exit code 2 for a no and exit code 3 for the end of everything.
+"""Factory Droid: Claude Code's dialect, with exit code 2 for a denial and exit code 3 to end the run.
 
-JSON on stdout counts whatever the exit code is. Where several hooks answer, a yes of an earlier one beats a no that is
-only JSON, and never exit code 2: so a no is both. Every plain field of an event is a variable of a hook's environment, too.
+JSON on stdout counts whatever the exit code is. If several hooks answer, an earlier allow overrules a denial that is only JSON,
+but never exit code 2: so a denial is both. Every plain field of an event is an environment variable as well.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _reply
-from hookline.dialects._claude import FIELDS, Family, shapes
-from hookline.dialects._fields import Field, names
-from hookline.dialects._tools import ONE_URL, Change, Row, edits, toolbox
-from hookline.model.ability import Ability
+from hookline.dialects._claude_family import FIELDS, READS, ClaudeFamily, family_field_maps
+from hookline.dialects._field_map import Field, event_names, native_events
+from hookline.dialects._json_reader import key_set
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, edits, tool_map
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EventName
 
@@ -20,93 +19,74 @@ _NAME: Final = "factory-droid"
 
 _FILE: Final = {"path": "file_path"}
 _EDIT: Final = {"old": "old_str", "new": "new_str", "replace_all": "change_all"}
-# versions differ in how they spell these; a guard has to find them all
+# spellings of other versions; a guard has to find them all
 _OTHERS: Final = {"old_string": "old_str", "new_string": "new_str", "replace_all": "change_all"}
 
 
-def _as_said(args: dict[str, object]) -> dict[str, object]:
-    return args
-
-
-def _spelled(args: dict[str, object]) -> dict[str, object]:
+def _respell(args: dict[str, object]) -> dict[str, object]:
     return {_OTHERS.get(key, key) if _OTHERS.get(key) not in args else key: value for key, value in args.items()}
 
 
-_SPELLINGS: Final = Change(_as_said, _spelled)
+_SPELLINGS: Final = ArgsCodec(lambda args: args, _respell)
 
-TOOLS: Final = toolbox(
-    (
-        Row(tool="shell", names=("Execute",), keys={"background": "fireAndForget"}),
-        Row(tool="read_file", names=("Read",), keys=_FILE),
-        Row(tool="write_file", names=("Create", "Write"), keys=_FILE),
-        Row(tool="edit_file", names=("Edit",), keys={**_FILE, **_EDIT}, changes=(_SPELLINGS,)),
-        Row(tool="multi_edit", names=("MultiEdit",), keys=_FILE, changes=(edits(_EDIT),)),
-        Row(tool="apply_patch", names=("ApplyPatch",), keys={"patch": "input"}),
-        Row(tool="list_dir", names=("LS",), keys={"path": "directory_path"}),
-        Row(tool="glob", names=("Glob",), keys={"pattern": "patterns", "path": "folder"}),
-        Row(tool="grep", names=("Grep",), keys={"include": "glob_pattern"}),
-        Row(tool="web_fetch", names=("FetchUrl",), changes=(ONE_URL,)),
-        Row(tool="web_search", names=("WebSearch",)),
-        Row(tool="subagent", names=("Task",), keys={"type": "subagent_type"}),
-        Row(tool="todo", names=("TodoWrite",), keys={"items": "todos"}),
-        Row(tool="skill", names=("Skill",), keys={"name": "skill"}),
-        Row(tool="ask_user", names=("AskUser",)),
-        Row(tool="plan_mode", names=("ExitSpecMode",)),
-    )
+TOOLS: Final = tool_map(
+    ToolRow("shell", ("Execute",), keys={"background": "fireAndForget"}),
+    ToolRow("read_file", ("Read",), keys=_FILE),
+    ToolRow("write_file", ("Create", "Write"), keys=_FILE),
+    ToolRow("edit_file", ("Edit",), keys={**_FILE, **_EDIT}, codecs=(_SPELLINGS,)),
+    ToolRow("multi_edit", ("MultiEdit",), keys=_FILE, codecs=(edits(_EDIT),)),
+    ToolRow("apply_patch", ("ApplyPatch",), keys={"patch": "input"}),
+    ToolRow("list_dir", ("LS",), keys={"path": "directory_path"}),
+    ToolRow("glob", ("Glob",), keys={"pattern": "patterns", "path": "folder"}),
+    ToolRow("grep", ("Grep",), keys={"include": "glob_pattern"}),
+    ToolRow("web_fetch", ("FetchUrl",), codecs=(ONE_URL,)),
+    ToolRow("web_search", ("WebSearch",)),
+    ToolRow("subagent", ("Task",), keys={"type": "subagent_type"}),
+    ToolRow("todo", ("TodoWrite",), keys={"items": "todos"}),
+    ToolRow("skill", ("Skill",), keys={"name": "skill"}),
+    ToolRow("ask_user", ("AskUser",)),
+    ToolRow("plan_mode", ("ExitSpecMode",)),
 )
 
 _A: Final = Ability
-_TOLD: Final = frozenset({_A.MESSAGE})
+_MESSAGE: Final = frozenset({_A.MESSAGE})
 _BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+_EVENTS: Final = native_events(
     {
-        "SessionStart": _TOLD | {_A.CONTEXT},
-        "SessionEnd": frozenset(),
-        "UserPromptSubmit": _BLOCKS | {_A.CONTEXT},
-        # a question only writes a line into a log, so nobody would be asked
-        "PreToolUse": _BLOCKS | {_A.ALLOW, _A.ARGS},
-        "PostToolUse": _BLOCKS | {_A.CONTEXT},
-        "Stop": _BLOCKS | {_A.FOLLOW_UP},
-        "SubagentStop": _BLOCKS | {_A.FOLLOW_UP},
-        "PreCompact": _TOLD | {_A.BLOCK},
-        "Notification": frozenset(),
+        "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
+        "SessionEnd": (frozenset(), EventName.SESSION_END),
+        "UserPromptSubmit": (_BLOCKS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
+        # the program only logs a question and does not ask the user
+        "PreToolUse": (_BLOCKS | {_A.ALLOW, _A.ARGS}, EventName.BEFORE_TOOL),
+        "PostToolUse": (_BLOCKS | {_A.CONTEXT}, EventName.AFTER_TOOL),
+        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
+        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
+        "PreCompact": (_MESSAGE | {_A.BLOCK}, EventName.PRE_COMPRESS),
+        "Notification": (frozenset(), EventName.NOTIFICATION),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="Factory Droid",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "SessionStart",
-            EventName.SESSION_END: "SessionEnd",
-            EventName.BEFORE_AGENT: "UserPromptSubmit",
-            EventName.AFTER_AGENT: "Stop",
-            EventName.BEFORE_TOOL: "PreToolUse",
-            EventName.AFTER_TOOL: "PostToolUse",
-            EventName.PRE_COMPRESS: "PreCompact",
-            EventName.SUBAGENT_STOP: "SubagentStop",
-            EventName.NOTIFICATION: "Notification",
-        }
-    ),
-    tools=MappingProxyType(
-        # whoever guards writing and editing means every way to do it
-        {
-            **TOOLS.names(),
-            "apply_patch": ("ApplyPatch", "Edit", "Create"),
-            "multi_edit": ("MultiEdit", "Edit"),
-            "insert_text": ("Edit",),
-            "edit_lines": ("Edit",),
-        }
-    ),
+    events=_EVENTS.events,
+    tools={
+        # a guard of writing and editing has to see every way to do it
+        **TOOLS.names_by_tool(),
+        "apply_patch": ("ApplyPatch", "Edit", "Create"),
+        "multi_edit": ("MultiEdit", "Edit"),
+        "insert_text": ("Edit",),
+        "edit_lines": ("Edit",),
+    },
     timeout=60.0,
     shell=True,
     matcher=MatcherStyle.SEARCH,
     abilities=ABILITIES,
     aliases=("droid", "factory"),
-    # only old versions make several edits in a call
-    own=frozenset(TOOLS.names()) - {"multi_edit"},
+    # only old versions make several edits per call
+    own=frozenset(TOOLS.names_by_tool()) - {"multi_edit"},
 )
 
 _FIELDS: Final = {
@@ -115,47 +95,25 @@ _FIELDS: Final = {
     EventName.PRE_COMPRESS: (Field("messages", "message_count"), Field("size", "estimated_tokens")),
 }
 
-# what Droid's own documents have as plain values: exported as variables, and nothing else ever is, because a field that
-# somebody called `PATH` would choose the programs a hook starts
-_EXPORTED: Final = frozenset(
-    {
-        "session_id",
-        "transcript_path",
-        "cwd",
-        "permission_mode",
-        "hook_event_name",
-        "message_id",
-        "tool_name",
-        "prompt",
-        "has_images",
-        "stop_hook_active",
-        "tool_execution_count",
-        "elapsed_time",
-        "task_name",
-        "task_result",
-        "task_error",
-        "trigger",
-        "custom_instructions",
-        "message_count",
-        "estimated_tokens",
-        "message",
-        "notification_type",
-        "source",
-        "reason",
-        "previous_session_id",
-        "calling_session_id",
-    }
+# The plain fields of Droid's own documents. No other field is exported: one named `PATH` would choose the programs that a
+# hook starts.
+_EXPORTED: Final = key_set(
+    "session_id transcript_path cwd permission_mode hook_event_name message_id tool_name prompt "
+    "has_images stop_hook_active tool_execution_count elapsed_time task_name task_result task_error "
+    "trigger custom_instructions message_count estimated_tokens message notification_type source reason "
+    "previous_session_id calling_session_id"
 )
 
-_FAMILY: Final = Family(
-    dialect=_NAME,
-    names=names(SPEC.events),
+_CODEC: Final = ClaudeFamily(
+    spec=SPEC,
+    names=event_names(SPEC.events),
     tools=TOOLS,
-    shapes=shapes(_FIELDS),
-    abilities=ABILITIES,
-    manners=_reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2, json_always=True),
-    filled={"transcript_path": "", "permission_mode": "off"},
-    # as older versions and their documents spell them
+    field_maps=family_field_maps(_FIELDS),
+    rules=ReplyRules(
+        dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2, ignore_exit_code=True
+    ),
+    defaults={"transcript_path": "", "permission_mode": "off"},
+    # spellings of older versions
     renamed={
         "sessionId": "session_id",
         "transcriptPath": "transcript_path",
@@ -176,7 +134,7 @@ _FAMILY: Final = Family(
     exits=frozenset(name for name, able in ABILITIES.items() if _A.BLOCK in able),
 )
 
-encode_event = _FAMILY.encode_event
-decode_event = _FAMILY.decode_event
-decode_reply = _FAMILY.decode_reply
-encode_outcome = _FAMILY.encode_outcome
+encode_event = _CODEC.encode_event
+decode_event = _CODEC.decode_event
+decode_reply = _CODEC.decode_reply
+encode_outcome = _CODEC.encode_outcome

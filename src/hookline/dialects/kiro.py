@@ -1,80 +1,199 @@
-"""Kiro, its command line and its editor: flat documents in snake_case, and answers that are an exit code and plain text.
+"""Kiro, its command line and its editor: flat documents in snake_case, and answers of an exit code and plain text.
 
-The hooks of an agent's file (`preToolUse`) and those of files of their own (`PreToolUse`) get the same document, but can do
-different things with it: which one it is, is told by the name the hook is called with.
+Hooks in an agent's file (`preToolUse`) and hooks in files of their own (`PreToolUse`) get the same document, but their answers can do
+different things: the name that the hook is called with distinguishes them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
-from hookline.dialects import _calls, _mcp, _plain, _read
-from hookline.dialects._fields import NO_MESSAGE, Field, Shape, names, shape
-from hookline.dialects._kiro_tools import TOOLS
-from hookline.model.ability import Ability
+from hookline import json_codec
+from hookline.dialects import _exit_code_reply, _mcp, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
+from hookline.dialects._json_reader import JsonReader
+from hookline.dialects._tool_calls import NO_CALL, DecodedCall
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, tool_map, without
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.session import Session
 from hookline.model.verdict import Outcome, Verdict
 
 _NAME: Final = "kiro"
+_READER: Final = JsonReader(_NAME)
+
+# tools: `fs_write` is several canonical tools by its verb, and `fs_read` a list of things to read
+
+_READ: Final = ("fs_read", "read")
+_WRITE: Final = ("fs_write", "write")
+# the keys of one operation of `fs_read`
+_OPERATION: Final = ("mode", "path", "start_line", "end_line", "pattern", "context_lines", "depth", "image_paths")
+
+
+def _verb(*verbs: str) -> Callable[[Mapping[str, object]], bool]:
+    return lambda args: args.get("command") in verbs
+
+
+def _with_verb(verb: str) -> ArgsCodec:
+    return ArgsCodec(lambda args: {"command": verb, **args}, lambda args: without(args, "command"))
+
+
+def _write_to_native(args: dict[str, object]) -> dict[str, object]:
+    appends = args.get("mode") == "append"
+    key = "new_str" if appends else "file_text"
+    native = {key if name == "content" else name: args[name] for name in args if not appends or name != "mode"}
+    return {"command": "append" if appends else "create", **native}
+
+
+def _write_to_canonical(args: dict[str, object]) -> dict[str, object]:
+    appends = args.get("command") == "append"
+    key = "new_str" if appends else "file_text"
+    canonical = {"content" if name == key else name: value for name, value in without(args, "command").items()}
+    return {**canonical, "mode": "append"} if appends else canonical
+
+
+def _operations(args: Mapping[str, object]) -> list[Mapping[str, object]]:
+    items = args.get("operations")
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _is_one(mode: str) -> Callable[[Mapping[str, object]], bool]:
+    """Return a test whether a call has one operation, in this mode."""
+    return lambda args: [str(item.get("mode", "Line")).casefold() for item in _operations(args)] == [mode]
+
+
+def _one_operation(mode: str) -> ArgsCodec:
+    def to_native(args: dict[str, object]) -> dict[str, object]:
+        operation: dict[str, object] = {"mode": mode, **{key: args[key] for key in _OPERATION if key in args}}
+        first, count = args.get("offset"), args.get("limit")
+        if isinstance(first, int):
+            operation["start_line"] = first
+        if isinstance(count, int):
+            operation["end_line"] = (first if isinstance(first, int) else 1) + count - 1
+        return {"operations": [operation], **without(args, *_OPERATION, "offset", "limit")}
+
+    def to_canonical(args: dict[str, object]) -> dict[str, object]:
+        match _operations(args):
+            case [operation]:
+                return {**without(args, "operations"), **_count_lines(dict(operation))}
+            case _:
+                return args
+
+    return ArgsCodec(to_native, to_canonical)
+
+
+def _count_lines(operation: dict[str, object]) -> dict[str, object]:
+    """Convert a range of lines to the canonical offset and limit; a range counted from the end stays unchanged."""
+    first, last = operation.get("start_line"), operation.get("end_line")
+    if isinstance(first, int) and first > 0:
+        operation["offset"] = operation.pop("start_line")
+        if isinstance(last, int) and last >= first:
+            operation["limit"] = last - first + 1
+            del operation["end_line"]
+    return operation
+
+
+def _paths(args: Mapping[str, object]) -> list[object]:
+    """Return every file that a call reads."""
+    paths: list[object] = []
+    for operation in _operations(args):
+        images = operation.get("image_paths")
+        paths += [operation["path"]] if "path" in operation else []
+        paths += images if isinstance(images, list) else []
+    return paths
+
+
+def _paths_to_operations(args: dict[str, object]) -> dict[str, object]:
+    paths = args.get("paths")
+    if not isinstance(paths, list):
+        return args
+    rest = without(args, "paths")
+    if "operations" in args and json_codec.dump(_paths(args)) == json_codec.dump(paths):
+        return rest
+    return {**rest, "operations": [{"mode": "Line", "path": path} for path in paths]}
+
+
+def _operations_to_paths(args: dict[str, object]) -> dict[str, object]:
+    return {**args, "paths": _paths(args)} if "operations" in args and "paths" not in args else args
+
+
+TOOLS: Final = tool_map(
+    ToolRow("shell", ("execute_bash", "shell"), keys={"cwd": "working_dir"}),
+    ToolRow("grep", ("grep",)),
+    ToolRow("read_files", _READ, codecs=(ArgsCodec(_paths_to_operations, _operations_to_paths),)),
+    ToolRow("read_file", _READ, codecs=(_one_operation("Line"),), when=_is_one("line")),
+    ToolRow("list_dir", _READ, codecs=(_one_operation("Directory"),), when=_is_one("directory")),
+    ToolRow("grep", _READ, codecs=(_one_operation("Search"),), when=_is_one("search")),
+    ToolRow(
+        "write_file", _WRITE, codecs=(ArgsCodec(_write_to_native, _write_to_canonical),), when=_verb("create", "append")
+    ),
+    ToolRow(
+        "edit_file",
+        _WRITE,
+        keys={"old": "old_str", "new": "new_str"},
+        codecs=(_with_verb("str_replace"),),
+        when=_verb("str_replace"),
+    ),
+    ToolRow(
+        "insert_text",
+        _WRITE,
+        keys={"line": "insert_line", "text": "new_str"},
+        codecs=(_with_verb("insert"),),
+        when=_verb("insert"),
+    ),
+    ToolRow("glob", ("glob",)),
+    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
+    ToolRow("web_search", ("web_search",)),
+    ToolRow("subagent", ("use_subagent", "delegate")),
+    ToolRow("todo", ("todo_list",)),
+)
+
+
+# what an answer can do
 
 _A: Final = Ability
-_TELLS: Final = frozenset({_A.CONTEXT})
+_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+_EVENTS: Final = native_events(
     {
         # in an agent's file
-        "agentSpawn": _TELLS,
-        "userPromptSubmit": _TELLS,
-        "preToolUse": frozenset({_A.BLOCK}),
-        "postToolUse": _NOTHING,
-        "stop": _NOTHING,
+        "agentSpawn": (_CONTEXT, EventName.SESSION_START),
+        "userPromptSubmit": (_CONTEXT, EventName.BEFORE_AGENT),
+        "preToolUse": (frozenset({_A.BLOCK}), EventName.BEFORE_TOOL),
+        "postToolUse": (_NOTHING, EventName.AFTER_TOOL),
+        "stop": (_NOTHING, EventName.AFTER_AGENT),
         # in files of their own
-        "SessionStart": _TELLS,
-        "AgentSpawn": _TELLS,
-        "SessionEnd": _NOTHING,
-        "UserPromptSubmit": _TELLS | {_A.BLOCK},
-        "PreToolUse": _TELLS | {_A.BLOCK},
-        "PostToolUse": _TELLS,
-        # its pages contradict each other on whether an answer can send it back to work: we promise nothing
-        "Stop": _NOTHING,
-        "PostFileCreate": _TELLS,
-        "PostFileSave": _TELLS,
-        "PostFileDelete": _TELLS,
-        "PreTaskExec": _TELLS | {_A.BLOCK},
-        "PostTaskExec": _TELLS,
+        "SessionStart": (_CONTEXT, EventName.SESSION_START),
+        "AgentSpawn": (_CONTEXT, EventName.SESSION_START),
+        "SessionEnd": (_NOTHING, EventName.SESSION_END),
+        "UserPromptSubmit": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
+        "PreToolUse": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_TOOL),
+        "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
+        # its documentation contradicts itself on whether an answer can send it back to work: nothing is promised
+        "Stop": (_NOTHING, EventName.AFTER_AGENT),
+        "PostFileCreate": (_CONTEXT, EventName.FILE_CREATED),
+        "PostFileSave": (_CONTEXT, EventName.FILE_EDITED),
+        "PostFileDelete": (_CONTEXT, EventName.FILE_DELETED),
+        "PreTaskExec": (_CONTEXT | {_A.BLOCK},),
+        "PostTaskExec": (_CONTEXT,),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="Kiro",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "agentSpawn",
-            EventName.SESSION_END: "SessionEnd",
-            EventName.BEFORE_AGENT: "userPromptSubmit",
-            EventName.AFTER_AGENT: "stop",
-            EventName.BEFORE_TOOL: "preToolUse",
-            EventName.AFTER_TOOL: "postToolUse",
-            EventName.FILE_CREATED: "PostFileCreate",
-            EventName.FILE_EDITED: "PostFileSave",
-            EventName.FILE_DELETED: "PostFileDelete",
-        }
-    ),
-    tools=MappingProxyType(
-        # whoever guards `fs_write` means every way to change a file
-        {
-            **TOOLS.names(),
-            **dict.fromkeys(("multi_edit", "edit_lines", "apply_patch", "notebook_edit"), ("fs_write", "write")),
-            "delete_file": ("fs_write", "write"),
-        }
-    ),
+    events=_EVENTS.events,
+    tools={
+        # a guard of `fs_write` has to see every way to change a file
+        **TOOLS.names_by_tool(),
+        **dict.fromkeys(("multi_edit", "edit_lines", "apply_patch", "notebook_edit"), ("fs_write", "write")),
+        "delete_file": ("fs_write", "write"),
+    },
     timeout=30.0,
     shell=True,
     matcher=MatcherStyle.REGEX,
@@ -82,202 +201,142 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
     aliases=("kiro-cli",),
     own=frozenset(TOOLS.by_tool),
     mcp="@{server}/{tool}",
-    more_events=MappingProxyType(
-        {
-            "SessionStart": EventName.SESSION_START,
-            "AgentSpawn": EventName.SESSION_START,
-            "UserPromptSubmit": EventName.BEFORE_AGENT,
-            "Stop": EventName.AFTER_AGENT,
-            "PreToolUse": EventName.BEFORE_TOOL,
-            "PostToolUse": EventName.AFTER_TOOL,
-        }
-    ),
+    more_events=_EVENTS.more_events,
 )
 
-_NAMES: Final = names(SPEC.events)
-_TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
-# a tool that failed is one that ran, and whose response says so
-_RAN: Final = frozenset({"postToolUse", "PostToolUse"})
-
-_TAKEN: Final = ("hook_event_name", "session_id", "cwd", "tool_name", "tool_input")
-_FILE: Final = Field("path", "file_path")
-_RESULT: Final = Field("result", "tool_response")
-_FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
-    EventName.AFTER_TOOL: (_RESULT,),
-    EventName.TOOL_FAILED: (_RESULT,),
-    EventName.AFTER_AGENT: (Field("response", "assistant_response"),),
-    EventName.FILE_CREATED: (_FILE,),
-    EventName.FILE_EDITED: (_FILE,),
-    EventName.FILE_DELETED: (_FILE,),
-}
-_SHAPES: Final[Mapping[EventName, Shape]] = {name: shape(_FIELDS.get(name, ()), taken=_TAKEN) for name in EventName}
+_FILE: Final = (Field("path", "file_path"),)
+_RESULT: Final = (Field("result", "tool_response"),)
+_CODEC: Final = AgentCodec(
+    spec=SPEC,
+    # a failed tool is one that ran, and its response contains the failure
+    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "postToolUse"}),
+    tools=TOOLS,
+    field_maps=field_maps(
+        {
+            EventName.AFTER_TOOL: _RESULT,
+            EventName.TOOL_FAILED: _RESULT,
+            EventName.AFTER_AGENT: (Field("response", "assistant_response"),),
+            EventName.FILE_CREATED: _FILE,
+            EventName.FILE_EDITED: _FILE,
+            EventName.FILE_DELETED: _FILE,
+        },
+        taken=("hook_event_name", "session_id", "cwd", "tool_name", "tool_input"),
+    ),
+)
 
 
 # events
 
 
 def encode_event(event: Event, hook: Hook) -> Request:
-    """Say an event to a hook of this dialect."""
-    native = _native(event, hook.native_event)
-    return Request(event=event, later=partial(_document, event, native), env=_environment(event), native=native)
+    """Return the request for a hook of this dialect."""
+    native = _CODEC.native_name(event, hook.native_event)
+    # variables of the editor's older hooks
+    values = {"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")}
+    env = {name: value.replace("\0", "") for name, value in values.items() if isinstance(value, str) and value}
+    return Request(event=event, later=partial(_write_event, event, native), env=env, native=native)
 
 
-def _native(event: Event, wanted: str = "") -> str:
-    if wanted in ABILITIES and _canonical(wanted) is event.name:
-        return wanted
-    if event.host == _NAME and event.native_name:
-        return event.native_name
-    return "postToolUse" if event.name is EventName.TOOL_FAILED else _NAMES.say(event)
-
-
-def _canonical(native: str) -> EventName | None:
-    return SPEC.more_events.get(native) or _NAMES.known.get(native)
-
-
-def _environment(event: Event) -> dict[str, str]:
-    """Give what the older hooks of its editor find there."""
-    found = {"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")}
-    return {name: value.replace("\0", "") for name, value in found.items() if isinstance(value, str) and value}
-
-
-def _document(event: Event, native: str) -> dict[str, object]:
-    document: dict[str, object] = {"hook_event_name": _spoken(native), "cwd": event.cwd}
+def _write_event(event: Event, native: str) -> dict[str, object]:
+    # documents have the name with a small first letter, wherever the hook is configured
+    name = native[:1].lower() + native[1:] if native in ABILITIES else native
+    document: dict[str, object] = {"hook_event_name": name, "cwd": event.cwd}
     if event.session.id:
         document["session_id"] = event.session.id
-    # calls that were kept until the end of a turn come as a list, and only so
-    if (event.tool or event.name in _TOOL_EVENTS) and not (event.host == _NAME and "hook_events" in event.data):
-        name, args = _calls.resaid(TOOLS, event, dialect=_NAME)
-        parts = _mcp.split(event.tool)
-        document["tool_name"] = SPEC.mcp.format(server=parts[0], tool=parts[1]) if parts else name
+    # calls that Kiro collected until the end of a turn are only in the list
+    if (event.tool or event.name in TOOL_EVENTS) and not (event.host == _NAME and "hook_events" in event.data):
+        tool, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
+        parts = _mcp.split_name(event.tool)
+        document["tool_name"] = SPEC.mcp.format(server=parts[0], tool=parts[1]) if parts else tool
         document["tool_input"] = args
     data = dict(event.data)
     if event.name is EventName.CUSTOM and data.get("event_name") == native:
         del data["event_name"]
     if event.name is EventName.TOOL_FAILED:
-        _say_failure(event, data)
+        error = data.pop("error", None)
+        if event.host != _NAME or "result" not in data:
+            data["result"] = {"success": False, "result": [error or NO_MESSAGE]}
     elif event.name is EventName.AFTER_TOOL and ("result" in data or event.host != _NAME):
-        data["result"] = _wrapped(data.get("result"))
-    _SHAPES[event.name].write(data, document, session=event.session)
+        data["result"] = _wrap_result(data.get("result"))
+    _CODEC.field_maps[event.name].write(data, document, session=event.session)
     return document
 
 
-def _wrapped(result: object) -> object:
-    """Give a result as documents have it: one of several in a response that says it went well."""
+def _wrap_result(result: object) -> object:
+    """Return a result as one of several in a successful response, as documents have it."""
     is_response = isinstance(result, Mapping) and "success" in result
     return result if is_response else {"success": True, "result": [result]}
 
 
-def _unwrapped(response: object) -> object:
-    """Give the result in a response; a response that says more stays as it is."""
-    match response:
-        case {"success": True, "result": [result], **more} if not more and _wrapped(result) is not result:
-            return result
-        case _:
-            return response
-
-
-def _spoken(native: str) -> str:
-    """Give an event's name as documents have it: with a small letter, wherever the hook stands."""
-    return native[:1].lower() + native[1:] if native in ABILITIES else native
-
-
-def _say_failure(event: Event, data: dict[str, object]) -> None:
-    error = data.pop("error", None)
-    if event.host != _NAME or "result" not in data:
-        data["result"] = {"success": False, "result": [error or NO_MESSAGE]}
-
-
 def decode_event(raw: bytes, name: str = "") -> Event:
-    """Read an event as Kiro says it."""
-    document = _read.load_object(raw, dialect=_NAME)
-    text = partial(_read.text, dialect=_NAME)
-    native = _heard(text(document.pop("hook_event_name", None), "hook_event_name"), name)
-    canonical = _canonical(native) or EventName.CUSTOM
-    if native in _RAN and _failed(document.get("tool_response")):
+    """Return the event of a document of Kiro."""
+    document = _READER.load_object(raw)
+    written = _READER.pop_text(document, "hook_event_name")
+    native = _CODEC.read_name(_match_name(written, name), name, where="hook_event_name")
+    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
+    response = document.get("tool_response")
+    if native in {"postToolUse", "PostToolUse"} and isinstance(response, Mapping) and response.get("success") is False:
         canonical = EventName.TOOL_FAILED
-    cwd = text(document.pop("cwd", None), "cwd")
-    session = Session(id=text(document.pop("session_id", None), "session_id"))
-    call, said = _call(canonical, document, cwd=cwd)
-    data = _SHAPES[canonical].read(document, "", dialect=_NAME)
-    if canonical is EventName.CUSTOM:
-        data.setdefault("event_name", native)
-    elif canonical is EventName.TOOL_FAILED and "error" not in data:
-        data["error"] = _error(data.get("result"))
-    elif canonical is EventName.AFTER_TOOL and isinstance(data.get("result"), Mapping):
-        data["result"] = _unwrapped(data["result"])
-    return Event(
-        name=canonical,
-        data=data,
-        tool=call.tool,
-        args=call.args,
-        session=session,
-        cwd=cwd,
-        native_tool=call.native_tool,
-        native_name="" if SPEC.events.get(canonical) == native or canonical == native else native,
-        host=_NAME,
-        native_args=said,
-    )
+    cwd = _READER.pop_text(document, "cwd")
+    session = Session(id=_READER.pop_text(document, "session_id"))
+    call = _read_call(canonical, document, cwd=cwd)
+    data = _CODEC.field_maps[canonical].read(document, "", _READER)
+    if canonical is EventName.TOOL_FAILED and "error" not in data:
+        data["error"] = _read_error(data.get("result"))
+    elif canonical is EventName.AFTER_TOOL:
+        match data.get("result"):
+            case {"success": True, "result": [result], **more} if not more and _wrap_result(result) is not result:
+                data["result"] = result
+    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd)
 
 
-def _heard(said: str, name: str) -> str:
-    """Give an event's own name: as the hook was called, where that is the one the document says."""
-    if not said and not name:
-        raise _read.wrong(None, "hook_event_name", dialect=_NAME, wanted="the event's name")
-    if name in ABILITIES and said.casefold() in {"", name.casefold()}:
-        return name
-    capital = said[:1].upper() + said[1:]
-    return capital if said not in ABILITIES and capital in ABILITIES else said or name
+def _match_name(written: str, given: str) -> str:
+    """Return an event's own name: the one that the hook was called with, where the document has the same."""
+    if given in ABILITIES and written.casefold() in {"", given.casefold()}:
+        return given
+    capital = written[:1].upper() + written[1:]
+    return capital if written not in ABILITIES and capital in ABILITIES else written
 
 
-def _call(name: EventName, document: dict[str, object], *, cwd: str) -> tuple[_calls.Call, object]:
-    kept = document.get("hook_events")
-    first = kept[0] if isinstance(kept, list) and kept else None
+def _read_call(name: EventName, document: dict[str, object], *, cwd: str) -> DecodedCall:
+    collected = document.get("hook_events")
+    first = collected[0] if isinstance(collected, list) and collected else None
     if "tool_name" not in document and isinstance(first, dict):
-        # several calls at once: the first stands for them, all of them are among the data
-        return _understood(_tool(first), first.get("tool_input"), cwd=cwd)
-    if "tool_name" not in document and name not in _TOOL_EVENTS:
-        return _calls.Call("", {}, ""), None
-    tool = _tool(document)
-    del document["tool_name"]
-    return _understood(tool, document.pop("tool_input", None), cwd=cwd)
+        # the first of several calls represents them, and all of them are among the data
+        tool, native_args = first.get("tool_name"), first.get("tool_input")
+    elif "tool_name" not in document and name not in TOOL_EVENTS:
+        return NO_CALL
+    else:
+        tool, native_args = document.pop("tool_name", None), document.pop("tool_input", None)
+    native = _READER.require_text(tool, "tool_name")
+    call = _tool_calls.normalise_call(TOOLS, native, native_args, cwd=cwd)
+    server, slash, name_there = native.removeprefix("@").partition("/")
+    if not native.startswith("@") or not slash:
+        return call
+    plain = {} if native_args is None else {_tool_calls.PLAIN: native_args}
+    args = dict(native_args) if isinstance(native_args, Mapping) else plain
+    return DecodedCall(_mcp.join_name(server, name_there), args, native, native_args)
 
 
-def _tool(document: Mapping[str, object]) -> str:
-    return _read.need_text(document.get("tool_name"), "tool_name", dialect=_NAME)
-
-
-def _understood(tool: str, said: object, *, cwd: str) -> tuple[_calls.Call, object]:
-    call = _calls.understood(TOOLS, tool, {} if said is None else said, cwd=cwd)
-    server, slash, name = tool.removeprefix("@").partition("/")
-    if tool.startswith("@") and slash:
-        given = dict(said) if isinstance(said, Mapping) else {} if said is None else {_calls.PLAIN: said}
-        call = _calls.Call(_mcp.joined(server, name), given, tool)
-    return call, said
-
-
-def _failed(response: object) -> bool:
-    return isinstance(response, Mapping) and response.get("success") is False
-
-
-def _error(response: object) -> str:
-    """Give what a response that says it failed says beside that."""
-    said = response.get("result") if isinstance(response, Mapping) else None
-    parts = [_mcp.written(part) for part in said] if isinstance(said, list) else [_mcp.written(said)] if said else []
-    return "\n".join(parts) or NO_MESSAGE
+def _read_error(response: object) -> str:
+    """Return the texts of a failed response."""
+    result = response.get("result") if isinstance(response, Mapping) else None
+    parts = result if isinstance(result, list) else [result] if result else []
+    return "\n".join(_mcp.to_text(part) for part in parts) or NO_MESSAGE
 
 
 # answers
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Read what a hook of this dialect answered: exit code 2 is a no, and what it prints is context where Kiro reads it."""
-    return _plain.read_reply(reply, dialect=_NAME, is_context=_reads(request.native))
+    """Return the verdict of a hook's reply: exit code 2 denies, and text is context where Kiro reads it."""
+    return _exit_code_reply.read_reply(reply, dialect=_NAME, is_context=_reads_context(request.native))
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Say an outcome to Kiro: what it is to be told, or no, or nothing."""
-    return _plain.answer(outcome, is_context=_reads(_native(event)))
+    """Return the answer for Kiro: the context, a denial, or an empty one."""
+    return _exit_code_reply.encode_outcome(outcome, is_context=_reads_context(_CODEC.native_name(event)))
 
 
-def _reads(native: str) -> bool:
+def _reads_context(native: str) -> bool:
     return Ability.CONTEXT in ABILITIES.get(native, _NOTHING)

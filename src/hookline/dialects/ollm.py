@@ -1,32 +1,20 @@
 """OLLM CLI, hook system: `event` and `data` in, `continue`, `systemMessage`, `data` and `error` out.
 
-Ours where the document has no field: `timestamp`, `cwd` and `session` in `data`; and in the answer's `data`
-the words `args`, `result`, `decision` (with `reason`), `stop`, `message`, `askAgent` and `context`. All other
-keys of an answer's `data` are handed to the next hook.
+Our additions to the document: `timestamp`, `cwd` and `session` in `data`; and in the answer's `data` the keys `args`, `result`,
+`decision` (with `reason`), `stop`, `message`, `askAgent` and `context`. All other keys of an answer's `data` go to the next hook.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _read, _reply
-from hookline.dialects._fields import (
-    NO_MESSAGE,
-    SESSION_KEYS,
-    Field,
-    Layout,
-    failed_by_error,
-    names,
-    read_session,
-    shape,
-    shapes_with_error,
-    write_session,
-)
-from hookline.dialects._ollm import ROWS
-from hookline.dialects._tools import toolbox
+from hookline.dialects import _json_reader, _reply_codec
+from hookline.dialects._codec import SESSION_KEYS, BodyCodec, field_maps_with_error, read_session, write_session
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_map, tool_event_by_error
+from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, ToolRow, edits, tool_map
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
@@ -34,162 +22,174 @@ from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "ollm"
-_TOOLS: Final = toolbox(ROWS)
+_READER: Final = JsonReader(_NAME)
+
+_EDITS: Final = edits({"old": "target", "new": "replacement"})
+
+# the tools of OLLM CLI, which its three dialects share
+TOOL_ROWS: Final = (
+    ToolRow("shell", ("shell",), codecs=(TIMEOUT_MS,)),
+    ToolRow("read_file", ("read_file", "read-file"), codecs=(LINES,)),
+    ToolRow("read_files", ("read_many_files", "read-many-files"), codecs=(LINES,)),
+    ToolRow("write_file", ("write_file", "write-file"), codecs=(OVERWRITE,)),
+    ToolRow("multi_edit", ("edit_file", "edit-file"), codecs=(_EDITS,)),
+    # its one editing tool takes a list of edits, so a single edit is sent as a list of one
+    ToolRow("edit_file", ("edit_file", "edit-file"), codecs=(ONE_EDIT, _EDITS)),
+    ToolRow("list_dir", ("ls",)),
+    ToolRow("glob", ("glob",), keys={"path": "directory"}),
+    ToolRow("grep", ("grep",), keys={"path": "directory", "include": "filePattern"}),
+    ToolRow("web_fetch", ("web_fetch", "web-fetch"), codecs=(ONE_URL,)),
+    ToolRow("web_search", ("web_search", "web-search")),
+    ToolRow("todo", ("write_todos", "write-todos")),
+)
+_TOOLS: Final = tool_map(*TOOL_ROWS)
 
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook system",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "session_start",
-            EventName.SESSION_END: "session_end",
-            EventName.BEFORE_AGENT: "before_agent",
-            EventName.AFTER_AGENT: "after_agent",
-            EventName.BEFORE_MODEL: "before_model",
-            EventName.AFTER_MODEL: "after_model",
-            EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
-            EventName.BEFORE_TOOL: "before_tool",
-            EventName.AFTER_TOOL: "after_tool",
-            EventName.TOOL_FAILED: "after_tool",
-            EventName.PRE_COMPRESS: "pre_compress",
-            EventName.POST_COMPRESS: "post_compress",
-            EventName.NOTIFICATION: "notification",
-        }
-    ),
-    tools=MappingProxyType(_TOOLS.names()),
+    events={
+        EventName.SESSION_START: "session_start",
+        EventName.SESSION_END: "session_end",
+        EventName.BEFORE_AGENT: "before_agent",
+        EventName.AFTER_AGENT: "after_agent",
+        EventName.BEFORE_MODEL: "before_model",
+        EventName.AFTER_MODEL: "after_model",
+        EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
+        EventName.BEFORE_TOOL: "before_tool",
+        EventName.AFTER_TOOL: "after_tool",
+        EventName.TOOL_FAILED: "after_tool",
+        EventName.PRE_COMPRESS: "pre_compress",
+        EventName.POST_COMPRESS: "post_compress",
+        EventName.NOTIFICATION: "notification",
+    },
+    tools=_TOOLS.names_by_tool(),
 )
 
-_MODEL: Final = (Field("model", "model", default="model"),)
-_FIELDS: Final = {
-    EventName.BEFORE_MODEL: _MODEL,
-    EventName.AFTER_MODEL: _MODEL,
-}
+_FIELDS: Final = dict.fromkeys(
+    (EventName.BEFORE_MODEL, EventName.AFTER_MODEL), (Field("model", "model", default="model"),)
+)
 _TAKEN: Final = ("session_id", "sessionId", "tool_name", "args", "cwd", "timestamp")
 _OBJECTS: Final = {"session": SESSION_KEYS}
 
-_LAYOUT: Final = Layout(
+_BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=names(SPEC.events, {"after_tool": failed_by_error}),
+    names=event_names(SPEC.events, {"after_tool": tool_event_by_error}),
     tools=_TOOLS,
-    shapes=shapes_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
-    foreign=shape(taken=_TAKEN, objects=_OBJECTS),
+    field_maps=field_maps_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
+    foreign=field_map(taken=_TAKEN, objects=_OBJECTS),
     tool=("tool_name",),
     args=("args",),
 )
 
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
-    """Say an event to a hook of this dialect."""
-    return Request(event=event, later=partial(_document, event))
+    """Return the request for a hook of this dialect."""
+    return Request(event=event, later=partial(_write_event, event))
 
 
-def _document(event: Event) -> dict[str, object]:
+def _write_event(event: Event) -> dict[str, object]:
     data: dict[str, object] = {}
     if event.session.id:
         data["session_id"] = data["sessionId"] = event.session.id
     if event.timestamp:
-        data["timestamp"] = _read.to_iso(event.timestamp)
+        data["timestamp"] = _json_reader.to_iso(event.timestamp)
     if session := write_session(event.session, without=("id",)):
         data["session"] = session
-    _LAYOUT.write(event, data)
+    _BODY.write(event, data)
     if event.name is EventName.TOOL_FAILED and not data.get("error"):
         data["error"] = NO_MESSAGE
-    return {"event": _LAYOUT.names.say(event), "data": data}
+    return {"event": _BODY.names.encode(event), "data": data}
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
-    """Read an event as a host of this dialect says it."""
-    document = _read.load_object(raw, dialect=_NAME)
-    native = _read.need_text(document.get("event"), "event", dialect=_NAME)
-    data = _read.obj(document.get("data"), "data", dialect=_NAME)
+    """Return the event of a document."""
+    document = _READER.load_object(raw)
+    native = _READER.require_text(document.get("event"), "event")
+    data = _READER.get_object(document, "data")
     known = {"id": ""}
     for key in ("sessionId", "session_id"):
-        known["id"] = _read.text(data.pop(key, None), f"data.{key}", dialect=_NAME) or known["id"]
-    session = read_session(data, "data.session", dialect=_NAME, known=known)
-    at = data.pop("timestamp", None)
-    timestamp = 0 if at is None else _read.from_iso(at, "data.timestamp", dialect=_NAME)
-    return _LAYOUT.read(native, data, session=session, timestamp=timestamp)
+        known["id"] = _READER.read_text(data.pop(key, None), f"data.{key}") or known["id"]
+    session = read_session(data, "data.session", _READER, known=known)
+    timestamp = _READER.read_time(data.pop("timestamp", None), "data.timestamp")
+    return _BODY.read(native, data, session=session, timestamp=timestamp)
 
 
-_MANNERS: Final = _reply.Manners(dialect=_NAME)
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY, "block": Decision.DENY}
 _TEXTS: Final = {
     "context": EffectKind.CONTEXT,
     "message": EffectKind.MESSAGE,
     "askAgent": EffectKind.ASK_AGENT,
 }
+_RULES: Final = ReplyRules(dialect=_NAME, reads=key_set("continue systemMessage data error"), tools=_TOOLS)
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Read what a hook of this dialect answered."""
-    return _reply.read_reply(reply, request, read=_read_answer, manners=_MANNERS)
+    """Return the verdict of a hook's reply."""
+    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     goes_on = document.get("continue")
     if not isinstance(goes_on, bool):
-        raise _read.wrong(goes_on, "continue", dialect=_NAME, wanted="true or false")
-    said = _read.text(document.get("systemMessage"), "systemMessage", dialect=_NAME)
-    error = _read.text(document.get("error"), "error", dialect=_NAME)
-    data = dict(_read.obj(document.get("data"), "data", dialect=_NAME))
+        raise _READER.error(goes_on, "continue", wanted="true or false")
+    message, error = _READER.get_text(document, "systemMessage"), _READER.get_text(document, "error")
+    data = dict(_READER.get_object(document, "data"))
     if goes_on and not data and not error:
-        return Verdict(effects=(Effect(EffectKind.CONTEXT, said),) if said else ())
-    decision = _decision(data, goes_on=goes_on)
+        return Verdict(effects=(Effect(EffectKind.CONTEXT, message),) if message else ())
+    decision = _take_decision(data, goes_on=goes_on)
     blocks = decision >= Decision.ASK
     why = data.pop("reason") if decision is Decision.ALLOW and isinstance(data.get("reason"), str) else ""
-    context = (Effect(EffectKind.CONTEXT, said),) if said and not blocks else ()
+    context = (Effect(EffectKind.CONTEXT, message),) if message and not blocks else ()
+    effects = _take_effects(data, request.event)
+    handed_on = (Effect(EffectKind.DATA, value, (str(key),)) for key, value in data.items())
     return Verdict(
         decision=decision,
-        reason=said if blocks else str(why),
-        effects=(*_effects(data, request.event), *context, *_handed_on(data)),
+        reason=message if blocks else str(why),
+        effects=(*effects, *context, *handed_on),
         failure=Failure(FailureKind.HOOK_ERROR, error) if error else None,
         ends=not goes_on or decision is Decision.STOP,
     )
 
 
-def _decision(data: dict[str, object], *, goes_on: bool) -> Decision:
-    """Take the decision out of the data; a word we do not know is the hook's own and stays."""
+def _take_decision(data: dict[str, object], *, goes_on: bool) -> Decision:
+    """Remove the decision from the data; an unknown word is the hook's own and stays."""
     word = data.get("decision")
-    said = _WORDS.get(word) if isinstance(word, str) else None
-    if said is not None:
+    decision = _WORDS.get(word) if isinstance(word, str) else None
+    if decision is not None:
         del data["decision"]
     if goes_on:
-        return said or Decision.PASS
+        return decision or Decision.PASS
     if data.get("stop") is True:
         del data["stop"]
         return Decision.STOP
-    return Decision.ASK if said is Decision.ASK else Decision.DENY
+    return Decision.ASK if decision is Decision.ASK else Decision.DENY
 
 
-def _effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
+def _take_effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
     effects: list[Effect] = []
     if event.tool and "args" in data:
-        effects += _reply.args_effects(data.pop("args"), event, tools=_TOOLS, where="data.args", dialect=_NAME)
+        effects += _RULES.args_effects(data.pop("args"), event, where="data.args")
     if "result" in data:
         effects.append(Effect(EffectKind.REWRITE, data.pop("result"), ("output",)))
     for key, kind in _TEXTS.items():
-        found = _reply.loose_texts(data.get(key), kind)
-        if found is not None:
-            effects += found
+        texts = _reply_codec.loose_text_effects(data.get(key), kind)
+        if texts is not None:
+            effects += texts
             data.pop(key, None)
     return tuple(effects)
 
 
-def _handed_on(data: Mapping[str, object]) -> tuple[Effect, ...]:
-    return tuple(Effect(EffectKind.DATA, value, (str(key),)) for key, value in data.items())
-
-
-_OWN_WORDS: Final = frozenset({"args", "result", "decision", "reason", "stop", *_TEXTS})
+_OWN_WORDS: Final = key_set("args result decision reason stop") | _TEXTS.keys()
 _ANSWER_WORDS: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask"}
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Say an outcome to a host of this dialect."""
-    parts = _reply.parts(outcome, event, tools=_TOOLS)
+    """Return the answer for a host of this dialect."""
+    parts = _RULES.split_outcome(outcome, event)
     blocks = outcome.decision >= Decision.ASK
     handed_on = parts.data if isinstance(parts.data, dict) else {}
-    data = _reply.present(
+    data = _reply_codec.drop_unset(
         {
             "decision": _ANSWER_WORDS.get(outcome.decision, UNSET),
             "reason": parts.reason if outcome.decision is Decision.ALLOW else UNSET,
@@ -199,14 +199,14 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
             "context": parts.context if blocks else UNSET,
             "message": parts.messages,
             "askAgent": parts.prompts,
-            # a datum under one of these names would be taken for a decision or an effect
+            # a datum under one of these keys would be read as a decision or an effect
             **{key: value for key, value in handed_on.items() if key not in _OWN_WORDS},
         }
     )
-    return _reply.answer(
+    return _reply_codec.encode_answer(
         {
             "continue": not blocks,
-            "systemMessage": parts.reason if blocks else _reply.joined(parts.context),
+            "systemMessage": parts.reason if blocks else _reply_codec.join_texts(parts.context),
             "data": data or UNSET,
         }
     )

@@ -1,107 +1,95 @@
-"""opencode, which has no hooks that are programs: what the plugin that `hookline install opencode` writes says to us.
+"""opencode, whose hooks are not programs: what the plugin that `hookline install opencode` writes sends to Hookline.
 
-The plugin hands over the name of the hook with the hook's `input` and `output`, the folder, and what it alone can know:
-the MCP server of a tool, and the session that started this one. The answer says what the plugin is to do; an empty one
-is no opinion.
+The plugin sends the name of the hook with the hook's `input` and `output`, the directory, and what only it knows: the MCP server
+of a tool, and the session that started this one. The answer says what the plugin has to do; an empty one is no opinion.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _mcp, _read, _reply
-from hookline.dialects._fields import Field, names
-from hookline.dialects._results import as_text
-from hookline.dialects._speech import ENDS, NO_CALL, TOOL_EVENTS, Said, Speech, blocking, blocks, heeded, shapes
-from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, Row, edits, final_output, toolbox
-from hookline.model.ability import Ability
+from hookline.dialects import _mcp, _reply_codec, _tool_results
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, ignore_allow, join_blocks, rules_at
+from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._tool_calls import NO_CALL
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, final_output, tool_map
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.session import Session
-from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
 
 _NAME: Final = "opencode"
+_READER: Final = JsonReader(_NAME)
 
 # tools
 
 _FILE: Final = {"path": "filePath"}
 _EDIT: Final = {"old": "oldString", "new": "newString", "replace_all": "replaceAll"}
 
-_TOOLS: Final = toolbox(
-    (
-        Row(tool="shell", names=("bash",), keys={"cwd": "workdir"}, changes=(TIMEOUT_MS,)),
-        Row(tool="read_file", names=("read",), keys=_FILE),
-        Row(tool="write_file", names=("write",), keys=_FILE),
-        Row(tool="edit_file", names=("edit",), keys={**_FILE, **_EDIT}),
-        Row(tool="multi_edit", names=("multiedit",), keys=_FILE, changes=(edits(_EDIT),)),
-        Row(tool="apply_patch", names=("apply_patch", "patch"), keys={"patch": "patchText"}),
-        Row(tool="list_dir", names=("list",)),
-        Row(tool="glob", names=("glob",)),
-        Row(tool="grep", names=("grep",)),
-        Row(tool="web_fetch", names=("webfetch",), changes=(ONE_URL,)),
-        Row(tool="web_search", names=("websearch",)),
-        Row(tool="subagent", names=("task",), keys={"type": "subagent_type"}),
-        Row(tool="skill", names=("skill",)),
-        Row(tool="todo", names=("todowrite", "todoread"), keys={"items": "todos"}),
-        Row(tool="ask_user", names=("question",)),
-    )
+_TOOLS: Final = tool_map(
+    ToolRow("shell", ("bash",), keys={"cwd": "workdir"}, codecs=(TIMEOUT_MS,)),
+    ToolRow("read_file", ("read",), keys=_FILE),
+    ToolRow("write_file", ("write",), keys=_FILE),
+    ToolRow("edit_file", ("edit",), keys={**_FILE, **_EDIT}),
+    ToolRow("multi_edit", ("multiedit",), keys=_FILE, codecs=(edits(_EDIT),)),
+    ToolRow("apply_patch", ("apply_patch", "patch"), keys={"patch": "patchText"}),
+    ToolRow("list_dir", ("list",)),
+    ToolRow("glob", ("glob",)),
+    ToolRow("grep", ("grep",)),
+    ToolRow("web_fetch", ("webfetch",), codecs=(ONE_URL,)),
+    ToolRow("web_search", ("websearch",)),
+    ToolRow("subagent", ("task",), keys={"type": "subagent_type"}),
+    ToolRow("skill", ("skill",)),
+    ToolRow("todo", ("todowrite", "todoread"), keys={"items": "todos"}),
+    ToolRow("ask_user", ("question",)),
 )
 
 # what an answer can do
 
 _A: Final = Ability
-_TELLS: Final = frozenset({_A.MESSAGE})
+_MESSAGE: Final = frozenset({_A.MESSAGE})
 
-ABILITIES: Final[Mapping[str, frozenset[Ability]]] = MappingProxyType(
+_EVENTS: Final = native_events(
     {
-        "session.created": _TELLS | {_A.CONTEXT},
-        "session.deleted": _TELLS,
-        "session.error": _TELLS,
-        "session.compacted": _TELLS,
-        "session.idle": _TELLS | {_A.BLOCK, _A.FOLLOW_UP, _A.STOP},
-        "chat.message": _TELLS | {_A.BLOCK, _A.CONTEXT},
-        "tool.execute.before": _TELLS | {_A.BLOCK, _A.ARGS, _A.STOP},
-        "tool.execute.after": _TELLS | {_A.BLOCK, _A.OUTPUT, _A.CONTEXT, _A.STOP},
-        "permission.asked": _TELLS | {_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP},
-        "experimental.session.compacting": _TELLS | {_A.CONTEXT},
+        "session.created": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START, EventName.SUBAGENT_START),
+        "session.deleted": (_MESSAGE, EventName.SESSION_END),
+        "session.error": (_MESSAGE, EventName.ERROR),
+        "session.compacted": (_MESSAGE, EventName.POST_COMPRESS),
+        "session.idle": (_MESSAGE | {_A.BLOCK, _A.FOLLOW_UP, _A.STOP}, EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
+        "chat.message": (_MESSAGE | {_A.BLOCK, _A.CONTEXT}, EventName.BEFORE_AGENT),
+        "tool.execute.before": (_MESSAGE | {_A.BLOCK, _A.ARGS, _A.STOP}, EventName.BEFORE_TOOL),
+        "tool.execute.after": (_MESSAGE | {_A.BLOCK, _A.OUTPUT, _A.CONTEXT, _A.STOP}, EventName.AFTER_TOOL),
+        "permission.asked": (_MESSAGE | {_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP}, EventName.PERMISSION_REQUEST),
+        "experimental.session.compacting": (_MESSAGE | {_A.CONTEXT}, EventName.PRE_COMPRESS),
     }
 )
+ABILITIES: Final = _EVENTS.abilities
+
+BY_MODE: Final[Mapping[str, str]] = {
+    "session.idle": "only in the terminal program: `opencode run` ends with the turn and does not go back to work",
+    "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is heard",
+}
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="opencode",
-    events=MappingProxyType(
-        {
-            EventName.SESSION_START: "session.created",
-            EventName.SESSION_END: "session.deleted",
-            EventName.BEFORE_AGENT: "chat.message",
-            EventName.AFTER_AGENT: "session.idle",
-            EventName.BEFORE_TOOL: "tool.execute.before",
-            EventName.AFTER_TOOL: "tool.execute.after",
-            EventName.PERMISSION_REQUEST: "permission.asked",
-            EventName.PRE_COMPRESS: "experimental.session.compacting",
-            EventName.POST_COMPRESS: "session.compacted",
-            EventName.SUBAGENT_START: "session.created",
-            EventName.SUBAGENT_STOP: "session.idle",
-            EventName.ERROR: "session.error",
-        }
-    ),
-    tools=MappingProxyType(
-        # whoever guards writing and editing means every way to do it
-        {
-            **_TOOLS.names(),
-            "apply_patch": ("apply_patch", "patch", "edit", "write"),
-            "multi_edit": ("multiedit", "edit"),
-            "insert_text": ("edit",),
-            "edit_lines": ("edit",),
-        }
-    ),
+    by_mode=BY_MODE,
+    events=_EVENTS.events,
+    tools={
+        # a guard of writing and editing has to see every way to do it
+        **_TOOLS.names_by_tool(),
+        "apply_patch": ("apply_patch", "patch", "edit", "write"),
+        "multi_edit": ("multiedit", "edit"),
+        "insert_text": ("edit",),
+        "edit_lines": ("edit",),
+    },
     timeout=30.0,
     shell=True,
     own=frozenset(_TOOLS.by_tool) - {"multi_edit"},
@@ -117,23 +105,23 @@ _CHILDREN: Final = frozenset({EventName.SUBAGENT_START, EventName.SUBAGENT_STOP}
 
 
 def _or(main: EventName, child: EventName) -> Callable[[Mapping[str, object]], EventName]:
-    """Tell the main session's events from those of a session that a tool of it started."""
+    """Choose between the main session's event and that of a session that one of its tools started."""
     return lambda document: child if document.get("parent") else main
 
 
-_SPEECH: Final = Speech(
-    dialect=_NAME,
-    names=names(
+_CODEC: Final = AgentCodec(
+    spec=SPEC,
+    names=event_names(
         SPEC.events,
         {
             "session.created": _or(EventName.SESSION_START, EventName.SUBAGENT_START),
             "session.idle": _or(EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
-            # a subagent's prompt is nobody's
+            # the user did not type a subagent's prompt
             "chat.message": _or(EventName.BEFORE_AGENT, EventName.CUSTOM),
         },
     ),
     tools=_TOOLS,
-    shapes=shapes(
+    field_maps=field_maps(
         {
             EventName.BEFORE_TOOL: (_CALL,),
             EventName.AFTER_TOOL: (_CALL, Field("result", "output.output")),
@@ -145,16 +133,15 @@ _SPEECH: Final = Speech(
         taken=("hook", "directory", "mcp"),
         objects={"input": frozenset({"sessionID", "tool", "args"}), "output": frozenset({"args"})},
     ),
-    mcp=SPEC.mcp,
 )
 
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
-    """Say an event to a hook of this dialect."""
-    return Request(event=event, later=partial(_write, event))
+    """Return the request for a hook of this dialect."""
+    return Request(event=event, later=partial(_write_event, event))
 
 
-def _write(event: Event) -> dict[str, object]:
+def _write_event(event: Event) -> dict[str, object]:
     given: dict[str, object] = {"sessionID": event.session.id}
     output: dict[str, object] = {}
     document: dict[str, object] = {"hook": SPEC.native(event), "input": given, "output": output}
@@ -163,9 +150,9 @@ def _write(event: Event) -> dict[str, object]:
     if event.timestamp:
         document["timestamp"] = event.timestamp
     if event.tool or event.name in TOOL_EVENTS:
-        given["tool"], args = _SPEECH.told(event)
+        given["tool"], args = _CODEC.encode_call(event)
         (output if event.name is EventName.BEFORE_TOOL else given)["args"] = args
-        if (parts := _mcp.split(event.tool)) is not None:
+        if (parts := _mcp.split_name(event.tool)) is not None:
             document["mcp"] = {"server": parts[0], "tool": parts[1]}
     if event.name in _CHILDREN and event.host != _NAME:
         document["parent"] = event.session.id or "main"
@@ -173,123 +160,111 @@ def _write(event: Event) -> dict[str, object]:
         rest = {key: value for key, value in event.data.items() if key != "prompt"}
         if event.host != _NAME:
             output["parts"] = [{"type": "text", "text": prompt}]
-        return _SPEECH.write(replace(event, data=rest), document)
-    return _SPEECH.write(event, document)
+        return _CODEC.write_data(replace(event, data=rest), document)
+    return _CODEC.write_data(event, document)
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
-    """Read an event as the plugin says it."""
-    document = _read.load_object(raw, dialect=_NAME)
-    text = partial(_read.text, dialect=_NAME)
-    native = _SPEECH.name(document.pop("hook", None), name, where="hook")
-    given = dict(_read.obj(document.pop("input", None), "input", dialect=_NAME))
-    output = dict(_read.obj(document.pop("output", None), "output", dialect=_NAME))
-    session = Session(id=text(given.pop("sessionID", None), "input.sessionID"))
-    cwd = text(document.pop("directory", None), "directory")
+    """Return the event of a document of the plugin."""
+    document = _READER.load_object(raw)
+    native = _CODEC.read_name(document.pop("hook", None), name, where="hook")
+    given = dict(_READER.read_object(document.pop("input", None), "input"))
+    output = dict(_READER.read_object(document.pop("output", None), "output"))
+    session = Session(id=_READER.read_text(given.pop("sessionID", None), "input.sessionID"))
+    cwd = _READER.pop_text(document, "directory")
     is_needed = native in {SPEC.events[EventName.BEFORE_TOOL], SPEC.events[EventName.AFTER_TOOL]}
-    said = NO_CALL
+    call = NO_CALL
     if is_needed or "tool" in given:
         args = (given if "args" in given else output).pop("args", None)
-        tool = _read.need_text(given.pop("tool", None), "input.tool", dialect=_NAME)
-        said = _heard(tool, args, document.pop("mcp", None), cwd=cwd)
-    document.update(_reply.present({"input": given or UNSET, "output": output or UNSET}))
-    event = _SPEECH.event(native, document, session=session, cwd=cwd, said=said, iso=False)
+        tool = _READER.require_text(given.pop("tool", None), "input.tool")
+        match document.pop("mcp", None):
+            # a server's tool with the name of a built-in one is judged as that: nothing distinguishes them
+            case {"server": str(server), "tool": str(name_there)} if tool.casefold() not in _TOOLS.by_native:
+                call = _CODEC.decode_call(tool, args, cwd=cwd, server=server, tool=name_there)
+            case _:
+                call = _CODEC.decode_call(tool, args, cwd=cwd)
+    document.update(_reply_codec.drop_unset({"input": given or UNSET, "output": output or UNSET}))
+    event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call, iso=False)
     if event.name is EventName.CUSTOM and not event.native_name:
         return replace(event, native_name=native, data={**event.data, "event_name": native})
     if event.name is not EventName.BEFORE_AGENT:
         return event
-    return replace(event, data={**event.data, "prompt": _prompt(output.get("parts"))})
+    return replace(event, data={**event.data, "prompt": _join_prompt(output.get("parts"))})
 
 
-def _heard(name: str, args: object, origin: object, *, cwd: str) -> Said:
-    match origin:
-        # a server's tool that is called like one of the program's own is judged as that: nothing could tell them apart
-        case {"server": str(server), "tool": str(tool)} if name.casefold() not in _TOOLS.by_native:
-            return _SPEECH.heard(name, args, cwd=cwd, server=server, tool=tool)
-        case _:
-            return _SPEECH.heard(name, args, cwd=cwd)
-
-
-def _prompt(parts: object) -> str:
-    """Give what the person wrote, without what the program added."""
-    if not isinstance(parts, list):
-        return ""
+def _join_prompt(parts: object) -> str:
+    """Return what the user typed, without the parts that the program added."""
     texts = [
         part.get("text")
-        for part in parts
+        for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and part.get("type") == "text" and part.get("synthetic") is not True
     ]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-# answers of hooks, and to the plugin: one language
+# answers of hooks and answers to the plugin have the same form
 
-_MANNERS: Final = _reply.Manners(dialect=_NAME, silence=True, chatter=True, deny_exit=2, exact=True)
-_READ: Final = frozenset({"block", "allow", "ask", "stop", "args", "output", "context", "message", "prompt"})
+_TEXTS: Final = {
+    "context": EffectKind.CONTEXT,
+    "message": EffectKind.MESSAGE,
+    "prompt": EffectKind.ASK_AGENT,
+}
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    reads=key_set("block allow ask stop args output") | _TEXTS.keys(),
+    tools=_TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    deny_exit=2,
+    strict_json=True,
+)
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Read what a hook of this dialect answered."""
-    manners = blocking(_MANNERS, SPEC, request.event)
-    return heeded(_reply.read_reply(reply, request, read=_read_answer, manners=manners), SPEC, request.event)
+    """Return the verdict of a hook's reply."""
+    verdict = rules_at(_RULES, SPEC, request.event).read_reply(reply, request, _read_answer)
+    return ignore_allow(verdict, SPEC, request.event)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    decision, reason = _decided(document)
-
-    def said(key: str, kind: EffectKind) -> tuple[Effect, ...]:
-        return _reply.texts(document.get(key), kind, where=key, dialect=_NAME)
-
+    decision, reason = _read_decision(document)
     return Verdict(
         decision=decision,
         reason=reason,
-        effects=(
-            *_reply.args_effects(document.get("args"), request.event, tools=_TOOLS, where="args", dialect=_NAME),
-            *_reply.output_effects(document, "output"),
-            *said("context", EffectKind.CONTEXT),
-            *said("message", EffectKind.MESSAGE),
-            *said("prompt", EffectKind.ASK_AGENT),
-        ),
+        effects=_RULES.read_effects(document, request.event, args="args", output="output", texts=_TEXTS),
         ends=decision is Decision.STOP,
-        metadata={key: value for key, value in document.items() if key not in _READ},
+        metadata=_RULES.extra_keys(document),
     )
 
 
-def _decided(document: Mapping[str, object]) -> tuple[Decision, str]:
+def _read_decision(document: Mapping[str, object]) -> tuple[Decision, str]:
     found = [(Decision.PASS, "")]
     for key, decision in (("ask", Decision.ASK), ("block", Decision.DENY), ("stop", Decision.STOP)):
         if key in document:
-            found.append((decision, _read.text(document[key], key, dialect=_NAME)))
-    allows = document.get("allow")
-    if allows is not None and not isinstance(allows, bool):
-        raise _read.wrong(allows, "allow", dialect=_NAME, wanted="true or false")
+            found.append((decision, _READER.get_text(document, key)))
+    allows = _READER.get_flag(document, "allow")
     if allows is not None:
         found.append((Decision.ALLOW if allows else Decision.DENY, ""))
-    return max(found, key=lambda one: one[0])
-
-
-def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Say an outcome to the plugin; saying nothing is having no opinion."""
-    document = _reply.present(_answer(outcome, event))
-    return _reply.answer(document) if document else Answer()
+    return max(found, key=lambda item: item[0])
 
 
 _KEYS: Final = {Decision.ASK: "ask", Decision.DENY: "block", Decision.STOP: "stop"}
 
 
-def _answer(outcome: Outcome, event: Event) -> dict[str, object]:
+def encode_outcome(outcome: Outcome, event: Event) -> Answer:
+    """Return the answer for the plugin; an empty one is no opinion."""
     decision = outcome.decision
     output = final_output(outcome)
     document: dict[str, object] = {
         "allow": True if decision is Decision.ALLOW else UNSET,
-        "args": UNSET if decision >= Decision.DENY else _SPEECH.rewritten(outcome, event),
-        "output": UNSET if output is UNSET else as_text(output),
-        "context": blocks(outcome.context) or UNSET,
-        "message": blocks(outcome.messages) or UNSET,
+        "args": UNSET if decision >= Decision.DENY else _CODEC.apply_rewrite(outcome, event),
+        "output": UNSET if output is UNSET else _tool_results.to_text(output),
+        "context": join_blocks(outcome.context) or UNSET,
+        "message": join_blocks(outcome.messages) or UNSET,
     }
     if decision >= Decision.ASK:
-        document[_KEYS[decision]] = outcome.reason or _reply.NO_REASON
-    rests = decision is Decision.STOP
-    if event.name in ENDS and outcome.follow_ups and not rests:
-        document["prompt"] = blocks(outcome.follow_ups)
-    return document
+        document[_KEYS[decision]] = outcome.reason or _reply_codec.NO_REASON
+    if event.name in TURN_ENDS and outcome.follow_ups and decision is not Decision.STOP:
+        document["prompt"] = join_blocks(outcome.follow_ups)
+    document = _reply_codec.drop_unset(document)
+    return _reply_codec.encode_answer(document) if document else Answer()

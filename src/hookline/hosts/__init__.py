@@ -1,43 +1,15 @@
-"""Agents that can be made to ask us: where their settings are, how ours get in there, and out again."""
+"""The agents that Hookline can be installed into."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from importlib import import_module
 from typing import Final
 
-from hookline.config.vocabulary import hint, quoted
+from hookline.config.known_names import quote, suggest
 from hookline.errors import HostError
-from hookline.hosts import (
-    antigravity,
-    claude_code,
-    cline,
-    codex_cli,
-    copilot_cli,
-    cursor,
-    factory_droid,
-    gemini_cli,
-    kiro,
-    opencode,
-    qwen_code,
-    windsurf,
-)
 from hookline.hosts.host import Host
+from hookline.model.agents import AGENTS, module_name
 
-_MODULES: Final = (
-    claude_code,
-    codex_cli,
-    gemini_cli,
-    qwen_code,
-    cursor,
-    copilot_cli,
-    kiro,
-    windsurf,
-    cline,
-    factory_droid,
-    opencode,
-    antigravity,
-)
-
-HOSTS: Final[Mapping[str, Host]] = MappingProxyType({module.HOST.name: module.HOST for module in _MODULES})
+HOSTS: Final[Mapping[str, Host]] = {name: import_module(f"{__name__}.{module_name(name)}").HOST for name in AGENTS}
 
 
 def find(name: str) -> Host:
@@ -49,5 +21,5 @@ def find(name: str) -> Host:
     plain = name.lower()
     words = {word: host for host in HOSTS.values() for word in (*host.spec.aliases, host.name)}
     if plain not in words:
-        raise HostError(f"there is no agent {quoted(name)}{hint(name, words)}; `hookline hosts` lists them")
+        raise HostError(f"there is no agent {quote(name)}{suggest(name, words)}; `hookline hosts` lists them")
     return words[plain]

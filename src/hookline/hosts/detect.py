@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.hosts.host import Around, Host, Scope
+from hookline.hosts.host import Host, HostEnvironment, Scope
 
 _SECONDS: Final = 10
 _LONGEST: Final = 40
@@ -20,8 +20,8 @@ _UP: Final = 4
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
-class Detected(Struct, frozen=True, kw_only=True):
-    """What there is of an agent; without a program, it may still be an editor that was started from a menu."""
+class DetectedAgent(Struct, frozen=True, kw_only=True):
+    """An agent on this machine; an editor may have a settings folder and no program on PATH."""
 
     program: str = ""
     version: str = ""
@@ -29,25 +29,25 @@ class Detected(Struct, frozen=True, kw_only=True):
 
     @property
     def is_there(self) -> bool:
-        """Whether anything speaks for it."""
+        """Whether the agent seems to be installed."""
         return bool(self.program or self.folder)
 
 
-def detect(hosts: Iterable[Host], around: Around, *, versions: bool = True) -> Mapping[str, Detected]:
+def detect(hosts: Iterable[Host], around: HostEnvironment, *, versions: bool = True) -> Mapping[str, DetectedAgent]:
     """Look for agents, and ask their programs for their versions, all at the same time."""
     chosen = list(hosts)
     with ThreadPoolExecutor(max_workers=len(chosen) or 1) as pool:
-        found = pool.map(lambda host: _look(host, around, versions=versions), chosen)
+        found = pool.map(lambda host: _detect_one(host, around, versions=versions), chosen)
         return {host.name: one for host, one in zip(chosen, found, strict=True)}
 
 
-def _look(host: Host, around: Around, *, versions: bool) -> Detected:
+def _detect_one(host: Host, around: HostEnvironment, *, versions: bool) -> DetectedAgent:
     path = around.environ.get("PATH", os.defpath)
     program = next((found for name in host.programs if (found := shutil.which(name, path=path))), "")
     folder = host.root(Scope.USER, around)
     # a program that a project brings along is not run to find out how old it is
     is_foreign = Path(os.path.realpath(program)).is_relative_to(os.path.realpath(around.project))
-    return Detected(
+    return DetectedAgent(
         program=program,
         version=_version(program, around.environ) if versions and program and not is_foreign else "",
         folder=str(folder) if folder.is_dir() else "",
@@ -58,7 +58,7 @@ def _version(program: str, environ: Mapping[str, str]) -> str:
     """Find out the version of a program; one that does not say it, or takes too long, has none."""
     import subprocess  # noqa: PLC0415 - only the list of agents needs it
 
-    packaged = _packaged(program)
+    packaged = _package_version(program)
     if packaged:
         return packaged
     try:
@@ -77,7 +77,7 @@ def _version(program: str, environ: Mapping[str, str]) -> str:
     return found.group()[:_LONGEST] if found else ""
 
 
-def _packaged(program: str) -> str:
+def _package_version(program: str) -> str:
     """Read the version from the package that a program came with: some take seconds to say it, and leave files behind.
 
     Empty where it came in another way.

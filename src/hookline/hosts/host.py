@@ -1,4 +1,4 @@
-"""What there is to know about an agent in order to be called by it: where its settings are, and how they are written."""
+"""Describe how Hookline is installed into an agent: its settings files, their shape, and its events."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -10,27 +10,28 @@ from msgspec import Struct
 
 from hookline.dialects import DIALECTS
 from hookline.errors import HostError
-from hookline.model.ability import Ability
+from hookline.hosts.acceptance import UNKNOWN, ReadingStrictness
+from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.ours import Entry
+from hookline.model.installed_entry import InstalledEntry
 from hookline.wiring import native_names
 
-# as long as the longest hook of anybody may take; each hook has a shorter limit of its own
-SECONDS: Final = 600
+# the agent's limit for one call; each hook has a shorter timeout of its own
+CALL_SECONDS: Final = 600
 
 _WATCHED: Final = "nothing can be done there but watch"
 
 
 class Scope(StrEnum):
-    """Whose settings: of the person, of everybody who works on a project, of the person in a project."""
+    """The scope of settings: the user's, a project's, or the user's in a project."""
 
     USER = "user"
     PROJECT = "project"
     LOCAL = "local"
 
 
-class Call(Struct, frozen=True):
-    """One event of an agent, the command it is to run there, and the same without a shell, word by word.
+class EventCall(Struct, frozen=True):
+    """One event of an agent, the command line to run there, and the same as words without a shell.
 
     With `headers`, the command is a URL to be called with them; if it is `strict`, a call that fails is a no.
     """
@@ -38,33 +39,47 @@ class Call(Struct, frozen=True):
     event: str
     command: str
     words: tuple[str, ...] = ()
-    seconds: int = SECONDS
+    seconds: int = CALL_SECONDS
     headers: tuple[tuple[str, str], ...] = ()
     strict: bool = False
 
 
-class Shape(Protocol):
-    """How the settings of an agent are written: text in, text out, and everything that is not ours stays."""
+class SettingsShape(Protocol):
+    """Edit the settings of an agent: text in, text out; entries of others stay unchanged."""
 
-    def added(self, text: str, calls: tuple[Call, ...], *, path: str) -> str:
+    def add(self, text: str, calls: tuple[EventCall, ...], *, path: str) -> str:
         """Add entries to a text that has none of ours."""
 
-    def removed(self, text: str, *, path: str, before: str | None = None) -> str | None:
-        """Take ours out; None when nothing is left of a file that was not there `before` us."""
+    def remove(self, text: str, *, path: str, before: str | None = None) -> str | None:
+        """Remove our entries; None when nothing is left of a file that did not exist `before`."""
 
-    def entries(self, text: str, *, path: str) -> tuple[tuple[Entry, ...], int]:
-        """Give the entries of ours in a text, and count the others."""
+    def find_entries(self, text: str, *, path: str) -> tuple[tuple[InstalledEntry, ...], int]:
+        """Return the entries of ours in a text, and count the others."""
 
-    def holds(self, text: str, calls: tuple[Call, ...], *, path: str) -> bool:
-        """Say whether a text has exactly these entries of ours already."""
+    def matches(self, text: str, calls: tuple[EventCall, ...], *, path: str) -> bool:
+        """Return whether a text has exactly these entries of ours already."""
+
+    def find_altered(self, text: str, *, path: str, seconds: Mapping[str, int]) -> list[tuple[str, str]]:
+        """Return our entries that were changed: the event of each, and the difference."""
 
 
-# the person's folder of the agent, the settings that ours are in, their text: the file that approves ours, if any
-Approval = Callable[[Path, Path, str], tuple[Path, Shape]]
+class ApprovalsShape(SettingsShape, Protocol):
+    """The shape of a file that approves entries of ours, each with a key and a hash."""
+
+    @property
+    def hashes(self) -> Mapping[str, str]:
+        """The hash of each entry of ours, by its key."""
+
+    def with_hashes(self, hashes: Mapping[str, str], *, earlier: tuple[tuple[str, str], ...] = ()) -> "ApprovalsShape":
+        """Return the same shape with other approvals, and with those that we wrote earlier."""
 
 
-class Home(Struct, frozen=True, kw_only=True):
-    """Where the person's own settings of an agent are.
+# the user's folder of the agent, the settings that ours are in, their text: the file that approves ours, if any
+FindApprovals = Callable[[Path, Path, str], tuple[Path, ApprovalsShape]]
+
+
+class SettingsFolder(Struct, frozen=True, kw_only=True):
+    """Where the user's own settings of an agent are.
 
     `moved` are the variables that may say otherwise, in the order in which the agent asks them, and what is below the
     folder that each one names.
@@ -74,7 +89,7 @@ class Home(Struct, frozen=True, kw_only=True):
     moved: tuple[tuple[str, str], ...] = ()
 
     def folder(self, *, home: Path, environ: Mapping[str, str]) -> Path:
-        """Give the folder."""
+        """Return the folder."""
         for variable, below in self.moved:
             named = environ.get(variable, "")
             if named and os.path.isabs(named):  # noqa: PTH117 - a text, which need not be a path
@@ -82,8 +97,8 @@ class Home(Struct, frozen=True, kw_only=True):
         return home / self.default
 
 
-class Around(Struct, frozen=True, kw_only=True):
-    """Where everything is looked for: the person's home and data folder, the project, the environment."""
+class HostEnvironment(Struct, frozen=True, kw_only=True):
+    """The user's home and data folder, the project, and the environment."""
 
     home: Path
     data: Path
@@ -94,21 +109,24 @@ class Around(Struct, frozen=True, kw_only=True):
 class Host(Struct, frozen=True, kw_only=True):
     """One agent.
 
-    `files` says where ours go, by scope: below the person's folder of the agent, or below the project. A name that ends
+    `files` says where ours go, by scope: below the user's folder of the agent, or below the project. A name that ends
     in `/` is a folder with a file for each event. `reads` are all files the agent takes hooks from, with stars, and
-    `system` those for the whole machine. `left_out` are events that are not asked about unless somebody wants them, and
+    `system` those for the whole machine. `left_out` are events that are installed only on request, and
     why; at those in `never`, a hook that has nothing to say does harm. `seconds` has the limits of events that the agent
     does not wait longer for. `switches` are places in its settings, and what stands there when it runs no hooks. `notes`
-    is what the person has to know, by scope. `approval` is for agents that run only what is approved in another file.
+    is what the user has to know, by scope. `approval` is for agents that run only what is approved in another file.
     `commands_only` is for agents that can call a URL instead of a command: the events at which they cannot, or at which
     an answer has no other way to say no than an exit code. With `strict_urls`, settings can have it that a call of a URL
-    that fails is a no. `url_lists` are places in its settings with the patterns of all URLs that may be called.
+    that fails is a no. `url_lists` are places in its settings with the patterns of all URLs that may be called. `reading`
+    says how strictly the agent reads the file that ours go into. `managed_only` are places in settings for the whole
+    machine, and what stands there when only hooks of the administrator run. `disabled_names` is the place of a list of
+    hooks that are switched off one by one, by their names or commands.
     """
 
     name: str
     programs: tuple[str, ...]
-    home: Home
-    shape: Shape
+    home: SettingsFolder
+    shape: SettingsShape
     files: Mapping[Scope, str]
     reads: Mapping[Scope, tuple[str, ...]]
     system: tuple[str, ...] = ()
@@ -117,48 +135,51 @@ class Host(Struct, frozen=True, kw_only=True):
     seconds: Mapping[str, int] = {}
     notes: Mapping[Scope, tuple[str, ...]] = {}
     switches: tuple[tuple[tuple[str, ...], object], ...] = ()
-    approval: Approval | None = None
+    approval: FindApprovals | None = None
     commands_only: frozenset[str] | None = None
     strict_urls: bool = False
     url_lists: tuple[tuple[str, ...], ...] = ()
+    strictness: ReadingStrictness = UNKNOWN
+    managed_only: tuple[tuple[tuple[str, ...], object], ...] = ()
+    disabled_names: tuple[str, ...] = ()
 
     @property
     def spec(self) -> DialectSpec:
-        """What its language is like."""
+        """The spec of its dialect."""
         return DIALECTS[self.name].SPEC
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The agent's display name."""
         return self.spec.title
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Every event it can ask us about, by its own names."""
+        """Every event that can be installed, by its native name."""
         return tuple(event for event in self.spec.abilities or () if event not in self.never)
 
     @property
     def usual_events(self) -> tuple[str, ...]:
-        """The events it asks us about unless somebody says otherwise."""
-        return tuple(event for event in self.events if not self.why_not(event))
+        """The events that are installed by default."""
+        return tuple(event for event in self.events if not self.why_left_out(event))
 
-    def why_not(self, event: str) -> str:
-        """Say why an event is not asked about unless somebody wants it; empty when it is."""
+    def why_left_out(self, event: str) -> str:
+        """Return why an event is not installed by default, or ""."""
         if event in self.left_out:
             return self.left_out[event]
         can_matter = (self.spec.abilities or {}).get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
         return "" if can_matter or event in native_names()[self.name] else _WATCHED
 
-    def calls_url(self, event: str) -> bool:
-        """Say whether it can call a URL about an event, and nothing of an answer gets lost."""
+    def can_call_url(self, event: str) -> bool:
+        """Return whether it can call a URL about an event, and nothing of an answer gets lost."""
         return self.commands_only is not None and event in self.events and event not in self.commands_only
 
-    def root(self, scope: Scope, around: Around) -> Path:
-        """Give the folder that the files of a scope are counted from."""
+    def root(self, scope: Scope, around: HostEnvironment) -> Path:
+        """Return the folder that the files of a scope are counted from."""
         return self.home.folder(home=around.home, environ=around.environ) if scope is Scope.USER else around.project
 
-    def place(self, scope: Scope, around: Around) -> Path:
-        """Give the file that ours go into, or the folder where each event has its own.
+    def settings_path(self, scope: Scope, around: HostEnvironment) -> Path:
+        """Return the file that ours go into, or the folder where each event has its own.
 
         Raises:
             HostError: The agent has no such settings.

@@ -1,19 +1,18 @@
-"""opencode: a plugin, which asks us for it."""
+"""opencode: a plugin that calls Hookline."""
 
 import json
 import shlex
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Final
 
-from hookline.hosts.host import SECONDS, Call, Home, Host, Scope
-from hookline.hosts.shapes import Script
+from hookline.hosts.host import CALL_SECONDS, EventCall, Host, Scope, SettingsFolder
+from hookline.hosts.settings_shapes import OwnedFile
 
 _MARK: Final = "Written by hookline install opencode"
 
 
-def _write(calls: tuple[Call, ...]) -> str:
-    """Fill the plugin in: it starts us itself, without a shell, and adds the event."""
+def _write(calls: tuple[EventCall, ...]) -> str:
+    """Fill in the plugin template; the plugin starts Hookline without a shell and appends the event."""
     text = (files("hookline") / "templates" / "opencode_plugin.js").read_text(encoding="utf-8")
     # none are planned for where ours shall go
     *command, _ = calls[0].words if calls else ("",)
@@ -22,7 +21,7 @@ def _write(calls: tuple[Call, ...]) -> str:
         ("COMMAND", command),
         ("IF_BROKEN", policy),
         ("EVENTS", [call.event for call in calls]),
-        ("SECONDS", SECONDS),
+        ("SECONDS", CALL_SECONDS),
     ):
         text = text.replace(f'"@{place}@"', json.dumps(value, ensure_ascii=False))
     # so that people, and we, see at a glance what it runs
@@ -32,13 +31,13 @@ def _write(calls: tuple[Call, ...]) -> str:
 HOST: Final = Host(
     name="opencode",
     programs=("opencode",),
-    home=Home(default=".config/opencode", moved=(("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode"))),
-    shape=Script(mark=_MARK, write=_write),
-    files=MappingProxyType({Scope.USER: "plugin/hookline.js", Scope.PROJECT: ".opencode/plugin/hookline.js"}),
-    reads=MappingProxyType(
-        {
-            Scope.USER: ("plugin/*.js", "plugin/*.ts"),
-            Scope.PROJECT: (".opencode/plugin/*.js", ".opencode/plugin/*.ts"),
-        }
+    home=SettingsFolder(
+        default=".config/opencode", moved=(("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode"))
     ),
+    shape=OwnedFile(mark=_MARK, write=_write),
+    files={Scope.USER: "plugin/hookline.js", Scope.PROJECT: ".opencode/plugin/hookline.js"},
+    reads={
+        Scope.USER: ("plugin/*.js", "plugin/*.ts"),
+        Scope.PROJECT: (".opencode/plugin/*.js", ".opencode/plugin/*.ts"),
+    },
 )

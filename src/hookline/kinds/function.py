@@ -1,8 +1,8 @@
 """Hooks that are functions of the embedding program.
 
-A plain function runs at once on the event loop, so it must be quick: nobody can end it. An `async def`
-function is given its time and then cancelled. Both get an `Event` whose `args` and `data` are the hook's
-own copies; the session is shared with the program and is there to be read.
+A plain function runs at once on the event loop, so it must be quick: it cannot be ended. An `async def` function is
+cancelled at its timeout. Both get an `Event` whose `args` and `data` are the hook's own copies; the session is shared
+with the program and read-only by convention.
 """
 
 import asyncio
@@ -12,22 +12,23 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.kinds._modules import describe
-from hookline.model.copying import copied
+from hookline.model.copying import deep_copy
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
+from hookline.process.module_loader import describe_exception
 
-# seconds that a hook has to clean up after its time is over
-GRACE: Final = 1.0
-_STUBBORN: Final[set[asyncio.Task[Reply]]] = set()
+# seconds that a hook has to clean up after its timeout
+GRACE_SECONDS: Final = 1.0
+# tasks that ignore their cancellation; the event loop itself holds only weak references
+_UNENDED: Final[set[asyncio.Task[Reply]]] = set()
 
 
 class Function:
-    """Call functions of this program."""
+    """Calls functions of the embedding program."""
 
     def refusal(self, hook: Hook) -> str:
-        """Say why this hook cannot be called."""
+        """Return why the hook cannot be called, or ""."""
         return "" if callable(hook.call) else f'hook "{hook.id}" names no function: give it one with call='
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
@@ -36,80 +37,75 @@ class Function:
         if function is None:
             return Reply(failure=Failure(FailureKind.NOT_FOUND, self.refusal(hook)))
         try:
-            value = function(_own(request.event))
+            value = function(_copy_event(request.event))
         # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
         except (Exception, SystemExit, asyncio.CancelledError) as problem:  # noqa: BLE001 - a hook may raise anything
-            return raised(problem)
+            return exception_reply(problem)
         if hasattr(value, "__await__"):
             return await finish(value, timeout=timeout)
         return Reply(value=value)
 
-    def fell_over(self, problem: BaseException) -> Reply:
-        """Give the reply of a hook that raised, to whoever called it on the spot."""
-        return raised(problem)
-
-    async def finish(self, value: Awaitable[object], *, timeout: float) -> Reply:
-        """Wait for what an `async def` hook answers, for whoever called it on the spot."""
-        return await finish(value, timeout=timeout)
-
     async def close(self) -> None:
-        """Give back nothing: nothing is kept."""
+        """Release nothing: a function holds no resources."""
 
 
 async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
-    """Wait for what an `async def` hook answers; one that will not be ended is left behind, not waited for."""
-    task = asyncio.create_task(_answer(value))
+    """Wait for the answer of an `async def` hook; a hook that ignores its cancellation is left behind."""
+    task = asyncio.create_task(_await_reply(value))
     try:
         await asyncio.wait({task}, timeout=timeout)
     except asyncio.CancelledError:
         await _end(task)
-        _never_mind(value)
+        _close_unstarted(value)
         raise
     if task.done() and not task.cancelled():
         return task.result()
     ended = await _end(task)
-    return Reply(failure=late(timeout) if ended else late(timeout, what_now="it does not let itself be ended"))
+    return Reply(
+        failure=timeout_failure(timeout)
+        if ended
+        else timeout_failure(timeout, what_now="it does not let itself be ended")
+    )
 
 
-def _never_mind(value: Awaitable[object]) -> None:
-    """Give up a coroutine that was cancelled before its first step; Python would complain about it."""
+def _close_unstarted(value: Awaitable[object]) -> None:
+    """Close a coroutine that was cancelled before its first step; Python would warn about it."""
     if isinstance(value, Coroutine) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
         value.close()
 
 
-async def _answer(value: Awaitable[object]) -> Reply:
+async def _await_reply(value: Awaitable[object]) -> Reply:
     try:
         return Reply(value=await value)
     except asyncio.CancelledError as problem:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        return raised(problem)
+        return exception_reply(problem)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 - a hook may raise anything
-        return raised(problem)
+        return exception_reply(problem)
 
 
 async def _end(task: asyncio.Task[Reply]) -> bool:
-    """End a hook's task, and say whether it did end."""
-    # somebody has to hold it: a loop forgets tasks that nobody knows
-    _STUBBORN.add(task)
-    task.add_done_callback(_STUBBORN.discard)
+    """Cancel the task of a hook, and return whether it ended."""
+    _UNENDED.add(task)
+    task.add_done_callback(_UNENDED.discard)
     task.cancel()
-    await asyncio.wait({task}, timeout=GRACE)
+    await asyncio.wait({task}, timeout=GRACE_SECONDS)
     return task.done()
 
 
-def raised(problem: BaseException) -> Reply:
-    """Give the reply of a hook that raised."""
-    return Reply(failure=Failure(FailureKind.RAISED, describe(problem)))
+def exception_reply(problem: BaseException) -> Reply:
+    """Return the reply for a hook that raised an exception."""
+    return Reply(failure=Failure(FailureKind.RAISED, describe_exception(problem)))
 
 
-def late(timeout: float, *, what_now: str = "ended") -> Failure:
-    """Name the failure of a hook that took too long, and what became of it."""
+def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
+    """Return the failure of a hook that took too long; `what_now` says what became of it."""
     return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; {what_now}")
 
 
-def _own(event: Event) -> Event:
-    """Copy what a hook could change by accident."""
+def _copy_event(event: Event) -> Event:
+    """Return an event with copies of what a hook could change by accident."""
     copies: dict[int, object] = {}
-    return replace(event, args=copied(event.args, copies), data=copied(event.data, copies))
+    return replace(event, args=deep_copy(event.args, copies), data=deep_copy(event.data, copies))

@@ -1,17 +1,17 @@
 """Hooks that are functions in Python modules, called with the dialect's document.
 
-Without `isolated`, the module is imported into this process. A plain function runs in a thread, an
-`async def` function on the event loop, and both share everything with the embedding program: the
-environment and the working folder are the program's own, what a hook prints goes where the program prints,
-and a function that hangs cannot be ended, only left alone. With `isolated: true` a warm worker process calls
-the function, with the hook's environment and working folder, and is killed when it takes too long.
+Without `isolated`, the module is imported into this process. A plain function runs in a thread, an `async def` function
+on the event loop, and both share everything with the embedding program: the environment and the working folder are the
+program's own, what a hook prints goes where the program prints, and a function that hangs cannot be ended, only left
+alone. With `isolated: true` a warm worker process calls the function, with the hook's environment and working folder,
+and is killed when it takes too long. A hook whose dialect gives it variables of the environment (`OLLAMA_SESSION_ID`)
+is also called by a worker, because a process has only one environment, and threads share it.
 
-Modules are looked up in the hook's folders first and among the installed ones then, and get private names:
-two projects' `hooks.py` do not meet, and no file of a project can stand in for a module of this program.
-A hook module imports the files beside it as if its folder were on `sys.path`.
+Modules are looked up in the hook's folders first and among the installed ones then, and get private names: the
+`hooks.py` of two projects do not collide, and no file of a project can stand in for a module of this program. A hook
+module imports the files beside it as if its folder were on `sys.path`.
 """
-# folders are put together on every call, which costs five times more with pathlib
-# ruff: noqa: PTH100, PTH118
+# ruff: noqa: PTH100, PTH117, PTH118, PTH120 - paths are texts here, as in events
 
 import asyncio
 import contextvars
@@ -24,16 +24,15 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
-from hookline import surroundings, wire
-from hookline.kinds._modules import Modules, Said, answer, locate
-from hookline.kinds._python_calls import REMEMBERED, Head, misnamed, places, whole_path
-from hookline.kinds._sealed import differs
-from hookline.kinds._worker import Crew, Ending, Heard, TeamKey, WorkerLimits, keep
-from hookline.kinds._worker_main import ANSWER_LIMIT
-from hookline.kinds.function import finish, late
+from hookline import caller_context, json_codec
+from hookline.kinds.function import finish, timeout_failure
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
+from hookline.process.memfd import has_changed
+from hookline.process.module_loader import CallResult, ModuleLoader, call_function, locate_module
+from hookline.process.worker_main import ANSWER_LIMIT, pack_header
+from hookline.process.worker_pool import GroupKey, WorkerLimits, WorkerPool, WorkerResponse, WorkerStatus, tie_to_loop
 
 THREAD_LIMIT: Final = 32
 IDLE_THREADS: Final = 4
@@ -42,7 +41,7 @@ _ISOLATE: Final = "with isolated: true it would be ended"
 
 
 class Python:
-    """Call functions of Python modules, here or in workers."""
+    """Calls functions of Python modules, in this process or in workers."""
 
     def __init__(
         self,
@@ -56,15 +55,15 @@ class Python:
         self._folders = tuple(os.path.abspath(folder) for folder in folders)
         self._interpreter = interpreter or sys.executable or ""
         self._limits = limits or WorkerLimits()
-        self._modules = Modules()
-        self._threads = _Threads()
-        self._heads: dict[str, tuple[Head, bytes]] = {}
-        self._crews: dict[AbstractEventLoop, tuple[Crew, AsyncGenerator[Crew, None]]] = {}
+        self._modules = ModuleLoader()
+        self._threads = _ThreadPool()
+        self._pools: dict[AbstractEventLoop, tuple[WorkerPool, AsyncGenerator[WorkerPool, None]]] = {}
 
     def refusal(self, hook: Hook) -> str:
-        """Say why this hook cannot be called as it is written."""
-        if wrong := misnamed(hook.module, hook.function):
-            return wrong
+        """Return why the hook cannot be called as it is written, or ""."""
+        for field, name in (("module", hook.module), ("function", hook.function)):
+            if name and not all(part.isidentifier() for part in name.split(".")):
+                return f'{field} "{name}" is not a dotted Python name such as package.module'
         if not hook.module:
             return f'hook "{hook.id}" names no module'
         if not hook.function and "." not in hook.module:
@@ -74,23 +73,28 @@ class Python:
         return ""
 
     def folders(self, hook: Hook, event: Event) -> tuple[str, ...]:
-        """Say where the hook's module is looked up, first to last, before the installed modules.
+        """Return where the hook's module is looked up, first to last, before the installed modules.
 
-        The workspace is searched for the workspace's own hooks only. Otherwise a cloned project could
-        bring a file named like the module of a hook that the person has trusted long ago.
+        The workspace is searched for the workspace's own hooks only. Otherwise a cloned project could bring a file named
+        like the module of a hook that the user has trusted long ago.
         """
-        return places(
-            self._folders,
-            whole_path(event.cwd) if event.cwd else surroundings.folder(),
-            working_directory=hook.working_directory,
-            source_path=whole_path(hook.source_path) if hook.source_path else "",
-            is_local=hook.source is Source.WORKSPACE,
-        )
+        is_local = hook.source is Source.WORKSPACE
+        cwd = os.path.abspath(event.cwd) if event.cwd else caller_context.folder()
+        folders = list(self._folders)
+        if hook.working_directory and (is_local or os.path.isabs(hook.working_directory)):
+            folders.append(os.path.normpath(os.path.join(cwd, hook.working_directory)))
+        if hook.source_path:
+            beside = os.path.dirname(os.path.abspath(hook.source_path))
+            folders += [beside, os.path.join(beside, "hooks")]
+        if is_local:
+            cwd = os.path.normpath(cwd)
+            folders += [os.path.join(cwd, ".ollama", "hooks"), cwd]
+        return tuple(dict.fromkeys(folders))
 
     def file(self, hook: Hook, event: Event) -> str:
-        """Name the file that would be loaded; empty for installed modules and for what cannot be found."""
-        found = locate(hook.module, self.folders(hook, event))
-        return found.path if found else ""
+        """Return the file that would be loaded, or "" for installed and for missing modules."""
+        location = locate_module(hook.module, self.folders(hook, event))
+        return location.path if location else ""
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Call the function with a copy of the document."""
@@ -101,38 +105,39 @@ class Python:
         except OSError as problem:
             text = f"the working folder of this program is gone, so no module can be looked up: {problem.strerror}"
             return Reply(failure=Failure(FailureKind.NOT_FOUND, text))
-        # modules are made of the vetted bytes themselves; other files stay where they lie, and are compared
-        sources, others = _parted(request.sealed)
-        if others and (changed := _changed(others)):
-            return _refused(f'"{changed}" changed since it was checked')
-        call = self._call_worker if hook.isolated or self._always_isolated else self._call_here
+        # modules are made of the approved bytes themselves; other files are used in place, and compared
+        sources, others = _split_sealed(request.sealed)
+        if others and (changed := _find_changed(others)):
+            return _refusal_reply(f'"{changed}" changed since it was checked')
+        uses_worker = hook.isolated or self._always_isolated or _needs_variables(request)
+        call = self._call_worker if uses_worker else self._call_in_process
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
-        if others and (changed := _changed(others)):
-            return _refused(f'"{changed}" changed while the hook ran')
+        if others and (changed := _find_changed(others)):
+            return _refusal_reply(f'"{changed}" changed while the hook ran')
         return reply
 
     async def close(self) -> None:
         """End all workers and idle threads, and forget all loaded modules."""
-        here = asyncio.get_running_loop()
-        crews = dict(self._crews)
-        self._crews.clear()
+        running = asyncio.get_running_loop()
+        pools = dict(self._pools)
+        self._pools.clear()
         self._threads.close()
         self._modules.close()
-        for loop, (crew, keeper) in crews.items():
-            if loop is here:
-                await crew.close()
-                await keeper.aclose()
+        for loop, (pool, lifetime) in pools.items():
+            if loop is running:
+                await pool.close()
+                await lifetime.aclose()
             else:
-                crew.kill()
+                pool.kill()
 
-    async def _call_here(
+    async def _call_in_process(
         self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
     ) -> Reply:
         # through JSON and back: a hook's own copy, and exactly what it would get in a worker
-        document = wire.load(wire.dump(request.document))
+        document = json_codec.load(json_codec.dump(request.document))
 
-        def job() -> Said:
-            return answer(
+        def job() -> CallResult:
+            return call_function(
                 self._modules,
                 hook.module,
                 function=hook.function,
@@ -143,115 +148,121 @@ class Python:
 
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
-        said = await self._threads.run(job, owner=hook.id, timeout=timeout)
-        if isinstance(said, Failure):
-            is_late = said.kind is FailureKind.TIMEOUT
+        result = await self._threads.run(job, owner=hook.id, timeout=timeout)
+        if isinstance(result, Failure):
+            is_late = result.kind is FailureKind.TIMEOUT
             notes = (f"the function still runs in a thread of this program; {_ISOLATE}",) if is_late else ()
-            return Reply(failure=said, notes=notes)
-        if isinstance(said.value, Awaitable):
-            return await finish(said.value, timeout=max(0.0, deadline - loop.time()))
-        return _reply(said)
+            return Reply(failure=result, notes=notes)
+        if isinstance(result.value, Awaitable):
+            return await finish(result.value, timeout=max(0.0, deadline - loop.time()))
+        return _reply(result)
 
     async def _call_worker(
         self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
     ) -> Reply:
-        here = surroundings.current()
-        cwd = here.folder if here is not None else ""
-        variables: Mapping[str, str] = {}
-        # one that did not ask for a process of its own finds what it would have found in the process that was asked
+        caller = caller_context.current()
+        cwd = caller.folder if caller is not None else ""
+        variables: Mapping[str, str] = request.env
+        # a hook that did not ask for a process of its own gets the folder and variables of the calling process
         if hook.isolated:
             cwd = os.path.join(request.event.cwd or cwd, hook.working_directory)
             variables = {**request.env, **hook.env}
-        whole = None if here is None else here.whole
-        head = self._head(Head(hook=hook, folders=folders, cwd=cwd, variables=variables, whole=whole, sealed=sealed))
-        known = self._crews.get(asyncio.get_running_loop())
-        crew = known[0] if known is not None else await self._crew()
-        key = TeamKey(self._interpreter, folders, vetted=sealed is not None)
-        heard = await crew.ask(key, (head, wire.dump(request.document)), timeout=timeout)
-        return self._read(heard, timeout)
+        whole = None if caller is None else caller.whole
+        header = {
+            "module": hook.module,
+            "function": hook.function,
+            "folders": folders,
+            "cwd": cwd,
+            "env": variables if whole is None else {**whole, **variables},
+            # whether `env` replaces the environment that the worker was started with
+            "whole": whole is not None,
+        }
+        pool = await self._pool_of_loop()
+        key = GroupKey(self._interpreter, folders, approved=sealed is not None)
+        message = (pack_header(header, sealed), json_codec.dump(request.document))
+        return self._read_response(await pool.call(key, message, timeout=timeout), timeout)
 
-    def _head(self, head: Head) -> bytes:
-        """Write what a worker is told besides the document: most often that is what it was told for the last event."""
-        known = self._heads.get(head.hook.id)
-        if known is None or not known[0].is_same(head):
-            if len(self._heads) >= REMEMBERED:
-                self._heads.clear()
-            known = self._heads[head.hook.id] = (head, head.written())
-        return known[1]
-
-    async def _crew(self) -> Crew:
+    async def _pool_of_loop(self) -> WorkerPool:
         loop = asyncio.get_running_loop()
-        known = self._crews.get(loop)
-        if known is not None:
-            return known[0]
-        for other in [other for other in list(self._crews) if other.is_closed()]:
-            # another thread's loop may have been quicker
-            if gone := self._crews.pop(other, None):
+        entry = self._pools.get(loop)
+        if entry is not None:
+            return entry[0]
+        for other in [other for other in list(self._pools) if other.is_closed()]:
+            # the loop of another thread may have removed it
+            if gone := self._pools.pop(other, None):
                 gone[0].kill()
-        crew = Crew(self._limits)
-        keeper = keep(crew)
-        self._crews[loop] = (crew, keeper)
-        return await anext(keeper)
+        pool = WorkerPool(self._limits)
+        lifetime = tie_to_loop(pool)
+        self._pools[loop] = (pool, lifetime)
+        return await anext(lifetime)
 
-    def _read(self, heard: Heard, timeout: float) -> Reply:
-        if heard.ending is Ending.ANSWERED:
+    def _read_response(self, response: WorkerResponse, timeout: float) -> Reply:
+        if response.status is WorkerStatus.ANSWERED:
             try:
-                said = _read_frame(heard.frame)
+                result = _parse_frame(response.frame)
             except ValueError as problem:
                 failure = Failure(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
-                return Reply(failure=failure, stderr=heard.noise)
-            return _reply(said, stderr=heard.noise)
-        return Reply(failure=self._failure(heard, timeout), stderr=heard.noise)
+                return Reply(failure=failure, stderr=response.noise)
+            return _reply(result, stderr=response.noise)
+        return Reply(failure=self._failure(response, timeout), stderr=response.noise)
 
-    def _failure(self, heard: Heard, timeout: float) -> Failure:
-        match heard.ending:
-            case Ending.OVERFLOWED:
+    def _failure(self, response: WorkerResponse, timeout: float) -> Failure:
+        match response.status:
+            case WorkerStatus.OVERFLOWED:
                 text = f"printed or returned more than {ANSWER_LIMIT} bytes; ended"
                 return Failure(FailureKind.TOO_MUCH_OUTPUT, text)
-            case Ending.DIED:
-                return Failure(FailureKind.KILLED, f"the worker process died during the call: {heard.detail}")
-            case Ending.NOT_STARTED:
-                text = f'cannot start the worker with "{self._interpreter}": {heard.detail}'
+            case WorkerStatus.DIED:
+                return Failure(FailureKind.KILLED, f"the worker process died during the call: {response.detail}")
+            case WorkerStatus.NOT_STARTED:
+                text = f'cannot start the worker with "{self._interpreter}": {response.detail}'
                 return Failure(FailureKind.NOT_FOUND, text)
-            case Ending.NO_FREE_WORKER:
-                what_now = f"all {self._limits.team} workers of its folder were busy"
-                return late(timeout, what_now=what_now)
+            case WorkerStatus.NO_FREE_WORKER:
+                what_now = f"all {self._limits.group} workers of its folder were busy"
+                return timeout_failure(timeout, what_now=what_now)
             case _:
-                return late(timeout)
+                return timeout_failure(timeout)
 
 
-def _parted(sealed: Sealed | None) -> tuple[Sealed | None, Sealed]:
-    """Part the files that are imported from those that are only read."""
+def _needs_variables(request: Request) -> bool:
+    """Return whether the dialect of a hook promises it variables of its event.
+
+    The embedding program and hooks in its other threads must not see them. Those of ours only repeat the document.
+    """
+    return hasattr(os, "posix_spawn") and any(not name.startswith("HOOKLINE_") for name in request.env)
+
+
+def _split_sealed(sealed: Sealed | None) -> tuple[Sealed | None, Sealed]:
+    """Return the approved files that are imported, and those that are only read."""
     if sealed is None:
         return None, {}
     sources = {path: content for path, content in sealed.items() if path.endswith(".py")}
     return sources, {path: content for path, content in sealed.items() if path not in sources}
 
 
-def _changed(files: Sealed) -> str:
-    return next((path for path, content in files.items() if differs(path, content)), "")
+def _find_changed(files: Sealed) -> str:
+    return next((path for path, content in files.items() if has_changed(path, content)), "")
 
 
-def _refused(message: str) -> Reply:
+def _refusal_reply(message: str) -> Reply:
     return Reply(failure=Failure(FailureKind.REFUSED, message))
 
 
-def _reply(said: Said, *, stderr: bytes = b"") -> Reply:
-    if said.failure:
-        return Reply(failure=Failure(FailureKind(said.failure), said.message), stderr=stderr)
-    return Reply(value=said.value, stderr=stderr)
+def _reply(result: CallResult, *, stderr: bytes = b"") -> Reply:
+    if result.failure:
+        return Reply(failure=Failure(FailureKind(result.failure), result.message), stderr=stderr)
+    return Reply(value=result.value, stderr=stderr)
 
 
-def _read_frame(frame: bytes) -> Said:
-    """Read a worker's answer; the hook lives in that process, so nothing is taken for granted."""
-    match wire.load(frame):
+def _parse_frame(frame: bytes) -> CallResult:
+    """Parse the answer of a worker. The hook runs in that process, so the answer is not trusted."""
+    match json_codec.load(frame):
         case {"value": value, "failure": str(failure), "message": str(message)}:
-            return Said(value, FailureKind(failure).value if failure else "", message)
+            return CallResult(value, FailureKind(failure).value if failure else "", message)
         case _:
             raise ValueError("not an answer of a worker")
 
 
-class _Seat:
+class _WorkerThread:
     """A thread that runs one job after another; it does not keep the program from ending."""
 
     def __init__(self) -> None:
@@ -263,106 +274,101 @@ class _Seat:
 def _work(jobs: SimpleQueue[Callable[[], None] | None]) -> None:
     while (job := jobs.get()) is not None:
         job()
-        # or the last document would stay alive until the next one
+        # otherwise the last document would stay alive until the next one
         del job
 
 
-class _Threads:
-    """Threads for functions that may take a while, and may never come back.
+class _ThreadPool:
+    """Threads for functions that may take long, or never return.
 
-    The executor of the standard library waits for its threads when the program ends; one function that
-    hangs would keep it alive for ever.
+    The executor of the standard library waits for its threads when the program ends; one function that hangs would keep
+    it alive for ever.
     """
 
     def __init__(self) -> None:
-        self._idle: list[_Seat] = []
+        self._idle: list[_WorkerThread] = []
         self._leaving: list[threading.Thread] = []
         self._hung: list[tuple[str, threading.Thread]] = []
-        self._slots: dict[AbstractEventLoop, asyncio.Semaphore] = {}
+        self._semaphores: dict[AbstractEventLoop, asyncio.Semaphore] = {}
 
-    async def run(self, job: Callable[[], Said], *, owner: str, timeout: float) -> Said | Failure:
+    async def run(self, job: Callable[[], CallResult], *, owner: str, timeout: float) -> CallResult | Failure:
         """Run a job and wait at most `timeout` seconds, also for a free thread."""
         if self._count_hung(owner) >= HUNG_LIMIT:
             text = f"not called: {HUNG_LIMIT} earlier calls of it still hang in this program; {_ISOLATE}"
             return Failure(FailureKind.REFUSED, text)
-        slots = self._slots_here()
+        semaphore = self._semaphore_of_loop()
         try:
             async with asyncio.timeout(timeout):
-                await slots.acquire()
-                return await self._run(job, owner=owner, slots=slots)
+                await semaphore.acquire()
+                return await self._run(job, owner=owner, semaphore=semaphore)
         except TimeoutError:
-            return late(timeout, what_now="left running")
+            return timeout_failure(timeout, what_now="left running")
         except RuntimeError as problem:
             return Failure(FailureKind.INTERNAL, f"no thread to run the hook in: {problem}")
 
     def close(self) -> None:
         """End the threads that have nothing to do; those that hang are left alone."""
         idle, self._idle = self._idle, []
-        self._slots.clear()
-        for seat in idle:
-            self._dismiss(seat)
+        self._semaphores.clear()
+        for worker in idle:
+            self._dismiss(worker)
         for thread in self._leaving:
             thread.join(1.0)
         self._leaving.clear()
 
-    async def _run(self, job: Callable[[], Said], *, owner: str, slots: asyncio.Semaphore) -> Said:
+    async def _run(self, job: Callable[[], CallResult], *, owner: str, semaphore: asyncio.Semaphore) -> CallResult:
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Said] = loop.create_future()
+        done: asyncio.Future[CallResult] = loop.create_future()
         context = contextvars.copy_context()
         try:
-            seat = self._idle.pop() if self._idle else _Seat()
+            worker = self._idle.pop() if self._idle else _WorkerThread()
         except RuntimeError:
-            slots.release()
+            semaphore.release()
             raise
 
         def work() -> None:
-            said = context.run(job)
-            # a closed loop has nobody left who waits
+            result = context.run(job)
+            # on a closed loop, nothing waits for the result
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(take, said)
+                loop.call_soon_threadsafe(deliver, result)
 
-        def take(said: Said) -> None:
-            slots.release()
-            if done.done():
-                _discard(said.value)
-            else:
-                done.set_result(said)
+        def deliver(result: CallResult) -> None:
+            semaphore.release()
+            if not done.done():
+                done.set_result(result)
+            elif isinstance(result.value, Coroutine):
+                result.value.close()
 
-        seat.jobs.put(work)
+        worker.jobs.put(work)
         try:
-            said = await done
+            result = await done
         except asyncio.CancelledError:
-            seat.jobs.put(None)
-            self._hung.append((owner, seat.thread))
+            worker.jobs.put(None)
+            self._hung.append((owner, worker.thread))
             raise
-        self._give_back(seat)
-        return said
+        self._release(worker)
+        return result
 
-    def _give_back(self, seat: _Seat) -> None:
+    def _release(self, worker: _WorkerThread) -> None:
         if len(self._idle) < IDLE_THREADS:
-            self._idle.append(seat)
+            self._idle.append(worker)
         else:
-            self._dismiss(seat)
+            self._dismiss(worker)
 
-    def _dismiss(self, seat: _Seat) -> None:
-        seat.jobs.put(None)
+    def _dismiss(self, worker: _WorkerThread) -> None:
+        worker.jobs.put(None)
         self._leaving = [thread for thread in self._leaving if thread.is_alive()]
-        self._leaving.append(seat.thread)
+        self._leaving.append(worker.thread)
 
     def _count_hung(self, owner: str) -> int:
         self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]
         return sum(name == owner for name, _ in self._hung)
 
-    def _slots_here(self) -> asyncio.Semaphore:
+    def _semaphore_of_loop(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
-        slots = self._slots.get(loop)
-        if slots is None:
-            for other in [other for other in list(self._slots) if other.is_closed()]:
-                self._slots.pop(other, None)
-            slots = self._slots[loop] = asyncio.Semaphore(THREAD_LIMIT)
-        return slots
-
-
-def _discard(value: object) -> None:
-    if isinstance(value, Coroutine):
-        value.close()
+        semaphore = self._semaphores.get(loop)
+        if semaphore is None:
+            for other in [other for other in list(self._semaphores) if other.is_closed()]:
+                self._semaphores.pop(other, None)
+            semaphore = self._semaphores[loop] = asyncio.Semaphore(THREAD_LIMIT)
+        return semaphore

@@ -1,226 +1,289 @@
-"""Hooks that are web addresses: the document is sent there, the body that comes back is the answer.
+"""Webhooks: send the event to a URL, and read the reply from the response body.
 
-Connections are kept between calls, one set per event loop. What has to go through a proxy goes through a library's
-transport, on a connection of its own each, and not through its client: a client logs whole addresses, secrets included,
-follows its own rules about redirects, and keeps cookies. Messages name scheme, host and port only, because the rest of an
-address may be a secret: user and query often are, and for many chat services the path is, too.
+Requests go through the transport of httpx2 and not through its client: a client logs whole URLs, secrets included,
+follows redirects by its own rules, and keeps cookies. Connections are kept between calls, one set per event loop.
+Messages name scheme, host and port only, because the rest of a URL may be a secret: user and query often are, and for
+many chat services the path is, too.
 """
 
 import asyncio
 import base64
+import ipaddress
 import re
+import socket
 import ssl
 from asyncio import AbstractEventLoop
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from hookline import surroundings
-from hookline.kinds.function import late
+from msgspec.structs import replace
+
+from hookline import caller_context, json_codec
+from hookline.kinds.function import timeout_failure
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook
+from hookline.model.hook import OWN_DIALECT, Hook
+from hookline.model.template_context import template_values
+from hookline.model.templates import find_names, look_up
+from hookline.model.verdict import Verdict
+from hookline.model.workspace_paths import USER_SOURCES
+from hookline.shell.templates import fill
 from hookline.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
 
-    from hookline.kinds._http import Answer, Asked
-
 ANSWER_LIMIT: Final = 1_000_000
 EXCERPT: Final = 200
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD"})
-# they say where a message ends; a hook that set them could make the server see two requests in one
+# these headers frame a request; a hook that sets them could make the server see two requests in one
 _OUR_HEADERS: Final = frozenset({"content-length", "transfer-encoding", "connection"})
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_ADDRESS: Final = re.compile(r"[\x21-\x7e]+")
+_URL_CHARACTERS: Final = re.compile(r"[\x21-\x7e]+")
 _PORTS: Final = {"http": 80, "https": 443}
 _SUCCESS: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
+MOST_CONNECTIONS: Final = 64
+MOST_IDLE: Final = 16
+IDLE_SECONDS: Final = 60.0
+# what httpx2 reports when a server closes a connection without a response
+_NO_RESPONSE: Final = "disconnected without sending a response"
+
+_TransportKey: TypeAlias = tuple[str, tuple[str, str] | None]
 
 
 class Webhook:
-    """Send documents to web addresses."""
+    """Send events to URLs and read the reply from the response."""
 
     def __init__(self) -> None:
-        self._lines: dict[AbstractEventLoop, tuple[_Lines, AsyncGenerator[_Lines, None]]] = {}
+        self._clients: dict[AbstractEventLoop, tuple[_Client, AsyncGenerator[_Client, None]]] = {}
 
     def refusal(self, hook: Hook) -> str:
-        """Say why this address may not be called as it is written."""
-        return _address_problem(hook.url) or _method_problem(hook.method) or _header_problem(hook)
+        """Return why the hook cannot be called as it is configured, or ""."""
+        return (
+            _variable_problem(hook)
+            # the whole URL may be a variable, which is checked once it is filled in
+            or ("" if _takes_variables(hook) and "$" in hook.url else _url_problem(hook.url))
+            or _method_problem(hook.method)
+            or _header_problem(hook)
+        )
 
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
-        """Send the document and read the answer; the whole exchange has `timeout` seconds."""
+        """Send the event and return the reply; the whole exchange has `timeout` seconds."""
         if problem := self.refusal(hook):
-            return Reply(failure=Failure(FailureKind.REFUSED, problem))
+            return _failure_reply(FailureKind.REFUSED, problem)
+        if _takes_variables(hook):
+            filled = _fill_variables(hook)
+            if isinstance(filled, Failure):
+                return Reply(failure=filled)
+            hook = filled
         try:
             async with asyncio.timeout(timeout):
-                lines = await self._lines_here()
-                return await lines.exchange(hook, request)
+                client = await self._client_of_loop()
+                return await client.exchange(hook, request)
         except TimeoutError:
-            return Reply(failure=late(timeout, what_now=f"connection to {origin(hook.url)} closed"))
+            return Reply(failure=timeout_failure(timeout, what_now=f"connection to {origin(hook.url)} closed"))
 
     async def close(self) -> None:
-        """Close all kept connections."""
-        here = asyncio.get_running_loop()
-        kept = self._lines.pop(here, None)
-        self._lines.clear()
-        if kept is not None:
-            await kept[1].aclose()
+        """Close the idle connections of the running event loop."""
+        entry = self._clients.pop(asyncio.get_running_loop(), None)
+        self._clients.clear()
+        if entry is not None:
+            await entry[1].aclose()
 
-    async def _lines_here(self) -> "_Lines":
+    async def _client_of_loop(self) -> "_Client":
+        """Return the client of the running event loop: a connection cannot be used from another one."""
         loop = asyncio.get_running_loop()
-        known = self._lines.get(loop)
-        if known is not None:
-            return known[0]
-        for other in [other for other in list(self._lines) if other.is_closed()]:
-            self._lines.pop(other, None)
-        keeper = _keep(_Lines())
-        lines = await anext(keeper)
-        self._lines[loop] = (lines, keeper)
-        return lines
+        entry = self._clients.get(loop)
+        if entry is None:
+            for other in [other for other in list(self._clients) if other.is_closed()]:
+                self._clients.pop(other, None)
+            lifetime = _tie_to_loop(_Client())
+            entry = self._clients[loop] = (await anext(lifetime), lifetime)
+        return entry[0]
 
 
-async def _keep(lines: "_Lines") -> AsyncGenerator["_Lines", None]:
-    """Tie connections to their event loop: a loop that shuts down closes its generators, and so these."""
+async def _tie_to_loop(client: "_Client") -> AsyncGenerator["_Client", None]:
+    """Close a client with its event loop: a loop that shuts down closes its asynchronous generators."""
     try:
-        yield lines
+        yield client
     finally:
-        await lines.close()
+        await client.close()
 
 
-class _Lines:
-    """The connections of one event loop."""
+class _Client:
+    """The connection pools of one event loop.
+
+    There is one pool per proxy and set of trusted certificates, so that no caller is given a connection that was opened
+    because another caller trusts the server.
+    """
 
     def __init__(self) -> None:
-        # costs as much as a whole start of ours, which nobody without such a hook should pay
-        from hookline.kinds import _http  # noqa: PLC0415
+        # httpx2 takes 0.15 s to import, which only projects with a webhook pay
+        import httpx2  # noqa: PLC0415
 
-        self._http = _http
-        self._pool = _http.Pool()
-        self._proxies: dict[tuple[str, str], str] = {}
-        self._agent = f"hookline/{__version__}"
+        self._httpx2 = httpx2
+        self._transports: dict[_TransportKey, httpx2.AsyncHTTPTransport] = {}
 
     async def close(self) -> None:
-        """Close them all."""
-        await self._pool.close()
+        """Close all connections."""
+        transports, self._transports = self._transports, {}
+        for transport in transports.values():
+            await transport.aclose()
 
     async def exchange(self, hook: Hook, request: Request) -> Reply:
-        """Send one request and read its answer."""
-        from h11 import LocalProtocolError  # noqa: PLC0415 - loaded with the module above
-
-        body = b"" if hook.method.upper() in _WITHOUT_BODY else request.body
-        headers = self._headers(hook, has_body=bool(body))
-        asked = self._http.Asked(method=hook.method.upper(), url=hook.url, headers=headers, body=body)
+        """Send one request and return what its response means."""
+        library = self._httpx2
+        body, content_type, notes = _body(hook, request)
+        response: httpx2.Response | None = None
         try:
-            proxy = self._proxy(urlsplit(hook.url))
-            if proxy:
-                return await self._by_proxy(proxy, asked)
-            return _judged(await self._pool.ask(asked, limit=ANSWER_LIMIT), hook.url)
-        except self._http.BrokenOff as broken:
-            if broken.has_begun:
-                text = f"{origin(hook.url)} broke off in the middle of its answer: {_text(broken.problem)}"
-                return _failed(FailureKind.UNREACHABLE, text)
-            return _failed(FailureKind.UNREACHABLE, _explain(broken.problem, hook.url))
-        except OSError as problem:
-            return _failed(FailureKind.UNREACHABLE, _explain(problem, hook.url))
-        except (LocalProtocolError, ValueError) as problem:
-            return _as_written(hook.url, problem)
-
-    async def _by_proxy(self, proxy: str, asked: "Asked") -> Reply:
-        """Do the same through a proxy, on a connection that is closed afterwards."""
-        # costs 0.15 s, which nobody without a proxy should pay
-        import httpx2 as library  # noqa: PLC0415
-
-        # reading the certificates takes 0.1 s; without encryption a context that trusts nobody will do
-        is_encrypted = asked.url.startswith("https") or proxy.startswith("https")
-        trusted = self._http.named_authorities()
-        context = self._http.encrypted(trusted) if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        try:
-            # a kept connection could hold what a server sent behind its answer, and nobody would see it
-            limits = library.Limits(max_keepalive_connections=0)
-            transport = library.AsyncHTTPTransport(verify=context, limits=limits, proxy=proxy)
-            message = library.Request(asked.method, asked.url, headers=asked.headers, content=asked.body or None)
-            async with transport:
-                response = await transport.handle_async_request(message)
-                try:
-                    return _judged(await self._read(response), asked.url)
-                finally:
-                    await response.aclose()
-        except (library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError) as problem:
-            return _as_written(asked.url, problem)
+            message = library.Request(hook.method.upper(), hook.url, headers=_headers(hook, content_type), content=body)
+            if message.url.raw_host.decode().strip("[]").lower() != (urlsplit(hook.url).hostname or ""):
+                # the host that error messages and checks name must be the one that is called
+                return _unsendable(hook.url, library.InvalidURL(""))
+            response = await self._send(message)
+            reply = _judge(hook.url, response, await _read(response))
+        except (library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError, ValueError) as problem:
+            return _unsendable(hook.url, problem)
         except ImportError as problem:
-            return _failed(FailureKind.UNREACHABLE, f"the proxy for {origin(asked.url)} cannot be used: {problem}")
-        except library.TransportError as problem:
-            return _failed(FailureKind.UNREACHABLE, _explain(problem, asked.url))
+            return _failure_reply(
+                FailureKind.UNREACHABLE, f"the proxy for {origin(hook.url)} cannot be used: {problem}"
+            )
+        except (library.TransportError, OSError) as problem:
+            is_no_http = isinstance(problem, library.RemoteProtocolError) and _NO_RESPONSE not in str(problem)
+            if response is not None or is_no_http:
+                text = f"{origin(hook.url)} broke off in the middle of its answer: {_text(problem)}"
+                return _failure_reply(FailureKind.UNREACHABLE, text)
+            return _failure_reply(FailureKind.UNREACHABLE, _explain(problem, hook.url))
+        # the answer to a body of the hook's own is the service's, not a verdict
+        return reply if hook.body is None or reply.failure is not None else Reply(value=Verdict(), notes=notes)
 
-    async def _read(self, response: "httpx2.Response") -> "Answer":
-        body = bytearray()
-        async for part in response.aiter_raw():
+    async def _send(self, message: "httpx2.Request") -> "httpx2.Response":
+        """Send a request, once more where the server closed a reused connection before it answered."""
+        has_connected = False
+
+        async def trace(event: str, _info: object) -> None:
+            nonlocal has_connected
+            has_connected = has_connected or ".connect_" in event
+
+        transport = self._transport(str(message.url))
+        message.extensions["trace"] = trace
+        try:
+            return await transport.handle_async_request(message)
+        except (self._httpx2.NetworkError, self._httpx2.RemoteProtocolError) as problem:
+            is_closed = isinstance(problem, self._httpx2.NetworkError) or _NO_RESPONSE in str(problem)
+            if has_connected or not is_closed:
+                raise
+        return await transport.handle_async_request(message)
+
+    def _transport(self, url: str) -> "httpx2.AsyncHTTPTransport":
+        address = urlsplit(url)
+        proxy = _proxy(address)
+        is_encrypted = address.scheme == "https" or proxy.startswith("https")
+        key = (proxy, _trusted_certificates() if is_encrypted else None)
+        transport = self._transports.get(key)
+        if transport is None:
+            transport = self._transports[key] = self._httpx2.AsyncHTTPTransport(
+                verify=self._ssl_context(key[1]),
+                proxy=proxy or None,
+                limits=self._httpx2.Limits(
+                    max_connections=MOST_CONNECTIONS,
+                    max_keepalive_connections=MOST_IDLE,
+                    keepalive_expiry=IDLE_SECONDS,
+                ),
+            )
+        return transport
+
+    def _ssl_context(self, trusted: tuple[str, str] | None) -> ssl.SSLContext:
+        """Return a context that trusts these certificates, or those of the library where none are named.
+
+        Raises:
+            OSError: They cannot be read.
+        """
+        if trusted is None:
+            # loading certificates takes 0.1 s; a plain connection never asks for them
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        file, folder = trusted
+        if file or folder:
+            return ssl.create_default_context(cafile=file or None, capath=folder or None)
+        return self._httpx2.create_ssl_context(trust_env=False)
+
+
+async def _read(response: "httpx2.Response") -> bytes:
+    """Read the body of a response up to one byte more than the limit, and keep or close its connection."""
+    body = bytearray()
+    try:
+        # not `aiter_raw`, which would give the connection to the next request before it is checked
+        async for part in cast("AsyncIterable[bytes]", response.stream):
             body += part
             if len(body) > ANSWER_LIMIT:
                 break
-        return self._http.Answer(
-            status=response.status_code,
-            reason=response.reason_phrase,
-            headers=dict(response.headers),
-            body=bytes(body),
-            is_whole=len(body) <= ANSWER_LIMIT,
-        )
-
-    def _headers(self, hook: Hook, *, has_body: bool) -> dict[str, str]:
-        # no compression: a small answer could unpack to gigabytes
-        headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": self._agent}
-        if has_body:
-            headers["content-type"] = "application/json"
-        address = urlsplit(hook.url)
-        if address.username or address.password:
-            pair = f"{unquote(address.username or '')}:{unquote(address.password or '')}"
-            headers["authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-        for name, value in hook.headers.items():
-            headers[name.lower()] = value if hook.header_env is None else _filled(value, hook.header_env)
-        return headers
-
-    def _proxy(self, address: SplitResult) -> str:
-        if surroundings.current() is not None:
-            return _proxy(address)  # whoever asks next may have another one
-        place = (address.scheme, address.netloc)
-        proxy = self._proxies.get(place)
-        if proxy is None:
-            proxy = self._proxies[place] = _proxy(address)
-        return proxy
+        else:
+            if _has_trailing_data(response):
+                await response.extensions["network_stream"].aclose()
+    finally:
+        await response.aclose()
+    return bytes(body)
 
 
-def _judged(answer: "Answer", url: str) -> Reply:
-    """Tell an answer from everything else a server may say."""
-    if not answer.is_whole:
+def _has_trailing_data(response: "httpx2.Response") -> bool:
+    """Return whether the server sent more than its response, which would be read as the response to the next request.
+
+    The library only looks at the socket before it reuses a connection, not at what it has read already. Where this
+    version of it cannot be asked, the connection is not reused.
+    """
+    part: object = response.stream
+    for name in ("_httpcore_stream", "_stream", "_connection", "_h11_state", "trailing_data"):
+        part = getattr(part, name, None)
+    return not isinstance(part, tuple) or part[0] != b""
+
+
+def _headers(hook: Hook, content_type: str) -> dict[str, str]:
+    # no compression: a small response could unpack to gigabytes
+    headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": f"hookline/{__version__}"}
+    if content_type:
+        headers["content-type"] = content_type
+    address = urlsplit(hook.url)
+    if address.username or address.password:
+        pair = f"{unquote(address.username or '')}:{unquote(address.password or '')}"
+        headers["authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
+    for name, value in hook.headers.items():
+        headers[name.lower()] = value if hook.header_env is None else fill_header(value, hook.header_env)
+    return headers
+
+
+def _judge(url: str, response: "httpx2.Response", body: bytes) -> Reply:
+    """Return what a response means: the reply of the hook, or a failure."""
+    if len(body) > ANSWER_LIMIT:
         text = f"{origin(url)} answered with more than {ANSWER_LIMIT} bytes; not read to the end"
-        return _failed(FailureKind.TOO_MUCH_OUTPUT, text)
-    status = answer.status
-    if status in _REDIRECTS and "location" in answer.headers:
-        target = origin(answer.headers["location"], base=url)
+        return _failure_reply(FailureKind.TOO_MUCH_OUTPUT, text)
+    status = response.status_code
+    if status in _REDIRECTS and "location" in response.headers:
+        target = origin(response.headers["location"], base=url)
         text = f"{origin(url)} answered {status}: redirect to {target} not followed; put the final address into url"
-        return _failed(FailureKind.HTTP_STATUS, text)
+        return _failure_reply(FailureKind.HTTP_STATUS, text)
     if status not in _SUCCESS:
-        excerpt = " ".join(answer.body.decode("utf-8", "replace").split())[:EXCERPT]
-        text = f"{origin(url)} answered {status} {answer.reason}".rstrip()
-        return _failed(FailureKind.HTTP_STATUS, f"{text}: {excerpt}" if excerpt else text)
-    encoding = answer.headers.get("content-encoding", "identity")
-    if answer.body and encoding.lower() != "identity":
+        excerpt = " ".join(body.decode("utf-8", "replace").split())[:EXCERPT]
+        text = f"{origin(url)} answered {status} {response.reason_phrase}".rstrip()
+        return _failure_reply(FailureKind.HTTP_STATUS, f"{text}: {excerpt}" if excerpt else text)
+    encoding = response.headers.get("content-encoding", "identity")
+    if body and encoding.lower() != "identity":
         text = f"{origin(url)} answered with content-encoding {encoding[:EXCERPT]}, though asked for none"
-        return _failed(FailureKind.INVALID_REPLY, text)
-    return Reply(stdout=answer.body)
+        return _failure_reply(FailureKind.INVALID_REPLY, text)
+    return Reply(stdout=body)
 
 
-def _as_written(url: str, problem: Exception) -> Reply:
-    # the text of the problem may quote a header, and so a secret
-    return _failed(FailureKind.REFUSED, f"{origin(url)} cannot be called as written: {type(problem).__name__}")
+def _unsendable(url: str, problem: Exception) -> Reply:
+    # the text of the exception may quote a header, and so a secret
+    return _failure_reply(FailureKind.REFUSED, f"{origin(url)} cannot be called as written: {type(problem).__name__}")
 
 
 def origin(url: str, *, base: str = "") -> str:
-    """Say where an address leads, without anything that may be a secret."""
+    """Return scheme, host and port of a URL, without anything that may be a secret."""
     try:
         address = urlsplit(url)
         if not address.hostname:
@@ -234,9 +297,7 @@ def origin(url: str, *, base: str = "") -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    import ipaddress  # noqa: PLC0415 - only asked once per host
-
+    """Return whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -244,17 +305,17 @@ def is_loopback(host: str) -> bool:
 
 
 def _proxy(address: SplitResult) -> str:
-    """Name the proxy the environment wants for an address; none for this machine."""
+    """Return the proxy that the caller's environment names for a URL, or ""; there is none for this machine."""
     host = address.hostname or ""
     if is_loopback(host):
         return ""
-    # costs 50 ms, which nobody who stays on this machine should pay
+    # takes 50 ms to import, which calls of this machine do not pay
     from urllib.request import getproxies, proxy_bypass, proxy_bypass_environment  # type: ignore[attr-defined] # noqa: PLC0415
 
-    if surroundings.current() is None:
+    if caller_context.current() is None:
         proxies = {} if proxy_bypass(host) else getproxies()
     else:
-        proxies = _proxies_of(surroundings.environ())
+        proxies = _proxies_of(caller_context.environ())
         if proxy_bypass_environment(host, proxies):
             return ""
     proxy = proxies.get(address.scheme) or proxies.get("all") or ""
@@ -262,16 +323,92 @@ def _proxy(address: SplitResult) -> str:
 
 
 def _proxies_of(variables: Mapping[str, str]) -> dict[str, str]:
-    """Read the proxies of whoever asks, as programs do: lower case counts first."""
-    found = {
+    """Return the proxies that variables name, as other programs read them: lower case wins."""
+    proxies = {
         name: variables.get(f"{name}_proxy", "") or variables.get(f"{name.upper()}_PROXY", "")
         for name in ("http", "https", "all", "no")
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in proxies.items() if value}
 
 
-def _address_problem(url: str) -> str:
-    if not _ADDRESS.fullmatch(url):
+def _trusted_certificates() -> tuple[str, str]:
+    """Return the file, or else the folder, of certificates that the caller trusts instead of the usual ones."""
+    context, variables = caller_context.current(), caller_context.environ()
+    folder = "" if context is None else context.folder
+    file, other = variables.get("SSL_CERT_FILE", ""), variables.get("SSL_CERT_DIR", "")
+    # relative paths start at the caller's folder, and the file wins, as in every program that reads these variables
+    return file and f"{Path(folder, file)}", f"{Path(folder, other)}" if other and not file else ""
+
+
+def _body(hook: Hook, request: Request) -> tuple[bytes, str, tuple[str, ...]]:
+    """Return the body, its content type, and notes about template values that the event does not have."""
+    if hook.method.upper() in _WITHOUT_BODY:
+        return b"", "", ()
+    if hook.body is None:
+        return request.body, "application/json", ()
+    missing: list[str] = []
+    filled = _fill_texts(hook.body, template_values(request.event, request.facts, absolute=False), missing)
+    notes = tuple(f"{{{{{name}}}}} is no value of this event and was left empty" for name in dict.fromkeys(missing))
+    if isinstance(filled, str):
+        return filled.encode("utf-8", "replace"), "text/plain; charset=utf-8", notes
+    return json_codec.dump(filled), "application/json", notes
+
+
+def _fill_texts(value: object, values: Mapping[str, object], missing: list[str]) -> object:
+    """Fill the templates in every text of a JSON value; a value stays a part of its text."""
+    if isinstance(value, str):
+        missing += (".".join(path) for path in find_names(value) if look_up(values, path) is None)
+        return fill(value, values)
+    if isinstance(value, Mapping):
+        return {key: _fill_texts(item, values, missing) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_fill_texts(item, values, missing) for item in value]
+    return value
+
+
+def _takes_variables(hook: Hook) -> bool:
+    """Return whether `$NAME` in the URL and in headers is a variable: in our own dialect, `$$` is a dollar sign."""
+    return hook.dialect == OWN_DIALECT and any("$" in text for text in (hook.url, *hook.headers.values()))
+
+
+def _variables_in(*texts: str) -> list[str]:
+    return [match[1] or match[2] for text in texts for match in _VARIABLE.finditer(text.replace("$$", ""))]
+
+
+def _variable_problem(hook: Hook) -> str:
+    """Return which variable the hook may not name, or "": a hook of a project may only name those that it lists."""
+    if not _takes_variables(hook) or (hook.source in USER_SOURCES and hook.header_env is None):
+        return ""
+    for name in _variables_in(hook.url, *hook.headers.values()):
+        if name not in (hook.header_env or ()):
+            return f'it names the variable {name} and does not list it: write header_env = ["{name}"]'
+    return ""
+
+
+def _fill_variables(hook: Hook) -> Hook | Failure:
+    """Return the hook with the variables in its URL and headers filled in, or why that cannot be done."""
+    environ = caller_context.environ()
+    for name in _variables_in(hook.url, *hook.headers.values()):
+        if not environ.get(name):
+            return Failure(FailureKind.UNAVAILABLE, f"the variable {name}, which the hook names, is not set")
+
+    def fill_text(text: str) -> str:
+        parts = text.split("$$")
+        return "$".join(_VARIABLE.sub(lambda match: environ.get(match[1] or match[2], ""), part) for part in parts)
+
+    url = fill_text(hook.url).strip()
+    headers = {name: fill_text(value).strip() for name, value in hook.headers.items()}
+    whole = replace(hook, url=url, headers=headers, header_env=None)
+    problem = _url_problem(url) or _header_problem(whole)
+    if problem:
+        names = ", ".join(dict.fromkeys(_variables_in(hook.url, *hook.headers.values())))
+        return Failure(FailureKind.REFUSED, f"with the value of {names}, {problem}")
+    return whole
+
+
+def _url_problem(url: str) -> str:
+    # some parsers read a backslash as a slash: `http://a:1\\@b:2/` would name two hosts
+    if not _URL_CHARACTERS.fullmatch(url) or "\\" in url:
         return "url is empty, or has spaces or characters that must be written as %XX"
     try:
         address = urlsplit(url)
@@ -279,7 +416,8 @@ def _address_problem(url: str) -> str:
     except ValueError as problem:
         return f"url cannot be read: {problem}"
     if address.scheme not in _PORTS:
-        return f'url must begin with http:// or https://, not "{address.scheme}:"'
+        begins = f', not "{address.scheme}:"' if address.scheme else ""
+        return f"url must begin with http:// or https://{begins}"
     return "" if host else "url names no host"
 
 
@@ -302,28 +440,26 @@ def _header_problem(hook: Hook) -> str:
     return ""
 
 
-def _filled(value: str, allowed: Collection[str]) -> str:
-    """Put variables into the value of a header: those it may name, and nothing for every other.
+def fill_header(value: str, allowed: Collection[str]) -> str:
+    """Return a header value with its variables filled in; those that are not allowed become empty.
 
-    What would be two headers, or none, is not sent: a variable is not the hook's own text.
+    A value that would be two headers becomes empty as a whole: a variable is not the hook's own text.
     """
 
-    def variable(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        return surroundings.environ().get(name, "") if name in allowed else ""
+    def value_of_variable(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return caller_context.environ().get(name, "") if name in allowed else ""
 
-    found = _VARIABLE.sub(variable, value)
-    return found.strip() if _HEADER_VALUE.fullmatch(found) else ""
+    filled = _VARIABLE.sub(value_of_variable, value)
+    return filled.strip() if _HEADER_VALUE.fullmatch(filled) else ""
 
 
-def _failed(kind: FailureKind, message: str) -> Reply:
+def _failure_reply(kind: FailureKind, message: str) -> Reply:
     return Reply(failure=Failure(kind, message))
 
 
 def _explain(problem: Exception, url: str) -> str:
-    """Say why a server could not be reached, and what to do."""
-    import socket  # noqa: PLC0415 - loaded with the library anyway
-
+    """Return why a server could not be reached, and what to do about it."""
     place = origin(url)
     causes = list(_causes(problem))
     for cause in causes:
@@ -345,7 +481,7 @@ def _explain(problem: Exception, url: str) -> str:
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:
-    """Walk from a problem to what it came from, through groups, too."""
+    """Yield an exception and its causes, those in exception groups included."""
     if problem is None:
         return
     yield problem

@@ -1,1 +1,1 @@
-"""The words: frozen data and enums that every other part speaks. Imports nothing else of ours."""
+"""The model: frozen data and enums that all other packages use. Imports no other package."""

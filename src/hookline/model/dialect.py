@@ -1,4 +1,4 @@
-"""What is fixed about a dialect, as data."""
+"""The fixed facts of a dialect, as data."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.ability import Ability
+from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.hook import OnError
 
@@ -34,8 +34,10 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     there; None means that the dialect carries everything the moment allows. `aliases` are other words for the agent.
     `runs_files_of` names the agents whose settings this one reads and runs by itself, besides its own. `mcp` is how it
     spells the tools of MCP servers, which are `mcp__SERVER__TOOL` to us; `of_mcp` adds to `abilities` at calls of these.
-    `more_events` are the agent's further names of events, where it has several for one of ours. `own` are the tools it
-    really has, where `tools` also names others that its matchers are to catch.
+    `more_events` are the agent's further names of events, where it has several for one of ours, and `event_tools` the
+    tools that an event of its own is about, where its name alone says so. `own` are the tools it really has, where
+    `tools` also names others that its matchers are to catch. `by_mode` says of its own events where it depends on how the
+    agent was started what an answer can do.
     """
 
     name: str
@@ -53,25 +55,27 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     mcp: str = "mcp__{server}__{tool}"
     of_mcp: Mapping[str, frozenset[Ability]] = {}
     more_events: Mapping[str, EventName] = {}
+    event_tools: Mapping[str, tuple[str, ...]] = {}
     own: frozenset[str] = frozenset()
+    by_mode: Mapping[str, str] = {}
 
     @property
     def own_tools(self) -> frozenset[str]:
-        """The tools the system has words for; none means that it has words for all of ours."""
+        """The tools that the agent has; none means all canonical tools."""
         return self.own or frozenset(self.tools)
 
     @property
     def is_agent(self) -> bool:
-        """Whether this is the language of a real agent, which can be installed."""
+        """Whether this is the dialect of an agent that Hookline can be installed into."""
         return self.abilities is not None
 
     def native(self, event: Event) -> str:
-        """Give the dialect's own name of an event; what another agent calls it does not matter here."""
+        """Return the dialect's own name of an event; what another agent calls it does not matter here."""
         is_ours = event.host in {"", self.name} or event.name is EventName.CUSTOM
         return (event.native_name if is_ours else "") or self.events.get(event.name, event.name)
 
     def able(self, event: Event) -> frozenset[Ability] | None:
-        """Say what an answer can do at an event; None where it can do everything the moment allows."""
+        """Return what an answer can do at an event; None where it can do everything the moment allows."""
         if self.abilities is None:
             return None
         native = self.native(event)
@@ -79,5 +83,5 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
         return able | self.of_mcp.get(native, frozenset()) if event.tool.startswith(MCP_PREFIX) else able
 
     def runs_itself(self, agents: tuple[str, ...]) -> bool:
-        """Say whether this agent reads one of these agents' settings, and so runs what stands there without us."""
+        """Return whether this agent reads one of these agents' settings, and so runs what stands there without us."""
         return any(agent == self.name or agent in self.runs_files_of for agent in agents)

@@ -1,4 +1,4 @@
-"""Moments in an agent's life, and what may be done at each."""
+"""Events of an agent, and what hooks may do at each."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,14 +7,30 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.session import Session
 
-# what stands before the name of an event that somebody made up: `custom:deploy`
+class Session(Struct, frozen=True, kw_only=True):
+    """One conversation with one agent.
+
+    `started` counts milliseconds since the epoch. `agent` is the agent's state as it tells it (mode,
+    context, history), `profile` the user's preferences and settings.
+    """
+
+    id: str = ""
+    user: str = ""
+    started: int = 0
+    model: str = ""
+    provider: str = ""
+    config: Mapping[str, object] = {}
+    agent: Mapping[str, object] = {}
+    profile: Mapping[str, object] = {}
+
+
+# prefix of user-defined events: `custom:deploy`
 CUSTOM_PREFIX: Final = "custom:"
 
 
 class EventName(StrEnum):
-    """The canonical name of a moment; every dialect maps its own names to these."""
+    """The canonical name of an event; every dialect maps its own names to these."""
 
     SETUP = "setup"
     SESSION_START = "session_start"
@@ -49,7 +65,7 @@ class EventName(StrEnum):
 
 
 class EventSpec(Struct, frozen=True, kw_only=True):
-    """What may happen at one kind of moment.
+    """What hooks may do at one kind of event.
 
     `rewrites` says what a hook may change there: "args", "output", or nothing; the output is the field of
     `Event.data` that `output` names. Where no tool is called, the arguments are the field that `input` names.
@@ -216,17 +232,20 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """One moment.
+    """One event.
 
     `tool` and `args` carry canonical names; `native_tool` is what the host calls the tool. `native_name` is
     the host's own event name where the canonical one does not tell it. `timestamp` counts milliseconds
     since the epoch. `id` names the moment in traces and is given by the engine. `chain` names the hooks that led to
-    this event one after another, the first one first; an event that nobody raised from a hook has none. `parent` is
+    this event one after another, the first one first; an event that no hook raised has none. `parent` is
     the id of the event that the last of them was asked about.
 
     `host` is the dialect of the agent that said it, and `native_args` are the arguments exactly as it said them: any
-    JSON value, None where nobody kept it. A dialect that speaks to the same agent changes these, and never makes them
+    JSON value, None if unknown. A dialect that speaks to the same agent changes these, and never makes them
     anew from `args`, so that what it does not know is kept.
+
+    `files` are the absolute paths of the files that one run of one hook is for, where it is not for all that the event is
+    about: one of several, or those of several events.
     """
 
     name: EventName
@@ -243,10 +262,11 @@ class Event(Struct, frozen=True, kw_only=True):
     parent: str = ""
     host: str = ""
     native_args: object = None
+    files: tuple[str, ...] = ()
 
     @property
     def spec(self) -> EventSpec:
-        """What may be done at this moment."""
+        """What hooks may do at this event."""
         return EVENTS[self.name]
 
     @property
@@ -256,3 +276,13 @@ class Event(Struct, frozen=True, kw_only=True):
         if field == "tool":
             return self.tool or str(self.data.get("operation", ""))
         return str(self.data.get(field, "")) if field else ""
+
+
+_ABOUT_FILES: Final = frozenset(
+    {EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED, EventName.GIT_COMMIT}
+)
+
+
+def has_files(event: Event) -> bool:
+    """Return whether an event may be about files: it is a tool call, a change of a file, or a commit."""
+    return bool(event.tool) or event.name in _ABOUT_FILES

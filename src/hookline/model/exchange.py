@@ -6,15 +6,16 @@ from typing import final
 
 from msgspec import UNSET, Struct
 
-from hookline import wire
-from hookline.model.event import Event
+from hookline import json_codec
+from hookline.model.event import Event, has_files
+from hookline.model.template_context import template_values
 
 # the files of a hook, by absolute path, as they were when it was vetted
 Sealed = Mapping[str, bytes]
 
 
 class FailureKind(StrEnum):
-    """How a hook can go wrong."""
+    """The kinds of failures of a hook."""
 
     NOT_FOUND = "not_found"
     REFUSED = "refused"
@@ -22,6 +23,7 @@ class FailureKind(StrEnum):
     EXIT_CODE = "exit_code"
     KILLED = "killed"
     TOO_MUCH_OUTPUT = "too_much_output"
+    TOO_LONG = "too_long"
     INVALID_REPLY = "invalid_reply"
     HOOK_ERROR = "hook_error"
     RAISED = "raised"
@@ -33,24 +35,52 @@ class FailureKind(StrEnum):
 
 @final
 class Failure(Struct, frozen=True):
-    """A hook that went wrong: how, and what to tell the person."""
+    """The failure of a hook: its kind, and a message for the user."""
 
     kind: FailureKind
     message: str
 
 
+class CallFacts(Struct, frozen=True, kw_only=True):
+    """What the engine found out about an event for one hook.
+
+    `files` are the absolute paths of the files that the event is about, only those that the hook's own patterns match
+    where it has any. `effects` are what the call does, as lists. `folder` is the project's.
+    """
+
+    files: tuple[str, ...] = ()
+    effects: Mapping[str, object] = {}
+    folder: str = ""
+
+
 class Request:
-    """What a hook is given.
+    """The input of a hook.
 
     `document` is the dialect's JSON document; functions get it as a value, programs and URLs as `body`. With
     `later` it is made when it is first asked for: by then a program is already on its way. `env` comes on top
     of the environment. `values` fill `{{…}}` in command lines; None means that the dialect has no templates.
     `sealed` has the files whose content was vetted: these bytes have to run, whatever stands there by now. None
-    means that nobody had to approve the hook. `native` is the event's name as this hook is told it, where the dialect has
+    means that the hook needs no approval. `native` is the event's name as this hook is told it, where the dialect has
     several for one of ours.
+
+    `find_facts` gives what the engine knows of the call. With `carries_facts` they are a part of the document and of the
+    environment, and templates are filled with them.
     """
 
-    __slots__ = ("_document", "_later", "env", "event", "native", "sealed", "values")
+    __slots__ = (
+        *(
+            "_document",
+            "_facts",
+            "_later",
+            "_values",
+            "carries_facts",
+            "env",
+            "event",
+            "find_facts",
+            "native",
+            "sealed",
+        ),
+    )
 
     def __init__(
         self,
@@ -61,12 +91,16 @@ class Request:
         env: Mapping[str, str] | None = None,
         values: Mapping[str, object] | None = None,
         native: str = "",
+        carries_facts: bool = False,
     ) -> None:
         self.event = event
         self.native = native
         self.env = env or {}
-        self.values = values
+        self.carries_facts = carries_facts
+        self.find_facts: Callable[[], CallFacts] | None = None
         self.sealed: Sealed | None = None
+        self._values = values
+        self._facts: CallFacts | None = None
         self._document = document
         self._later = later
 
@@ -75,18 +109,41 @@ class Request:
         """The event in the dialect's words."""
         if self._document is UNSET and self._later is not None:
             self._document = self._later()
+            if self.carries_facts and self._facts_matter() and isinstance(self._document, dict):
+                self._document |= {"files": list(self.facts.files), "effects": self.facts.effects}
         return self._document
+
+    @property
+    def facts(self) -> CallFacts:
+        """What the engine knows of the call; worked out when it is first asked for."""
+        if self._facts is None:
+            self._facts = self.find_facts() if self.find_facts is not None else CallFacts()
+        return self._facts
+
+    @property
+    def values(self) -> Mapping[str, object] | None:
+        """What templates are filled with."""
+        if self._values is None and self.carries_facts:
+            self._values = template_values(self.event, self.facts)
+        return self._values
+
+    def call_variables(self) -> Mapping[str, str]:
+        """Return the environment variables that are about this one call."""
+        if not self.carries_facts or not self._facts_matter():
+            return {}
+        return {"HOOKLINE_FILES": "\n".join(self.facts.files)}
+
+    def _facts_matter(self) -> bool:
+        return self.find_facts is not None and (bool(self.event.files) or has_files(self.event))
 
     @property
     def body(self) -> bytes:
         """The document as one line of JSON: `input()` in a hook reads exactly one line."""
-        return self.written()
+        return self.encode_body()
 
-    def written(self) -> bytes:
-        """Give the body, for who asks for it later."""
-        if self._document is UNSET and self._later is not None:
-            self._document = self._later()
-        return wire.dump(self._document) + b"\n"
+    def encode_body(self) -> bytes:
+        """Return the body, for who asks for it later."""
+        return json_codec.dump(self.document) + b"\n"
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -105,7 +162,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a host is given: the bytes and the exit code its own hook language wants."""
+    """The answer to an agent: bytes and exit code in its own protocol."""
 
     stdout: bytes = b""
     stderr: bytes = b""

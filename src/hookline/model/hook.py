@@ -1,6 +1,6 @@
 """One configured hook, and where it came from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from hookline.errors import ConfigError
-from hookline.model.policy import Caching, Needs
+from hookline.model.requirements import Caching, Needs
 
 
 class Source(StrEnum):
@@ -39,6 +39,14 @@ class OnError(StrEnum):
     CONTINUE = "continue"
 
 
+class Unknown(StrEnum):
+    """What a hook does when it cannot be known whether a call is one that it is about."""
+
+    SKIP = "skip"
+    MATCH = "match"
+    CONFIRM = "confirm"
+
+
 class Priority(IntEnum):
     """Named places in the order; any number between them is fine, too. Lower runs earlier."""
 
@@ -47,6 +55,9 @@ class Priority(IntEnum):
     NORMAL = 200
     LOW = 300
 
+
+# the dialect of hooks that name none: its commands may hold templates, and lists of words mean what they are
+OWN_DIALECT: Final = "hookline"
 
 # which field says how a hook is reached, and the kind that follows
 KIND_BY_FIELD: Final = {
@@ -57,47 +68,72 @@ KIND_BY_FIELD: Final = {
     "prompt": "ask_agent",
     "steps": "steps",
     "raises": "raise_event",
+    "notify": "notify",
+    "deny": "rule",
+    "confirm": "rule",
+    "allow": "rule",
+    "tell": "rule",
+    "context": "rule",
 }
 
-_TUPLES: Final = ("on", "args", "steps", "after", "before")
+# the answers of a rule; of those that decide, a rule has one at most
+DECISIONS: Final = ("deny", "confirm", "allow")
+ACTIONS: Final = (*DECISIONS, "tell", "context")
+
+# the kind of a hook that stands for a guard whose definition cannot be used
+INVALID: Final = "invalid"
+
+_TUPLES: Final = (
+    *("on", "args", "steps", "after", "before", "files", "writes", "deletes", "reads", "runs", "urls", "includes"),
+)
 
 
 class Hook(Struct, frozen=True, kw_only=True):
-    """One hook as configured, before anyone asked whether to trust it.
+    """One hook as configured, before the trust check.
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
-    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `steps` for a list of other hooks, `raises`
-    for another event, or `call` for a function of this program. A `persistent` command answers many events, a
-    `warm` one that is a Python script is run in a process that was made ahead.
+    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `notify` for a text on the desktop, `steps` for a list of other hooks, `raises`
+    for another event, `call` for a function of this program, or an action: `deny`, `confirm` (ask the user), `allow`,
+    `tell` (the user) and `context` (for the model) are constant answers, for which no program runs. Their texts are
+    templates; a decision may be True, without words. A rule that denies or confirms fails closed unless it says otherwise.
+    A `persistent` command answers many events, a `warm` one that is a Python script is run in a process that was made
+    ahead.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
 
     With `header_env`, headers may name these variables of the environment, `$NAME` or `${NAME}`, and any other is empty
-    there; without it they are as they stand.
+    there; without it they are as they stand. In Hookline's own dialect the URL may name variables, too, a user's own
+    hooks may name any, and one that is not set is a failure. `body` is sent in place of the event: a text, or a JSON
+    value whose texts hold templates. What a server answers to that is no answer of the hook.
 
     With `plain`, text that its program prints is no mistake: it is added to the conversation.
 
     `files`, `writes`, `deletes` and `reads` are patterns as git ignores files: the hook runs for events about such a
     file, and for tool calls that may write, delete or read one; `runs` and `urls` are patterns of commands that a call
-    may run and of URLs that it may reach. `includes` are files that belong to the hook though its command does not name
+    may run and of URLs that it may reach. `unknown` says what happens when it cannot be known whether a call does so:
+    the hook is skipped, it matches, or the user is asked. `includes` are files that belong to the hook though its command does not name
     them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
-    `trusted` is what the definition says of itself, which only ever counts in a person's own files.
+    `trusted` is what the definition says of itself, which only ever counts in a user's own files.
 
     `condition` is an expression over the event that has to be true. `after` and `before` name other hooks. With
     `once` it runs once in a session, at most `per_minute` times in a minute, not within `cooldown` seconds of its last
-    run, and not before it was quiet for `debounce` seconds. After `breaker` failures in a row it pauses for
-    `retry_after` seconds. `background` hooks are put into a queue, and nobody waits for them. `schedule` is a cron
+    run, and not before its subject was quiet for `debounce` seconds. With `batch` it runs once for all files of the
+    events that come within so many seconds of each other, in the background. After `breaker` failures in a row it pauses for
+    `retry_after` seconds. `background` hooks are put into a queue, and the agent does not wait for them. `schedule` is a cron
     line at which `hookline watch` starts it.
 
     `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
     `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
     of its system it was written. `agents` are the agents whose own settings hold it: they run it themselves, so it is
     left to them there. `native_event` is the agent's own event that it was written for.
+
+    `invalid` says why the definition cannot be used. Such a hook, of the kind `INVALID`, stands for a guard whose
+    definition has a mistake: it never runs, and its failure policy decides about its events.
     """
 
     id: str
     on: tuple[str, ...] | str = ()
     name: str = ""
-    dialect: str = "hookline"
+    dialect: str = OWN_DIALECT
     kind: str = ""
     command: str = ""
     args: tuple[str, ...] = ()
@@ -110,10 +146,17 @@ class Hook(Struct, frozen=True, kw_only=True):
     method: str = "POST"
     headers: Mapping[str, str] = {}
     header_env: tuple[str, ...] | None = None
+    body: object = None
     call: Callable[..., object] | None = None
     prompt: str = ""
     steps: tuple[str, ...] = ()
     raises: str = ""
+    notify: str = ""
+    deny: str | bool = ""
+    confirm: str | bool = ""
+    allow: str | bool = ""
+    tell: str = ""
+    context: str = ""
     persistent: bool = False
     warm: bool = False
     matcher: str = ""
@@ -123,6 +166,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
+    unknown: Unknown | None = None
     condition: str = ""
     includes: tuple[str, ...] = ()
     timeout: float | None = None
@@ -137,6 +181,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     per_minute: int = 0
     cooldown: float = 0.0
     debounce: float = 0.0
+    batch: float = 0.0
     breaker: int = 0
     retry_after: float = 60.0
     needs: Needs | None = None
@@ -157,6 +202,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     source_version: str = ""
     agents: tuple[str, ...] = ()
     native_event: str = ""
+    invalid: str = ""
 
     def __post_init__(self) -> None:
         """Accept the plain spellings people write, and refuse what could not run."""
@@ -165,11 +211,18 @@ class Hook(Struct, frozen=True, kw_only=True):
         for field in _TUPLES:
             value = getattr(self, field)
             if type(value) is not tuple:
-                force_setattr(self, field, (value,) if isinstance(value, str) else tuple(value))
+                force_setattr(self, field, _make_tuple(value))
         if self.on_error is not None and type(self.on_error) is not OnError:
             force_setattr(self, "on_error", OnError(self.on_error))
+        if self.unknown is not None and type(self.unknown) is not Unknown:
+            force_setattr(self, "unknown", Unknown(self.unknown))
         if not self.kind:
             force_setattr(self, "kind", self._kind())
+        if self.on_error is None and (self.deny or self.confirm):
+            force_setattr(self, "on_error", OnError.BLOCK)
+        if self.batch and not self.background:
+            # a job that waits for more events has given its answer by then
+            force_setattr(self, "background", True)  # noqa: FBT003
         if self.timeout is not None and not self.timeout > 0:
             raise ConfigError(
                 f'hook "{self.id}": timeout is {self.timeout}, wanted more than 0 seconds',
@@ -177,8 +230,26 @@ class Hook(Struct, frozen=True, kw_only=True):
                 line=self.source_line,
             )
 
+    @property
+    def actions(self) -> dict[str, str | bool]:
+        """The constant answers of a rule by their names; empty for every other kind of hook."""
+        return {name: text for name in ACTIONS if (text := getattr(self, name))}
+
+    @property
+    def quiet(self) -> float:
+        """How many seconds a background run waits for newer events."""
+        return max(self.debounce, self.batch)
+
+    @property
+    def on_unknown(self) -> Unknown:
+        """What the hook does when it cannot be known whether a call is one that it is about.
+
+        A program can decide for itself, so that it is asked; a constant answer is about what it names and nothing else.
+        """
+        return self.unknown or (Unknown.SKIP if self.kind == "rule" else Unknown.MATCH)
+
     def project(self, cwd: str) -> str:
-        """Give the folder of the project at an event that happens in a folder: the hook's own, where that is inside it.
+        """Return the folder of the project at an event that happens in a folder: the hook's own, where that is inside it.
 
         Agents walk into folders below it, and a hook that was written for a project names its scripts from the top.
         """
@@ -186,12 +257,26 @@ class Hook(Struct, frozen=True, kw_only=True):
         return self.root if is_own and f"{cwd}/".startswith(f"{self.root.rstrip('/')}/") else cwd
 
     def _kind(self) -> str:
-        kinds = [kind for field, kind in KIND_BY_FIELD.items() if getattr(self, field)]
+        fields = [field for field in KIND_BY_FIELD if getattr(self, field)]
+        kinds = {KIND_BY_FIELD[field] for field in fields}
+        decisions = [field for field in fields if field in DECISIONS]
+        if len(kinds) == 1 and len(decisions) <= 1:
+            return kinds.pop()
         if len(kinds) == 1:
-            return kinds[0]
-        found = "none of them" if not kinds else " and ".join(kinds)
-        raise ConfigError(
-            f'hook "{self.id}" needs exactly one of command, module, url, prompt, steps, raises or call; it has {found}',
-            path=self.source_path,
-            line=self.source_line,
-        )
+            message = f"can have only one of {', '.join(DECISIONS)}; it has {' and '.join(decisions)}"
+        else:
+            found = " and ".join(fields) or "none of them"
+            message = f"needs exactly one of {', '.join(KIND_BY_FIELD)}; it has {found}"
+        raise ConfigError(f'hook "{self.id}" {message}', path=self.source_path, line=self.source_line)
+
+
+def _make_tuple(value: object) -> object:
+    """Return one text or several as a tuple; what is neither stays, and is refused where the hook is registered."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, Iterable) else value
+
+
+def describe_actions(hook: Hook) -> str:
+    """Return the constant answers of a rule on one line: `deny: no force pushes; tell: …`."""
+    return "; ".join(name if said is True else f"{name}: {said}" for name, said in hook.actions.items())

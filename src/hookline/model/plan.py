@@ -1,4 +1,4 @@
-"""Which hooks run for an event, in what order, and which do not, and why."""
+"""Plans: the hooks that run for an event, in order, and the skipped ones with their reasons."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,7 +11,7 @@ from hookline.model.hook import Hook
 
 
 class Gate(StrEnum):
-    """What can keep a hook from running, in the order it is asked."""
+    """A reason to skip a hook, in the order of the checks."""
 
     ENABLED = "enabled"
     EVENT = "event"
@@ -36,16 +36,22 @@ class Gate(StrEnum):
 
 
 # those that look at what a tool call does; a hook has a field of the same name for each
-OF_EFFECTS: Final = (Gate.WRITES, Gate.DELETES, Gate.READS, Gate.RUNS, Gate.URLS)
+EFFECT_GATES: Final = (Gate.WRITES, Gate.DELETES, Gate.READS, Gate.RUNS, Gate.URLS)
 
 
 @final
 class Skip(Struct, frozen=True):
-    """A hook left out, and why."""
+    """A hook left out, and why.
+
+    `failed` marks a hook that should have run and could not: its failure policy decides whether that blocks. `mend` is
+    the command that makes it run.
+    """
 
     hook: Hook
     gate: Gate
     reason: str
+    failed: bool = False
+    mend: str = ""
 
 
 class Plan(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What happened, line by line."""
+"""Records of a trace."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -31,3 +31,14 @@ class Record(Struct, frozen=True):
     session: str = ""
     hook: str = ""
     detail: Mapping[str, object] = {}
+
+
+def text_size(detail: Mapping[str, object]) -> int:
+    """Return about how much memory the texts of a record take: those at its top, and those in tables below."""
+    size = 0
+    for value in detail.values():
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, Mapping):
+            size += sum(len(item) if isinstance(item, str) else 64 for item in value.values())
+    return size

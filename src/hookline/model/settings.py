@@ -1,6 +1,7 @@
-"""What a person may set for the whole engine."""
+"""Settings of the whole engine."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
@@ -11,26 +12,51 @@ _YES: Final = frozenset({"1", "true", "yes", "on"})
 _NO: Final = frozenset({"0", "false", "no", "off"})
 
 
+# the settings that are one of a few words
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "composition": ("strongest", "unanimous"),
+    "on_conflict": ("deny", "confirm"),
+    "no_hooks": ("pass", "deny"),
+}
+
+
+class Unapproved(StrEnum):
+    """What becomes of an event at which a project has a hook that was never approved."""
+
+    WARN = "warn"
+    BLOCK = "block"
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Settings of one engine.
+
+    `guards_only` comes with `enabled` being false because of a variable of the environment, which a project may have
+    set: hooks that fail closed run all the same.
 
     `timeout` counts seconds and holds for every hook without one of its own; None leaves it to the
     dialects. `observe` runs every hook and enforces nothing. `trust_workspace` lets workspace hooks run
     without approval, and `trusted_workspaces` those below these folders; never downloaded or extension hooks.
+    `unapproved` says whether a project's hook that was never approved blocks the events it is for.
 
     `budget` is how many seconds all hooks of one event may take together. `per_minute` and `cooldown` hold for all hooks
     together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on.
 
     `agents_files` says whether hooks are also read from the files in which agents keep them, or from those of which.
     `returns` is how often hooks may send an agent back at the end of a turn for the same reason; 0 does not count it.
+    `composition` says how the answers of several hooks become one: the "strongest" decision, or "unanimous", where hooks
+    that have an opinion must all allow and change nothing. `on_conflict` says what becomes of a disagreement, and of two
+    parallel hooks that change the same field: "deny", or "confirm" to ask the user. `no_hooks` is the answer at an
+    event that no hook was asked about: "pass" or "deny".
     `daemon` says whether the launcher in the settings of agents may start a program that answers the next calls.
     """
 
     enabled: bool = True
+    guards_only: bool = False
     timeout: float | None = None
     observe: bool = False
     trust_workspace: bool = False
     trusted_workspaces: tuple[str, ...] = ()
+    unapproved: Unapproved = Unapproved.WARN
     budget: float | None = None
     per_minute: int = 0
     cooldown: float = 0.0
@@ -38,9 +64,17 @@ class Settings(Struct, frozen=True, kw_only=True):
     agents_files: tuple[str, ...] | bool = True
     returns: int = 5
     daemon: bool = True
+    composition: str = "strongest"
+    on_conflict: str = "deny"
+    no_hooks: str = "pass"
 
     def __post_init__(self) -> None:
-        """Refuse a time in which no hook could answer."""
+        """Refuse a time in which no hook could answer, and words that mean nothing."""
+        for name, words in CHOICES.items():
+            if getattr(self, name) not in words:
+                raise ConfigError(
+                    f"the setting {name} is {getattr(self, name)!r}, wanted {' or '.join(map(repr, words))}"
+                )
         for name, seconds in (("timeout", self.timeout), ("budget", self.budget)):
             if seconds is not None and not seconds > 0:
                 raise ConfigError(f"the setting {name} is {seconds}, wanted more than 0 seconds")
@@ -53,11 +87,11 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         ConfigError: A variable is set to what cannot be meant. Guessing would switch guards off.
     """
     build: Callable[..., Settings] = Settings
-    return build(**given_by(environ))
+    return build(**read_variables(environ))
 
 
-def given_by(environ: Mapping[str, str]) -> dict[str, object]:
-    """Give the settings that the environment has a word about; trust is never among them.
+def read_variables(environ: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings that the environment has a word about; trust is never among them.
 
     Raises:
         ConfigError: A variable is set to what cannot be meant.

@@ -1,11 +1,12 @@
-"""What hooks say, and the one answer made of it."""
+"""Verdicts of hooks, and the merged outcome."""
 
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 
 from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
 
-from hookline.model.ability import Loss
+from hookline.model.capability import Degradation
 from hookline.model.exchange import Failure
 from hookline.model.plan import Skip
 
@@ -22,8 +23,27 @@ class Decision(IntEnum):
     word: str
 
     def __init__(self, _value: int) -> None:
-        """Work out once how it is written."""
+        """Precompute the word of the decision."""
         self.word = self._name_.lower()
+
+    def __str__(self) -> str:
+        return self.word
+
+    def __format__(self, spec: str) -> str:
+        return format(self.word, spec)
+
+
+class OutcomeCode(StrEnum):
+    """Why the engine itself decided, for programs; what hooks say has no code."""
+
+    NO_HOOK = "no_hook"
+    CONFLICT = "conflict"
+    DISAGREEMENT = "disagreement"
+    UNANSWERED = "unanswered"
+    ASK_FAILED = "ask_failed"
+    REFUSED = "refused"
+    OTHER_DIGEST = "other_digest"
+    NO_CHANGE = "no_change"
 
 
 class EffectKind(StrEnum):
@@ -50,13 +70,13 @@ class Effect(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What one hook said.
+    """The answer of one hook.
 
-    `failure` is set when the hook fell over, or reported an error of its own. `ends` keeps later hooks from
+    `failure` is set when the hook failed, or reported an error of its own. `ends` keeps later hooks from
     running. `observed` marks what was recorded but not enforced. `notes` are for the trace: noise on stdout
     and other oddities. `metadata` is whatever else the hook wanted to be kept. `cached` marks an answer that was given
     before, `job` one that is still to come: the place of a background hook in the queue. `raised` names the events that
-    it had raised.
+    it had raised. `code` is an `OutcomeCode` where the engine decided in place of the hook.
     """
 
     hook: str = ""
@@ -72,6 +92,19 @@ class Verdict(Struct, frozen=True, kw_only=True):
     cached: bool = False
     job: str = ""
     raised: tuple[str, ...] = ()
+    code: str = ""
+
+    def __post_init__(self) -> None:
+        """Accept the word of a decision, and refuse what is none.
+
+        Raises:
+            TypeError: The decision or the reason is of another type.
+            ValueError: There is no such decision.
+        """
+        if type(self.decision) is not Decision:
+            force_setattr(self, "decision", _read_decision(self.decision))
+        if type(self.reason) is not str and not isinstance(self.reason, str):
+            raise TypeError(f"the reason of a verdict is a text, not {self.reason!r}")
 
     @property
     def blocks(self) -> bool:
@@ -80,7 +113,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def allow(cls, reason: str = "") -> "Verdict":
-        """Say yes where a person would be asked."""
+        """Allow without asking the user."""
         return cls(decision=Decision.ALLOW, reason=reason)
 
     @classmethod
@@ -90,7 +123,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, reason: str) -> "Verdict":
-        """Let a person decide."""
+        """Let a user decide."""
         return cls(decision=Decision.ASK, reason=reason)
 
     @classmethod
@@ -105,7 +138,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def replace_output(cls, output: object) -> "Verdict":
-        """Give the agent another result than the tool's."""
+        """Return the agent another result than the tool's."""
         return cls(effects=(Effect(EffectKind.REWRITE, output, ("output",)),))
 
     @classmethod
@@ -115,7 +148,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def tell(cls, text: str) -> "Verdict":
-        """Show text to the person."""
+        """Show text to the user."""
         return cls(effects=(Effect(EffectKind.MESSAGE, text),))
 
     @classmethod
@@ -124,33 +157,45 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return cls(effects=(Effect(EffectKind.RAISE, dict(data or {}), (name,)),))
 
 
+def _read_decision(value: object) -> Decision:
+    if not isinstance(value, str):
+        raise TypeError(f"the decision of a verdict is a Decision or its name, not {value!r}")
+    try:
+        return Decision[value.upper()]
+    except KeyError:
+        words = ", ".join(one.word for one in Decision)
+        raise ValueError(f"there is no decision {value!r}; there are {words}") from None
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """The engine's one answer.
 
     `args` and `output` are whole and final when a hook rewrote them, and None or UNSET when none did.
     `effects` are those that apply, in plan order. `trace` finds the records of this event. `losses` are what the agent
-    that is answered cannot carry, with what became of it: the rest of the outcome is as it can.
+    that is answered cannot carry, with what became of it: the rest of the outcome is as it can. `code` is an
+    `OutcomeCode` where the engine decided and not a hook.
     """
 
     decision: Decision = Decision.PASS
     reasons: tuple[str, ...] = ()
+    code: str = ""
     effects: tuple[Effect, ...] = ()
     args: Mapping[str, object] | None = None
     output: object = UNSET
     verdicts: tuple[Verdict, ...] = ()
     skipped: tuple[Skip, ...] = ()
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[Degradation, ...] = ()
     trace: str = ""
     duration: float = 0.0
 
     @property
     def blocked(self) -> bool:
-        """Whether the operation may not go on. A question nobody answered blocks, too."""
+        """Whether the operation may not go on. An unanswered question blocks, too."""
         return self.decision >= Decision.ASK
 
     @property
     def is_silent(self) -> bool:
-        """Whether nobody has said anything that the agent could be told."""
+        """Whether there is nothing to pass on to the agent."""
         return self.decision is Decision.PASS and not (
             self.reasons or self.effects or self.args is not None or self.output is not UNSET
         )
@@ -172,7 +217,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What to show to the person."""
+        """What to show to the user."""
         return self._texts(EffectKind.MESSAGE)
 
     @property
@@ -182,8 +227,42 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def failures(self) -> tuple[Verdict, ...]:
-        """The hooks that fell over, whether that blocked or not."""
+        """The verdicts of hooks that failed, whether that blocked or not."""
         return tuple(verdict for verdict in self.verdicts if verdict.failure is not None)
 
     def _texts(self, kind: EffectKind) -> tuple[str, ...]:
         return tuple(str(effect.value) for effect in self.effects if effect.kind is kind) if self.effects else ()
+
+
+def outcome_to_json(outcome: Outcome) -> Mapping[str, object]:
+    """Return an outcome as the object that programs read: `emit --json` prints it, and HTTP answers with it."""
+    return {
+        "decision": outcome.decision.word,
+        "blocked": outcome.blocked,
+        "reasons": outcome.reasons,
+        "context": outcome.context,
+        "messages": outcome.messages,
+        "follow_ups": outcome.follow_ups,
+        "args": outcome.args,
+        "output": None if outcome.output is UNSET else outcome.output,
+        "hooks": [_verdict(verdict) for verdict in outcome.verdicts],
+        "skipped": [{"id": skip.hook.id, "gate": skip.gate, "reason": skip.reason} for skip in outcome.skipped],
+        "losses": [{"wanted": one.wanted, "became": one.became, "message": one.message} for one in outcome.losses],
+        "trace": outcome.trace or None,
+        "duration": outcome.duration,
+    }
+
+
+def _verdict(verdict: Verdict) -> Mapping[str, object]:
+    failure = verdict.failure
+    return {
+        "id": verdict.hook,
+        "verdict": verdict.decision.word,
+        "reason": verdict.reason or None,
+        "duration": verdict.duration,
+        "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
+        "observed": verdict.observed,
+        "cached": verdict.cached,
+        "job": verdict.job or None,
+        "notes": verdict.notes,
+    }

@@ -1,53 +1,58 @@
 """Events that other programs raise over HTTP: `hookline watch --listen`.
 
-Whoever has the token is the person: the file is theirs alone, so all events are open to them, as with `hookline emit`.
-Whoever only signs with the secret is a service outside: it may raise the custom event that its path names, and learns
-no more than whether it was blocked.
+A client with the token is one of the user's own programs, because only the user can read its file: it may raise every
+event, as `hookline emit` may. A client that only signs with the secret is a service outside: it may raise the custom
+event that its path names, and learns no more than whether the event was blocked.
 """
 
 import asyncio
+import hashlib
+import hmac
 import ipaddress
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+import secrets
+import socket
+import stat
+from collections.abc import Callable
 from contextlib import suppress
-from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hookline import wire
-from hookline.core.engine import Engine
+from hookline import json_codec
 from hookline.dialects import DIALECTS
-from hookline.errors import ConfigError, DialectError, EngineError
-from hookline.model.event import Event
-from hookline.model.report import described
-from hookline.model.verdict import Outcome
-from hookline.sources._http_event import Make, route
-from hookline.sources._http_request import LARGEST_HEAD, Head, HttpError, read_body, read_head
-from hookline.sources._http_token import Token, read_token
-
-__all__ = ["Address", "Server", "Token", "listen_address", "read_token", "serve"]
+from hookline.engine.engine import Engine
+from hookline.errors import ConfigError, DialectError, EngineError, StoreError
+from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, read_body
+from hookline.model.event import Event, EventName
+from hookline.model.verdict import Outcome, outcome_to_json
+from hookline.model.workspace_paths import is_inside
 
 logger = logging.getLogger(__name__)
 
-# how long a caller may take to say what it wants, and to take the answer
+# seconds for a request to arrive, and for answers under way once the server is closed
 READING: Final = 10.0
-WRITING: Final = 10.0
 CLOSING: Final = 5.0
-LINGERING: Final = 1.0
 
-# a caller that nobody knows yet holds a connection, one that is known an answer
 MOST_CONNECTIONS: Final = 128
 MOST_AT_ONCE: Final = 16
+LARGEST_BODY: Final = 1_048_576
 
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:]*)):(?P<port>[0-9]{1,5})")
 _HIGHEST_PORT: Final = 65_535
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Connection": "close"}
+_SHORTEST_TOKEN: Final = 32
+_LARGEST_TOKEN_FILE: Final = 4096
+_SIGNATURE_SCHEME: Final = "sha256="
 
-EngineOf = Callable[[], Engine]
-Tell = Callable[[str], None]
+# the headers in which services name the kind of an event and its number
+_KIND: Final = ("x-github-event", "x-gitlab-event", "x-gitea-event", "x-event-key")
+_DELIVERY: Final = ("x-github-delivery", "x-gitlab-event-uuid", "x-gitea-delivery", "x-request-uuid")
 
 
 class Address(Struct, frozen=True):
@@ -56,35 +61,22 @@ class Address(Struct, frozen=True):
     host: str
     port: int
 
-
-class _Request(Struct, frozen=True, kw_only=True):
-    """A request that may be made; `is_known` says that it shows the token, not only a signature."""
-
-    head: Head
-    make: Make
-    body: bytes
-    is_known: bool
-
-
-class _Reply(Struct, frozen=True, kw_only=True):
-    """An answer on its way out; `what` says in a line for the person what it was about."""
-
-    status: int
-    body: bytes
-    what: str = ""
-    headers: Mapping[str, str] = {}
+    @property
+    def url_host(self) -> str:
+        """The host as it stands in a URL."""
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def listen_address(text: str, *, anywhere: bool = False) -> Address:
-    """Read `HOST:PORT`, which must be an address of this machine alone, unless the person wants it `anywhere`.
+    """Parse `HOST:PORT`, which must be an address of this machine alone unless `anywhere` is set.
 
     Raises:
-        ConfigError: It is no address, or one that others can reach.
+        ConfigError: It is no address, or one that other machines can reach.
     """
-    found = _ADDRESS.fullmatch(text)
-    if found is None or int(found["port"]) > _HIGHEST_PORT:
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > _HIGHEST_PORT:
         raise ConfigError(f"cannot listen at {text!r}: say HOST:PORT, such as 127.0.0.1:8642 or [::1]:8642")
-    name = found["six"] or found["name"] or ""
+    name = match["six"] or match["name"] or ""
     try:
         number = ipaddress.ip_address("127.0.0.1" if name == "localhost" else name)
     except ValueError:
@@ -94,202 +86,318 @@ def listen_address(text: str, *, anywhere: bool = False) -> Address:
             f"{number} can be reached from other machines, which would send the token in the clear; listen at "
             "127.0.0.1 behind a proxy with TLS or an SSH tunnel"
         )
-    return Address(str(number), int(found["port"]))
+    return Address(str(number), int(match["port"]))
 
 
 async def serve(
-    engine_of: EngineOf,
+    engine_of: Callable[[], Engine],
     address: Address,
-    token: Token,
+    token: "AccessToken",
     *,
     hosts: tuple[str, ...] = (),
-    tell: Tell | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> "Server":
     """Take events at an address until the server is closed.
 
-    `engine_of` gives the engine that is to answer, for each request anew. `hosts` are names besides the address that
-    callers may know us by, such as the one of a proxy in front. `tell` is given a line about each request.
+    `engine_of` returns the engine for each request. `hosts` are names besides the address under which clients may call,
+    such as that of a proxy in front. `tell` gets a line about each request.
 
     Raises:
-        ConfigError: Nobody can listen there.
+        ConfigError: The address cannot be used.
     """
-    server = Server(engine_of, token, hosts=_known_as(address, hosts), tell=tell)
+    server = Server(engine_of, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
     try:
         await server.start(address)
     except OSError as problem:
-        why = os.strerror(problem.errno) if problem.errno else str(problem)
-        raise ConfigError(f"cannot listen at {_spelled(address.host)}:{address.port}: {why}") from None
+        reason = os.strerror(problem.errno) if problem.errno else str(problem)
+        raise ConfigError(f"cannot listen at {address.url_host}:{address.port}: {reason}") from None
     return server
 
 
-def _known_as(address: Address, hosts: tuple[str, ...]) -> frozenset[str]:
-    return _LOCAL | {_spelled(address.host)} | {host.lower() for host in hosts}
-
-
-def _spelled(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 class Server:
-    """Answer requests, a bounded number at once, each on a connection of its own."""
+    """Raise an event for each request, a bounded number at once, each on a connection of its own."""
 
-    def __init__(self, engine_of: EngineOf, token: Token, *, hosts: frozenset[str], tell: Tell | None) -> None:
+    def __init__(
+        self,
+        engine_of: Callable[[], Engine],
+        token: "AccessToken",
+        *,
+        hosts: frozenset[str],
+        tell: Callable[[str], None] | None,
+    ) -> None:
         self._engine_of = engine_of
         self._token = token
-        self._hosts = hosts
-        self._tell = tell
-        self._listening: asyncio.Server | None = None
-        self._open: set[asyncio.Task[object]] = set()
+        self._tell = tell or (lambda _line: None)
         self._answering = 0
+        self._http = HttpServer(
+            self._answer,
+            Options(
+                hosts=lambda: hosts,
+                on_refused=lambda asked, status, reason: self._tell(f"{asked} {status} {reason}".lstrip()),
+                most_connections=MOST_CONNECTIONS,
+                head_seconds=READING,
+            ),
+        )
         self.url = ""
 
     async def start(self, address: Address) -> None:
-        """Begin to listen."""
-        self._listening = await asyncio.start_server(self._connected, address.host, address.port, limit=LARGEST_HEAD)
-        host, port, *_ = self._listening.sockets[0].getsockname()
-        self.url = f"http://{_spelled(host)}:{port}"
+        """Begin to listen.
+
+        Raises:
+            OSError: The address cannot be used.
+        """
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        await self._http.start(socket.create_server((address.host, address.port), family=family))
+        host, port, *_ = self._http.sockets[0].getsockname()
+        self.url = f"http://{Address(host, port).url_host}:{port}"
 
     async def close(self) -> None:
-        """Take no more requests, and wait a while for the answers that are under way."""
-        if self._listening is not None:
-            self._listening.close()
-        if self._open:
-            _, late = await asyncio.wait(self._open, timeout=CLOSING)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        """Take no more requests, and wait a while for the answers under way."""
+        await self._http.close(CLOSING)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None or len(self._open) >= MOST_CONNECTIONS:
-            writer.transport.abort()
-            return
-        self._open.add(task)
-        try:
-            await self._converse(reader, writer)
-        except asyncio.CancelledError:
-            # the server is closed: the task ends here, and nobody waits for more of it
-            writer.transport.abort()
-        except OSError:
-            # the caller went away: what it asked for was done, and there is nobody to tell
-            writer.transport.abort()
-        except Exception:
-            logger.exception("this is a bug in hookline; please report it with the lines below")
-            writer.transport.abort()
-        finally:
-            self._open.discard(task)
-            writer.close()
+    async def _answer(self, request: Request) -> Response:
+        path = request.scope["path"]
+        make_event = _route(path)
+        if make_event is None:
+            raise HTTPException(404, "there is /events, /events/NAME and /hooks/NAME")
+        if request.method != "POST":
+            raise HTTPException(405, "only POST is taken here", {"Allow": "POST"})
+        has_token = self._token.is_valid(_bearer(request))
+        signature = request.headers.get("x-hub-signature-256", "") if path.startswith("/hooks/") else ""
+        if not has_token and not signature:
+            raise HTTPException(401, "show the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
+        body = await _read_body(request)
+        if not has_token and not self._token.has_signed(signature, body):
+            raise HTTPException(401, "this is not signed with the secret of this server")
+        self._http.mark_known(request)
+        event, outcome = await self._raise_event(request, make_event, body, has_token=has_token)
+        own_name = event.data.get("event_name", "")
+        title = f"{event.name}:{own_name}" if own_name else str(event.name)
+        self._tell(f"POST {path} 200 {title} {'blocked' if outcome.blocked else outcome.decision.word}")
+        document = _encode(outcome, event, request, has_token=has_token)
+        return Response(document, 200, _HEADERS, media_type="application/json")
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head: Head | None = None
-        try:
-            async with asyncio.timeout(READING):
-                head = await read_head(reader)
-                if head is None:
-                    return
-                request = await self._admitted(head, reader, writer)
-            reply = await self._answered(request)
-        except TimeoutError:
-            reply = _refusal(HttpError(408, f"the request did not arrive within {READING:g} seconds"))
-        except HttpError as problem:
-            reply = _refusal(problem)
-        if self._tell is not None:
-            asked = f"{head.method} {head.path} " if head is not None else ""
-            self._tell(f"{asked}{reply.status} {reply.what}")
-        is_short = head is not None and head.method == "HEAD"
-        await _send(reply, reader, writer, is_short=is_short)
-
-    async def _admitted(self, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Request:
-        """Read the request of a caller who may make it."""
-        if head.host not in self._hosts:
-            raise HttpError(403, f"this server is not called {head.host!r}")
-        if "origin" in head.headers:
-            # a page in a browser: whatever it wants, the person did not ask for it
-            raise HttpError(403, "requests of web pages are not taken")
-        make = route(head.path)
-        if make is None:
-            raise HttpError(404, "there is /events, /events/NAME and /hooks/NAME")
-        if head.method != "POST":
-            raise HttpError(405, "only POST is taken here", {"Allow": "POST"})
-        is_known = self._token.is_shown(head.bearer)
-        signature = head.headers.get("x-hub-signature-256", "") if head.path.startswith("/hooks/") else ""
-        if not is_known and not signature:
-            raise HttpError(401, "show the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
-        body = await read_body(head, reader, writer)
-        if not is_known and not self._token.has_signed(signature, body):
-            raise HttpError(401, "this is not signed with the secret of this server")
-        return _Request(head=head, make=make, body=body, is_known=is_known)
-
-    async def _answered(self, request: _Request) -> _Reply:
-        """Ask the hooks."""
+    async def _raise_event(
+        self, request: Request, make_event: "_MakeEvent", body: bytes, *, has_token: bool
+    ) -> tuple[Event, Outcome]:
         if self._answering >= MOST_AT_ONCE:
-            raise HttpError(429, "too many events at once", {"Retry-After": "1"})
+            raise HTTPException(429, "too many events at once", {"Retry-After": "1"})
         self._answering += 1
         try:
             engine = self._engine_of()
-            event = _event(request, engine)
-            outcome = await engine.handle(event)
-            said = _said(outcome, event, request)
-        except HttpError:
-            raise
+            event = make_event(engine, request, body)
+            # an agent that speaks a dialect gets an "ask" in that dialect, and asks the user itself
+            return event, await engine.handle(event, host_asks=has_token and "dialect" in request.query_params)
+        except (ConfigError, DialectError) as problem:
+            raise HTTPException(400, str(problem)) from None
         except EngineError as problem:
-            raise HttpError(500, str(problem)) from None
+            raise HTTPException(500, str(problem)) from None
+        except HTTPException:
+            raise
         except Exception:
             logger.exception("this is a bug in hookline; please report it with the lines below")
-            # nobody can say whether a guard would have objected, so this is no answer
-            raise HttpError(500, "the hooks could not be asked because of a bug in hookline") from None
+            # a guard might have objected, so this must not look like an answer
+            raise HTTPException(500, "the hooks could not be asked because of a bug in hookline") from None
         finally:
             self._answering -= 1
-        return _Reply(status=200, body=said, what=f"{_title(event)} {_word(outcome)}")
 
 
-def _event(request: _Request, engine: Engine) -> Event:
+async def _read_body(request: Request) -> bytes:
+    """Read a body whose length is known beforehand.
+
+    Raises:
+        HTTPException: The length is missing or too large, or the body takes too long.
+    """
+    length = request.headers.get("content-length")
+    if length is None:
+        raise HTTPException(411, "a body is taken with Content-Length only")
+    if int(length) > LARGEST_BODY:
+        raise HTTPException(413, f"the body is larger than {LARGEST_BODY} bytes")
     try:
-        return request.make(engine, request.head, request.body)
-    except (ConfigError, DialectError) as problem:
-        raise HttpError(400, str(problem)) from None
+        async with asyncio.timeout(READING):
+            return await read_body(request, limit=LARGEST_BODY, seconds=READING) or b""
+    except TimeoutError:
+        raise HTTPException(408, f"the request did not arrive within {READING:g} seconds") from None
 
 
-def _said(outcome: Outcome, event: Event, request: _Request) -> bytes:
-    """Give the outcome: in the caller's dialect, in ours, or no more than a stranger has to know."""
-    if not request.is_known:
-        return wire.dump({"blocked": outcome.blocked, "trace": outcome.trace or None})
-    spoken = request.head.query.get("dialect")
-    return DIALECTS[spoken].encode_outcome(outcome, event).stdout if spoken else wire.dump(described(outcome))
+def _bearer(request: Request) -> str:
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else ""
 
 
-def _title(event: Event) -> str:
-    own = event.data.get("event_name", "")
-    return f"{event.name}:{own}" if own else str(event.name)
+def _encode(outcome: Outcome, event: Event, request: Request, *, has_token: bool) -> bytes:
+    """Encode the outcome: in the client's dialect, in ours, or no more than a service outside has to know."""
+    if not has_token:
+        return json_codec.dump({"blocked": outcome.blocked, "trace": outcome.trace or None})
+    dialect = request.query_params.get("dialect")
+    return (
+        DIALECTS[dialect].encode_outcome(outcome, event).stdout
+        if dialect
+        else json_codec.dump(outcome_to_json(outcome))
+    )
 
 
-def _word(outcome: Outcome) -> str:
-    return "blocked" if outcome.blocked else outcome.decision.word
+# Requests as events
+
+_MakeEvent = Callable[[Engine, Request, bytes], Event]
 
 
-def _refusal(problem: HttpError) -> _Reply:
-    body = wire.dump({"error": problem.message})
-    return _Reply(status=problem.status, body=body, what=problem.message, headers=problem.headers)
+def _route(path: str) -> _MakeEvent | None:
+    """Return what makes an event of a request for this path, or None."""
+    for pattern, make_event in _ROUTES:
+        if match := pattern.fullmatch(path):
+            name = match.groupdict().get("name", "")
+            return lambda engine, request, body: make_event(name, engine, request, body)
+    return None
 
 
-async def _send(reply: _Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_short: bool) -> None:
-    """Send an answer; a short one says how long its body would be, and leaves it out."""
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Length": str(len(reply.body)),
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-        "Connection": "close",
-        **reply.headers,
-    }
-    lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    writer.write("\r\n".join([*lines, "", ""]).encode("ascii") + (b"" if is_short else reply.body))
-    with suppress(TimeoutError):
-        async with asyncio.timeout(WRITING):
-            await writer.drain()
-            writer.write_eof()
-        # A connection that is closed with something unread is reset, and the caller may lose the answer.
-        async with asyncio.timeout(LINGERING):
-            while await reader.read(LARGEST_HEAD):
-                pass
+def _document_event(_name: str, engine: Engine, request: Request, body: bytes) -> Event:
+    """Read an event in Hookline's own format; names that other dialects have for it are known as well."""
+    _check_own_format(request)
+    given = DIALECTS["hookline"].decode_event(body)
+    data = dict(given.data)
+    name = str(given.name)
+    if given.name is EventName.CUSTOM and given.native_name:
+        name = given.native_name
+        if data.get("event_name") == name:
+            del data["event_name"]
+    cwd = _folder(engine, given.cwd)
+    return engine.event(name, data, tool=given.tool, args=given.args or None, session=given.session, cwd=cwd)
+
+
+def _named_event(name: str, engine: Engine, request: Request, body: bytes) -> Event:
+    """Read the fields of the event that the path names, or the document that an agent of another dialect sends for it."""
+    dialect_name = request.query_params.get("dialect")
+    if dialect_name is None:
+        fields = _load_json(body) if body else {}
+        if not isinstance(fields, dict):
+            raise HTTPException(400, "the body must be a JSON object, the fields of the event")
+        return engine.event(name, fields)
+    dialect = DIALECTS.get(dialect_name)
+    if dialect is None:
+        raise HTTPException(400, f"there is no dialect {dialect_name!r}; there are {', '.join(sorted(DIALECTS))}")
+    event = dialect.decode_event(body)
+    native = dialect.SPEC.events.get(event.name, event.name)
+    if engine.resolve(name) != event.name and name not in {native, event.native_name}:
+        raise HTTPException(400, f"the body says the event is {native!r}, the path says {name!r}")
+    return replace(event, id="", cwd=_folder(engine, event.cwd) or engine.cwd)
+
+
+def _service_event(name: str, engine: Engine, request: Request, body: bytes) -> Event:
+    """Make a custom event of the JSON that a service sends."""
+    _check_own_format(request)
+    fields: dict[str, object] = {"payload": _load_json(body), "source": "http"}
+    for key, headers in (("kind", _KIND), ("delivery", _DELIVERY)):
+        if value := next((request.headers[name] for name in headers if name in request.headers), ""):
+            fields[key] = value
+    return engine.event(f"custom:{name}", fields)
+
+
+_ROUTES: Final = (
+    (re.compile(r"/events"), _document_event),
+    (re.compile(r"/events/(?P<name>[^/\x00-\x20]{1,128})"), _named_event),
+    (re.compile(r"/hooks/(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,63})"), _service_event),
+)
+
+
+def _check_own_format(request: Request) -> None:
+    if "dialect" in request.query_params:
+        raise HTTPException(400, "a dialect is spoken at /events/NAME only")
+
+
+def _load_json(body: bytes) -> object:
+    try:
+        return json_codec.load(body)
+    except ValueError as problem:
+        raise HTTPException(400, f"the body is no JSON: {problem}") from None
+
+
+def _folder(engine: Engine, named: str) -> str:
+    """Return the folder that a client names, or ""; a relative path starts at the project.
+
+    Raises:
+        ConfigError: The folder is not in the project.
+    """
+    if not named:
+        return ""
+    folder = os.path.join(engine.cwd, named)  # noqa: PTH118 - texts, as in events
+    if "\0" in folder or not is_inside(os.path.realpath(folder), [os.path.realpath(engine.cwd)]):
+        raise ConfigError(f"cwd {named!r} is not in the project {engine.cwd}")
+    return folder
+
+
+# The token and the secret
+
+
+class AccessToken(Struct, frozen=True, kw_only=True):
+    """The token of the user's own programs, the secret of services that sign what they send, and their files."""
+
+    value: str
+    path: Path
+    secret: str
+    secret_path: Path
+
+    def is_valid(self, given: str) -> bool:
+        """Return whether a client has the token, in constant time."""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.value.encode())
+
+    def has_signed(self, signature: str, body: bytes) -> bool:
+        """Return whether a body was signed with the secret, as GitHub does in `X-Hub-Signature-256`."""
+        expected = _SIGNATURE_SCHEME + hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(signature.encode("utf-8", "replace"), expected.encode())
+
+
+def read_token(data: Path) -> AccessToken:
+    """Read the token and the secret from the user's data folder, and create them the first time.
+
+    Raises:
+        ConfigError: Other users may read one of the files, or it holds too little.
+        StoreError: A file cannot be read or written.
+    """
+    path, secret_path = data / "http-token", data / "http-secret"
+    return AccessToken(
+        value=_read_or_create(path), path=path, secret=_read_or_create(secret_path), secret_path=secret_path
+    )
+
+
+def _read_or_create(path: Path) -> str:
+    try:
+        if not os.path.lexists(path):
+            _create(path)
+        return _read(path)
+    except OSError as problem:
+        raise StoreError(f"cannot use {path}: {problem.strerror or problem}") from None
+
+
+def _create(path: Path) -> None:
+    """Write the file atomically: of two programs that race, one wins and both use what it wrote."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_urlsafe(32)}\n")
+        with suppress(FileExistsError):
+            os.link(beside, path)
+    finally:
+        beside.unlink()
+
+
+def _read(path: Path) -> str:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise ConfigError("this is no plain file; remove it, and a new one is made", path=str(path))
+        if hasattr(os, "getuid") and (info.st_uid != os.getuid() or info.st_mode & 0o077):
+            raise ConfigError(
+                "others may read or change this; remove it, and a new one is made that only you can read",
+                path=str(path),
+            )
+        value = file.read(_LARGEST_TOKEN_FILE).decode("ascii", "replace").strip()
+    if len(value) < _SHORTEST_TOKEN or not value.isprintable() or " " in value:
+        raise ConfigError(
+            f"this is no token of {_SHORTEST_TOKEN} or more plain characters; remove it, and a new one is made",
+            path=str(path),
+        )
+    return value

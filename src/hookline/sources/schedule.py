@@ -1,4 +1,4 @@
-"""Hooks that run by the clock."""
+"""Hooks that run on a schedule."""
 
 import asyncio
 import os
@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from hookline.config.schedules import last_time, next_time
+from hookline.config.cron import last_time, next_time
 from hookline.model.hook import Hook
 
-# A machine that slept does not count the time it slept: the clock is looked at again and again.
+# Timers do not count the time that a machine was suspended: the clock is checked at least this often.
 LONGEST_SLEEP: Final = 20.0
-# A clock that goes back by more than this was wrong before: what it said then does not count. After less, nothing runs
+# A clock that is set back by more than this was wrong before, and all times are computed anew. After less, nothing runs
 # a second time.
 _SET_BACK: Final = 3 * 3600.0
 
@@ -28,19 +28,19 @@ Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
 
 
-class Due(Struct, frozen=True):
-    """A hook whose time has come, and the time it was; after a pause the last of those that went by."""
+class DueHook(Struct, frozen=True):
+    """A hook that is due, and the time it was due at; after a pause the last of the missed times."""
 
     hook: Hook
     at: datetime
 
     def data(self) -> dict[str, object]:
-        """Make the data of the event."""
+        """Return the data of the event."""
         return {"hook": self.hook.id, "schedule": self.hook.schedule, "due": int(self.at.timestamp() * 1000)}
 
 
 class Timetable:
-    """Know when which hook is due. Times are those of the clock on the wall, also when summer time begins or ends."""
+    """Knows when each hook is due. Times are local wall-clock times, also across daylight saving changes."""
 
     def __init__(self, *, clock: Clock = time, zone: tzinfo | None = None) -> None:
         self._clock = clock
@@ -49,37 +49,37 @@ class Timetable:
         self._seen = clock()
 
     def set(self, hooks: Iterable[Hook]) -> None:
-        """Take these hooks from now on; the time of one that was there with the same schedule stays as it is."""
+        """Replace the hooks; a hook with an unchanged schedule keeps its next time."""
         now = self._now()
         wanted = {hook.id: hook for hook in hooks if hook.schedule and hook.enabled}
-        known = self._times
+        before = self._times
         self._times = {}
         for name, hook in wanted.items():
-            earlier = known.get(name)
-            is_kept = earlier is not None and earlier[0].schedule == hook.schedule
-            self._times[name] = (hook, earlier[1] if earlier and is_kept else next_time(hook.schedule, now))
+            earlier = before.get(name)
+            is_unchanged = earlier is not None and earlier[0].schedule == hook.schedule
+            self._times[name] = (hook, earlier[1] if earlier and is_unchanged else next_time(hook.schedule, now))
 
     @property
     def times(self) -> Mapping[str, datetime]:
-        """When each hook is due next."""
+        """The next time of each hook."""
         return {name: at for name, (_, at) in self._times.items()}
 
-    def due(self) -> list[Due]:
-        """Give the hooks whose time has come, each once however often that was, the earliest first."""
+    def due(self) -> list[DueHook]:
+        """Return the hooks that are due, the earliest first; each once, even if it missed several times."""
         now = self._now()
         if now.timestamp() < self._seen - _SET_BACK:
             self._times = {name: (hook, next_time(hook.schedule, now)) for name, (hook, _) in self._times.items()}
         self._seen = now.timestamp()
-        found: list[Due] = []
+        due: list[DueHook] = []
         for name, (hook, at) in self._times.items():
             if at > now:
                 continue
-            found.append(Due(hook, max(at, last_time(hook.schedule, now))))
+            due.append(DueHook(hook, max(at, last_time(hook.schedule, now))))
             self._times[name] = (hook, next_time(hook.schedule, now))
-        return sorted(found, key=lambda due: due.at)
+        return sorted(due, key=lambda due: due.at)
 
     def pause(self) -> float:
-        """Say for how many seconds nothing is due, as far as that can be said."""
+        """Return the seconds until the next hook is due, or the longest sleep."""
         if not self._times:
             return LONGEST_SLEEP
         next_at = min(at for _, at in self._times.values())
@@ -89,7 +89,7 @@ class Timetable:
         return datetime.fromtimestamp(self._clock(), UTC).astimezone(self._zone)
 
 
-async def run(timetable: Timetable, start: Callable[[Due], None], *, sleep: Sleep = asyncio.sleep) -> None:
+async def run(timetable: Timetable, start: Callable[[DueHook], None], *, sleep: Sleep = asyncio.sleep) -> None:
     """Start every hook at its times, for ever."""
     while True:
         await sleep(timetable.pause())
@@ -98,7 +98,7 @@ async def run(timetable: Timetable, start: Callable[[Due], None], *, sleep: Slee
 
 
 def local_zone() -> tzinfo:
-    """Find the time zone of this machine, with its summer time; without it where the system does not say."""
+    """Return the time zone of this machine; where the system does not name it, the present offset."""
     with suppress(OSError, ValueError, KeyError):
         name = os.environ.get("TZ", "").removeprefix(":")
         if name:

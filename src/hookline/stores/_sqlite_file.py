@@ -1,60 +1,48 @@
-"""SQLite files of ours: how they are opened, what to do when they cannot be, and the tables of traces."""
+"""SQLite files of Hookline: how they are opened and created, a connection that survives forks, and error messages."""
 
 import math
 import os
 import sqlite3
 import stat
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-from hookline import wire
 from hookline.errors import StoreError
-from hookline.model.record import Record, Step
 
-LARGEST_LOG: Final = 16 * 1024 * 1024  # bytes the write-ahead log keeps after it was folded in
+LARGEST_LOG: Final = 16 * 1024 * 1024  # bytes the write-ahead log keeps after a checkpoint
 SWITCH_PAUSE: Final = 0.005
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """What a file holds: the number that tells it from files of other programs, its version, and its tables."""
+    """The schema of a file: its application id, its version, and its tables.
+
+    `indexes` are created if they are missing, as in files of earlier versions.
+    """
 
     application: int
     schema: int
     tables: tuple[str, ...]
+    indexes: tuple[str, ...] = ()
 
 
-_TABLES: Final = (
-    """CREATE TABLE records (
-        number INTEGER PRIMARY KEY,
-        trace TEXT NOT NULL,
-        step TEXT NOT NULL,
-        at REAL NOT NULL,
-        event TEXT NOT NULL,
-        session TEXT NOT NULL,
-        hook TEXT NOT NULL,
-        detail TEXT NOT NULL
-    )""",
-    "CREATE INDEX records_by_trace ON records (trace)",
-    "CREATE INDEX records_by_session ON records (session)",
-    # most records are about an event or a hook run; those without a hook need no entry here
-    "CREATE INDEX records_by_hook ON records (hook, at) WHERE hook <> ''",
-    "CREATE INDEX records_by_time ON records (at)",
-)
-# "hklt", in the place SQLite has for that
-TRACES: Final = Layout(application=0x686B_6C74, schema=1, tables=_TABLES)
-# one statement, because another process may be making all three
+# one statement, because another process may be creating all three
 _MARKS: Final = """
     SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
     FROM pragma_application_id, pragma_user_version
 """
-COLUMNS: Final = "trace, step, at, event, session, hook, detail"
-INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
+# bytes that are in use
+USED: Final = """
+    SELECT (page_count - freelist_count) * page_size
+    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+"""
 
 _MOVE_AWAY: Final = "move the file away, together with its -wal and -shm neighbours, and a new one is made"
 _MAY_WRITE: Final = "make sure that the folder exists and that you may write there"
@@ -71,37 +59,36 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 
-_STEPS: Final[Mapping[str, Step]] = MappingProxyType({step.value: step for step in Step})
-Row = tuple[str, str, float, str, str, str, str]
 
-
-def open_to_write(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sqlite3.Connection:
-    """Open for writing; what is missing is made.
+def open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
+    """Open for writing; create what is missing.
 
     Raises:
-        StoreError: A newer Hookline or another program wrote it.
+        StoreError: A newer Hookline or another program wrote the file.
         sqlite3.Error: SQLite cannot open it.
         OSError: The folder or the file cannot be made.
     """
-    _insist_on_a_file(path)
+    _require_file(path)
     _make_private(path)
     connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
         fresh = _is_fresh(connection, path, layout)
-        _log_ahead(connection, busy_timeout)
+        _enable_wal(connection, busy_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
         if fresh:
             _create(connection, path, layout)
+        for index in layout.indexes:
+            connection.execute(index)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def open_to_read(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sqlite3.Connection:
-    """Open read-only; where nothing was stored yet, give an empty database instead."""
-    _insist_on_a_file(path)
+def open_to_read(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
+    """Open read-only; return an empty database if nothing was stored yet."""
+    _require_file(path)
     if path.exists():
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=busy_timeout, isolation_level=None)
         try:
@@ -117,14 +104,14 @@ def open_to_read(path: Path, busy_timeout: float, layout: Layout = TRACES) -> sq
     return nothing
 
 
-def _log_ahead(connection: sqlite3.Connection, busy_timeout: float) -> None:
-    """Switch to the write-ahead log, in which readers and the writer do not wait for each other."""
+def _enable_wal(connection: sqlite3.Connection, busy_timeout: float) -> None:
+    """Switch to the write-ahead log, in which readers and the writer do not block each other."""
     end = time.monotonic() + busy_timeout
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as problem:
-            # SQLite itself does not wait here when two processes switch at the same time.
+            # SQLite does not use its busy timeout when two processes switch at the same time.
             if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(SWITCH_PAUSE)
@@ -132,31 +119,31 @@ def _log_ahead(connection: sqlite3.Connection, busy_timeout: float) -> None:
             return
 
 
-def _insist_on_a_file(path: Path) -> None:
-    """Refuse a pipe: to open it waits for somebody at its other end, and nothing could end that."""
+def _require_file(path: Path) -> None:
+    """Refuse a pipe: opening it would block until it has a reader or writer."""
     try:
         mode = path.stat().st_mode
     except OSError:
-        # whoever opens it says why
+        # opening it reports the reason
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise StoreError(f"{path}: this is neither a file nor a folder: move it away, and a new file is made")
 
 
 def _make_private(path: Path) -> None:
-    """Make folder and file for the owner alone; SQLite gives its other two files the same mode."""
+    """Create folder and file for the owner alone; SQLite creates its other two files with the same mode."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        # Only ever opened when new: closing any other handle would drop the locks of this whole process.
+        # Only opened when new: closing another descriptor of the file would drop all locks of this process.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         if path.stat().st_mode & 0o077 and path.is_file():
-            with suppress(PermissionError):  # somebody else's file, who decides about it
+            with suppress(PermissionError):  # a file of another user
                 path.chmod(0o600)
 
 
 def _is_fresh(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
-    """Say whether there is nothing yet; refuse what is not ours to write."""
+    """Return whether the database is empty; refuse one of another program or a newer version."""
     tables, application, version = connection.execute(_MARKS).fetchone()
     if application == layout.application:
         if version > layout.schema:
@@ -172,7 +159,7 @@ def _is_fresh(connection: sqlite3.Connection, path: Path, layout: Layout) -> boo
 
 def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    # another process may have come first, while this one waited for the lock
+    # another process may have created the tables while this one waited for the lock
     if _is_fresh(connection, path, layout):
         for statement in layout.tables:
             connection.execute(statement)
@@ -181,42 +168,23 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     connection.execute("COMMIT")
 
 
-def identity(path: Path) -> tuple[int, int]:
-    """Tell this file from another one at the same place; where there is none, both numbers are 0."""
+def file_identity(path: Path) -> tuple[int, int]:
+    """Return the device and inode of a file; zeros if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return (0, 0)
-    return (found.st_dev, found.st_ino)
+    return (status.st_dev, status.st_ino)
 
 
-def where_session(session: str) -> tuple[str, tuple[str, ...]]:
-    """Give the condition for one session, or for all, and its values."""
-    return ("session = ?", (text_of(session),)) if session else ("true", ())
-
-
-def row_of(record: Record) -> Row:
-    """Make a row of any record: one that could not be stored would keep all others waiting for ever."""
-    detail = wire.dump(record.detail).decode()
-    return (
-        text_of(record.trace),
-        text_of(record.step),
-        number_of(record.at),
-        text_of(record.event),
-        text_of(record.session),
-        text_of(record.hook),
-        detail,
-    )
-
-
-def text_of(value: str) -> str:
-    """Give what UTF-8 can carry; paths and names from outside may hold lone surrogates."""
+def to_utf8(value: str) -> str:
+    """Return a text without lone surrogates, which paths and names from outside may contain."""
     text = str(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def number_of(value: float | str) -> float:
-    """Give what a column that may not be empty can carry; SQLite has no "not a number"."""
+def to_number(value: float | str) -> float:
+    """Return a number for a NOT NULL column; SQLite stores NaN as NULL."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -224,30 +192,188 @@ def number_of(value: float | str) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def record_of(row: Row) -> Record:
-    """Make a record of a row."""
-    trace, name, at, event, session, hook, raw = row
-    detail = _detail(raw)
-    step = _STEPS.get(name)
-    if step is None:
-        # Hookline of another version writes the same file; its new steps are shown, not lost
-        step, detail = Step.WARNING, {**detail, "step": name}
-    return Record(trace, step, number_of(at), event, session, hook, detail)
-
-
-def _detail(raw: str) -> Mapping[str, object]:
-    try:
-        loaded = wire.load(raw)
-    except ValueError:
-        return {"message": "this detail is damaged", "raw": raw}
-    return loaded if isinstance(loaded, dict) else {}
-
-
-def explained(problem: sqlite3.Error | OSError, path: Path) -> StoreError:
-    """Say what went wrong with which file, and what to do."""
-    # the low byte is the plain error, the others only refine it
+def explain_error(problem: sqlite3.Error | OSError, path: Path) -> StoreError:
+    """Return an error with the file and what to do."""
+    # the low byte is the primary error code
     code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-    # not with pathlib, which raises where the folder above may not be looked into: that is what is explained here
+    # not with pathlib, which raises if the parent folder is not readable
     is_folder = os.path.isdir(path)  # noqa: PTH112
     advice = "this is a folder, name a file in it" if is_folder else _ADVICE.get(code, _MAY_WRITE)
     return StoreError(f"{path}: {problem}: {advice}")
+
+
+@contextmanager
+def open_reader(path: Path, busy_timeout: float, layout: Layout) -> Iterator[sqlite3.Connection]:
+    """Open a file read-only for a short time.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    try:
+        with closing(open_to_read(path, busy_timeout, layout)) as connection:
+            yield connection
+    except (sqlite3.Error, OSError) as problem:
+        raise explain_error(problem, path) from problem
+
+
+class SqliteConnection:
+    """A connection that stays open between calls, also when the process forks or the file is replaced.
+
+    One thread uses it at a time. With `durable`, commits wait for the disk and survive a power cut. Without it a power cut
+    may lose the last transactions as a whole; a killed process loses nothing either way.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], layout: Layout, *, busy_timeout: float, durable: bool) -> None:
+        # absolute: the process may change its working directory
+        self.path = Path(path).absolute()
+        self._layout = layout
+        self._busy_timeout = busy_timeout
+        self._durable = durable
+        self._using = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run a transaction for writing.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        try:
+            with self._using:
+                connection = self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    self._roll_back(connection)
+                    raise
+        except (sqlite3.Error, OSError) as problem:
+            raise explain_error(problem, self.path) from problem
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Open for reading, without creating a file.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        try:
+            with self._using:
+                if self._connection is not None and self._identity == file_identity(self.path):
+                    yield self._connection
+                    return
+                with closing(open_to_read(self.path, self._busy_timeout, self._layout)) as connection:
+                    yield connection
+        except (sqlite3.Error, OSError) as problem:
+            raise explain_error(problem, self.path) from problem
+
+    def exists(self) -> bool:
+        """Return whether something was ever stored.
+
+        Raises:
+            StoreError: The folder is not readable.
+        """
+        try:
+            return file_identity(self.path) != (0, 0)
+        except OSError as problem:
+            raise explain_error(problem, self.path) from problem
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._using:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        # Writes to a deleted or moved file would succeed and be lost.
+        if self._connection is not None and self._identity != file_identity(self.path):
+            self.close()
+        FORK_HANDLERS.add(self)
+        if self._connection is None:
+            connection = open_to_write(self.path, self._busy_timeout, self._layout)
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+            self._connection, self._identity = connection, file_identity(self.path)
+        return self._connection
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            # closing rolls back as well
+            self.close()
+
+    def before_fork(self) -> None:
+        """Lock and close: a child must not inherit open files and locks of SQLite."""
+        self._using.acquire()
+        self.close()
+
+    def after_fork_in_parent(self) -> None:
+        """Unlock; the next call opens the file again."""
+        self._using.release()
+
+    def after_fork_in_child(self) -> None:
+        """Replace the lock, which a thread of the parent may hold."""
+        self._using = threading.RLock()
+
+
+class ForkHandler(Protocol):
+    """An object that has to act when the process forks."""
+
+    def before_fork(self) -> None:
+        """Act in the parent, before the fork."""
+
+    def after_fork_in_parent(self) -> None:
+        """Act in the parent, after the fork."""
+
+    def after_fork_in_child(self) -> None:
+        """Act in the child."""
+
+
+class _ForkHandlers:
+    """Calls the handlers that are alive.
+
+    os.register_at_fork cannot be undone, and a worker opens files as long as it lives: so this registers only once.
+    """
+
+    def __init__(self) -> None:
+        self._alive: weakref.WeakSet[ForkHandler] = weakref.WeakSet()
+        self._held: list[ForkHandler] = []
+        self._changing = threading.Lock()
+        self._is_registered = False
+
+    def add(self, handler: ForkHandler) -> None:
+        """Call a handler for each fork from now on, as long as it is alive."""
+        with self._changing:
+            self._alive.add(handler)
+            if not self._is_registered and hasattr(os, "register_at_fork"):
+                self._is_registered = True
+                os.register_at_fork(
+                    before=self._before, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child
+                )
+
+    def _before(self) -> None:
+        # not under the lock: a thread that holds a handler's lock may be about to add another
+        with self._changing:
+            alive = list(self._alive)
+        for handler in alive:
+            handler.before_fork()
+        self._held = alive
+
+    def _after_in_parent(self) -> None:
+        held, self._held = self._held, []
+        for handler in held:
+            handler.after_fork_in_parent()
+
+    def _after_in_child(self) -> None:
+        held, self._held = self._held, []
+        self._changing = threading.Lock()
+        for handler in held:
+            handler.after_fork_in_child()
+
+
+FORK_HANDLERS: Final = _ForkHandlers()

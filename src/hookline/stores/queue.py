@@ -1,4 +1,7 @@
-"""Background hooks in SQLite: a run that was put here is owed until it is done, whoever is killed in between."""
+"""The queue of background hooks in SQLite, and the inbox of letters for agents.
+
+A job stays in the queue until it is done, whichever process is killed in between.
+"""
 
 import hashlib
 import logging
@@ -12,22 +15,35 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from hookline import wire
+from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.event import Event
-from hookline.model.hook import Hook
-from hookline.model.job import LONGEST_DEBOUNCE, Job, JobState, Letter, Moment, Ticket, unreadable
-from hookline.stores import _letters
-from hookline.stores._kept import Kept
-from hookline.stores._sqlite_file import Layout, text_of
+from hookline.model.hook import ACTIONS, Hook
+from hookline.model.job import (
+    LONGEST_DEBOUNCE,
+    EventRef,
+    InboxMessage,
+    Job,
+    JobState,
+    Ticket,
+    fold_events,
+    unreadable_event,
+)
+from hookline.model.verdict import EffectKind
+from hookline.stores._sqlite_file import Layout, SqliteConnection, to_number, to_utf8
 
 logger = logging.getLogger(__name__)
 
 MOST_JOBS: Final = 100_000
-MOST_DEAD: Final = 10_000  # of those that were given up the newest stay; they keep no other job out
-MOST_REDELIVERIES: Final = 10  # a hook that takes its worker down each time is not tried for ever
-BUSY_TIMEOUT: Final = 10.0  # whoever writes holds the file for moments; what takes longer is an error to report
-INBOX_TIMEOUT: Final = 1.0  # a letter that cannot be had now is there the next time
+MOST_DEAD: Final = 10_000  # failed jobs; the oldest are removed
+MOST_REDELIVERIES: Final = 10  # of a hook that kills its worker each time
+BUSY_TIMEOUT: Final = 10.0  # seconds; writers hold the lock for milliseconds
+INBOX_TIMEOUT: Final = 1.0  # seconds; the agent gets the letter the next time
+# An agent that comes back after a holiday must not be flooded.
+MOST_LETTERS: Final = 100
+MOST_COLLECTED: Final = 10
+LONGEST_LETTER: Final = 20_000  # characters
+LETTER_EXPIRY: Final = 7 * 86_400.0  # seconds
 
 _TABLES: Final = (
     """CREATE TABLE jobs (
@@ -51,15 +67,25 @@ _TABLES: Final = (
     "CREATE INDEX jobs_by_turn ON jobs (state, due, number)",
     "CREATE INDEX jobs_waiting ON jobs (lane, due, number) WHERE state = 'waiting'",
     "CREATE INDEX jobs_running ON jobs (lane) WHERE state = 'running'",
-    *_letters.TABLES,
+    """CREATE TABLE letters (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        project TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL,
+        hook TEXT NOT NULL,
+        trace TEXT NOT NULL,
+        created REAL NOT NULL
+    )""",
+    "CREATE INDEX letters_by_project ON letters (project, number)",
 )
-# "hklq", in the place SQLite has for that
+# the application id is "hklq"
 LAYOUT: Final = Layout(application=0x686B_6C71, schema=1, tables=_TABLES)
 
-# as `_job` reads them
+# in the order of `_row_to_job`
 _COLUMNS: Final = "id, hook, source, project, event, state, attempts, redelivered, created, due, error, worker, mark"
-# Unless it says that it may, a hook never runs beside itself in one project: two would undo each other's work. So its
-# jobs wait in a lane of their own, and only the first of each lane is looked at: of one hook, ten thousand may wait.
+# Unless it is `parallel`, a hook never runs twice at a time in one project: two runs would undo each other's work. So its
+# jobs have a lane of their own, and only the first job of each lane is read: ten thousand jobs of one hook may wait.
 _NEXT: Final = f"""
     WITH RECURSIVE lanes (lane) AS (
         SELECT min(lane) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting'
@@ -75,6 +101,12 @@ _NEXT: Final = f"""
     ) AND (alone = 0 OR NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lane = next.lane))
     ORDER BY due, number LIMIT 1
 """  # noqa: S608 - constants only
+# The subject of a debounced job. The index is created with the first of them: files of earlier versions have none.
+_SUBJECT: Final = "folded_by"
+_SUBJECT_OF: Final = f"coalesce(json_extract(event, '$.{_SUBJECT}'), '')"
+_SUBJECT_INDEX: Final = (
+    f"CREATE INDEX IF NOT EXISTS jobs_by_subject ON jobs (lane, {_SUBJECT_OF}) WHERE state = 'waiting' AND attempts = 0"
+)
 _OWED: Final = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
 _NEXT_DUE: Final = "SELECT min(due) FROM jobs WHERE state = 'waiting'"
 _FORGET: Final = """
@@ -82,21 +114,23 @@ _FORGET: Final = """
         SELECT number FROM jobs WHERE state = 'dead' ORDER BY number DESC LIMIT 1 OFFSET ?
     )
 """
-# what makes a hook the one it is, where it has no name but its place in a file
+# the fields that identify a hook without a name
 _DOES: Final = (
     *("on", "matcher", "files", "writes", "condition", "kind", "command", "args", "shell", "module", "function"),
     *("url", "method", "prompt", "steps", "raises"),
 )
-# only where a hook has them, so that one without is still the one it was before there were such keys
-_ALSO_DOES: Final = ("deletes", "reads", "runs", "urls")
+# only if set, so that marks stay the same for hooks from before these fields existed
+_ALSO_DOES: Final = ("deletes", "reads", "runs", "urls", *ACTIONS, "notify", "body")
 _NUMBERED: Final = re.compile(r":[0-9]+(-[0-9]+)?$")
 _events: Final = msgspec.json.Decoder(Event)
+_LETTER_COLUMNS: Final = "id, project, kind, text, hook, trace, created"
+_LETTER_KINDS: Final = frozenset(str(kind) for kind in EffectKind)
 
 Wake = Callable[[], object]
 
 
 def mark_of(hook: Hook) -> str:
-    """Tell a hook from others that may come to its place in a file; empty for one that has a name of its own."""
+    """Return a digest that identifies a hook whose id is only a position in a file; empty for a hook with a name."""
     if _NUMBERED.search(hook.id) is None:
         return ""
     also = [(name, value) for name in _ALSO_DOES if (value := getattr(hook, name))]
@@ -104,11 +138,10 @@ def mark_of(hook: Hook) -> str:
 
 
 class SqliteQueue:
-    """Keep jobs and letters in one file.
+    """Stores jobs and letters in one file.
 
-    `wake` is called after something was put that a worker has to see to. An emitter's queue is `durable`: a job it
-    has put survives a power cut. A worker's is not: a power cut may make it forget that a job is done, which is then
-    run once more.
+    Every method raises `StoreError` when the file cannot be used. `wake` is called after a job was put. An emitter's queue
+    is `durable`: its jobs survive a power cut. A worker's is not: after a power cut, a job that was done may run again.
     """
 
     def __init__(
@@ -119,119 +152,97 @@ class SqliteQueue:
         durable: bool = True,
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
-        self._kept = Kept(path, LAYOUT, busy_timeout=busy_timeout, durable=durable)
-        # whoever waits for an answer does not wait long for what others would add to it
-        self._inbox = Kept(path, LAYOUT, busy_timeout=min(busy_timeout, INBOX_TIMEOUT), durable=durable)
+        self._connection = SqliteConnection(path, LAYOUT, busy_timeout=busy_timeout, durable=durable)
+        # a separate connection: an agent must not wait long for letters
+        self._inbox_connection = SqliteConnection(
+            path, LAYOUT, busy_timeout=min(busy_timeout, INBOX_TIMEOUT), durable=durable
+        )
         self._wake = wake
-        self.path = self._kept.path
+        self.path = self._connection.path
 
-    def put(self, hook: Hook, event: Event, *, project: str) -> Ticket:
-        """Keep a hook's run for later; with a debounce, one that still waits takes the newer event instead.
+    def put(self, hook: Hook, event: Event, *, project: str, subject: str = "") -> Ticket:
+        """Put a run of a hook into the queue; a debounced job for the same subject takes the newer event instead.
 
         Raises:
-            StoreError: It cannot be kept, or too many wait already.
+            StoreError: It cannot be stored, or the queue is full.
         """
         now = time.time()
         mark = mark_of(hook)
         lane = _digest([mark or hook.id, hook.source_path, project])
-        written = wire.dump({**asdict(event), "session": asdict(event.session)}).decode()
-        with self._kept.transaction() as connection:
-            ticket = _folded(connection, lane, written, now, hook.debounce) if hook.debounce else None
+        subject = to_utf8(subject)
+        with self._connection.transaction() as connection:
+            ticket = _fold(connection, hook, event, lane=lane, subject=subject, now=now) if hook.quiet else None
             if ticket is None:
                 if connection.execute(_OWED).fetchone()[0] >= MOST_JOBS:
                     raise StoreError(
                         f"{self.path}: {MOST_JOBS} jobs are in the queue already; see `hookline queue status`"
                     )
                 ticket = Ticket(id=os.urandom(6).hex())
-                whose = (text_of(hook.id), text_of(hook.source_path), text_of(project), mark, lane)
+                whose = (to_utf8(hook.id), to_utf8(hook.source_path), to_utf8(project), mark, lane)
                 connection.execute(
                     "INSERT INTO jobs (id, hook, source, project, mark, lane, event, state, created, due, alone) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
-                    (ticket.id, *whose, written, now, now + hook.debounce, not hook.parallel),
+                    (ticket.id, *whose, _serialise(event, subject), now, now + hook.quiet, not hook.parallel),
                 )
-        self._woken()
+        self._wake_worker()
         return ticket
 
     def claim(self, worker: str, most: int = 1) -> list[Job]:
-        """Give a worker the jobs whose turn it is; they are its own until it says what became of them.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
+        """Assign jobs that are due to a worker, until it reports their result."""
         now = time.time()
-        with self._kept.reading() as connection:
-            # looked at first without a lock: a worker asks far more often than there is something to do
+        with self._connection.read() as connection:
+            # without a lock first: a worker polls far more often than jobs come
             if most < 1 or connection.execute(_NEXT, (now,)).fetchone() is None:
                 return []
         claimed: list[Job] = []
-        with self._kept.transaction() as connection:
+        with self._connection.transaction() as connection:
             while len(claimed) < most and (row := connection.execute(_NEXT, (now,)).fetchone()) is not None:
                 connection.execute(
                     "UPDATE jobs SET state = 'running', worker = ?, attempts = attempts + 1 WHERE id = ?",
                     (worker, row[0]),
                 )
-                job = _job(row)
+                job = _row_to_job(row)
                 claimed.append(
                     msgspec.structs.replace(job, state=JobState.RUNNING, worker=worker, attempts=job.attempts + 1)
                 )
         return claimed
 
-    def done(self, job: Job, letters: Sequence[Letter] = ()) -> None:
-        """Forget a job that was done, and keep what its hook had to say: both or neither.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.transaction() as connection:
+    def finish(self, job: Job, letters: Sequence[InboxMessage] = ()) -> None:
+        """Remove a finished job and store the letters of its hook, in one transaction."""
+        with self._connection.transaction() as connection:
             gone = connection.execute("DELETE FROM jobs WHERE id = ? AND worker = ?", (job.id, job.worker))
-            # somebody who took us for dead has it now, and will say the same
+            # otherwise another worker has taken the job over, and will store the letters
             if gone.rowcount:
-                _letters.post(connection, letters)
+                _post(connection, letters)
 
     def put_back(self, job: Job, error: str, *, due: float, began: bool = True, is_redelivery: bool = False) -> None:
-        """Let a job wait for another attempt; one that never `began` does not count.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.transaction() as connection:
+        """Put a job back for another attempt; one that never `began` does not count as an attempt."""
+        with self._connection.transaction() as connection:
             connection.execute(
                 "UPDATE jobs SET state = 'waiting', worker = '', due = ?, error = ?, redelivered = redelivered + ?, "
                 "attempts = attempts - ? WHERE id = ? AND worker = ?",
-                (due, text_of(error), is_redelivery, not began, job.id, job.worker),
+                (due, to_utf8(error), is_redelivery, not began, job.id, job.worker),
             )
 
     def bury(self, job: Job, error: str) -> None:
-        """Give a job up; it is kept until a person retries or drops it.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.transaction() as connection:
+        """Mark a job as dead; it stays until the user retries or drops it."""
+        with self._connection.transaction() as connection:
             connection.execute(
                 "UPDATE jobs SET state = 'dead', worker = '', error = ? WHERE id = ? AND worker = ?",
-                (text_of(error), job.id, job.worker),
+                (to_utf8(error), job.id, job.worker),
             )
             gone = connection.execute(_FORGET, (MOST_DEAD,)).rowcount
         if gone:
             logger.warning("%d jobs that were given up first are forgotten: %d are the most", gone, MOST_DEAD)
 
     def workers(self) -> list[str]:
-        """Name the workers that have jobs.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.reading() as connection:
+        """Return the workers that have jobs."""
+        with self._connection.read() as connection:
             return [name for (name,) in connection.execute("SELECT DISTINCT worker FROM jobs WHERE state = 'running'")]
 
     def release(self, worker: str) -> int:
-        """Take the jobs of a dead worker back: they may have run, so they are marked when they are given out again.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.transaction() as connection:
+        """Put the jobs of a dead worker back, marked as redelivered, as they may have run; return how many."""
+        with self._connection.transaction() as connection:
             return connection.execute(
                 "UPDATE jobs SET worker = '', due = ?, redelivered = redelivered + 1, error = 'its worker died', "
                 "state = CASE WHEN redelivered + 1 >= ? THEN 'dead' ELSE 'waiting' END "
@@ -240,182 +251,145 @@ class SqliteQueue:
             ).rowcount
 
     def set_clock_right(self) -> int:
-        """Let jobs run that wait for a time that was written by a clock which has been set back since; say how many.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
+        """Make jobs due whose times lie in the future because the clock was set back; return how many."""
         now = time.time()
         late = "state = 'waiting' AND due > ? AND created > ?"
-        with self._kept.reading() as connection:
+        with self._connection.read() as connection:
             if connection.execute(f"SELECT 1 FROM jobs WHERE {late} LIMIT 1", (now, now)).fetchone() is None:  # noqa: S608
                 return 0
-        with self._kept.transaction() as connection:
+        with self._connection.transaction() as connection:
             return connection.execute(
                 f"UPDATE jobs SET due = ?, created = ? WHERE {late}",  # noqa: S608
                 (now, now, now, now),
             ).rowcount
 
     def is_there(self) -> bool:
-        """Say whether anything was ever put here.
-
-        Raises:
-            StoreError: The folder cannot be looked into.
-        """
-        return self._kept.is_there()
+        """Return whether anything was ever stored."""
+        return self._connection.exists()
 
     def next_due(self) -> float | None:
-        """Say when the next job is due, as seconds since the epoch; None when none waits.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.reading() as connection:
+        """Return when the next job is due, in seconds since the epoch; None if none waits."""
+        with self._connection.read() as connection:
             due: float | None = connection.execute(_NEXT_DUE).fetchone()[0]
             return due
 
     def counts(self) -> Mapping[JobState, int]:
-        """Count the jobs in each state.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.reading() as connection:
+        """Return the number of jobs in each state."""
+        with self._connection.read() as connection:
             found = dict(connection.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
         return {state: found.get(str(state), 0) for state in JobState}
 
     def jobs(self, project: str | None = None, *, limit: int = -1) -> list[Job]:
-        """List jobs of a project, or of all, in the order they came.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        where, values = ("WHERE project = ?", (text_of(project),)) if project is not None else ("", ())
+        """Return the jobs of a project, or of all, in order."""
+        where, values = ("WHERE project = ?", (to_utf8(project),)) if project is not None else ("", ())
         query = f"SELECT {_COLUMNS} FROM jobs {where} ORDER BY number LIMIT ?"  # noqa: S608 - constants only
-        with self._kept.reading() as connection:
-            return [_job(row) for row in connection.execute(query, (*values, limit))]
+        with self._connection.read() as connection:
+            return [_row_to_job(row) for row in connection.execute(query, (*values, limit))]
 
-    def unfinished(self) -> frozenset[str]:
-        """Name the jobs that are still to run or run just now, without looking at what they are about.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.reading() as connection:
+    def list_unfinished(self) -> frozenset[str]:
+        """Return the ids of jobs that wait or run."""
+        with self._connection.read() as connection:
             rows = connection.execute("SELECT id FROM jobs WHERE state <> ?", (JobState.DEAD,))
             return frozenset(str(found) for (found,) in rows)
 
     def retry(self, ids: Iterable[str]) -> int:
-        """Let jobs run as if they had never failed: dead ones, and those that wait for a later attempt.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
+        """Make dead jobs, and jobs that wait for another attempt, due now, as if they had never failed."""
         now = time.time()
-        with self._kept.transaction() as connection:
+        with self._connection.transaction() as connection:
             changed = connection.executemany(
-                # what may have run before still may have: only the hook's own failures are forgiven
+                # still marked as redelivered, as it may have run
                 "UPDATE jobs SET state = 'waiting', attempts = min(redelivered, 1), redelivered = min(redelivered, 1), "
                 "due = ? WHERE id = ? AND state <> 'running'",
                 [(now, one) for one in ids],
             ).rowcount
-        self._woken()
+        self._wake_worker()
         return changed
 
     def drop(self, ids: Iterable[str]) -> int:
-        """Throw jobs and letters away; give how many there were.
+        """Remove jobs and letters; return how many there were."""
+        rows = [(one,) for one in ids]
+        with self._connection.transaction() as connection:
+            jobs = connection.executemany("DELETE FROM jobs WHERE id = ?", rows).rowcount
+            return jobs + connection.executemany("DELETE FROM letters WHERE id = ?", rows).rowcount
 
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        chosen = list(ids)
-        with self._kept.transaction() as connection:
-            gone = connection.executemany("DELETE FROM jobs WHERE id = ?", [(one,) for one in chosen]).rowcount
-            return gone + _letters.drop(connection, chosen)
+    def post(self, letters: Sequence[InboxMessage]) -> None:
+        """Store letters for the next agent in their projects."""
+        with self._connection.transaction() as connection:
+            _post(connection, letters)
 
-    def post(self, letters: Sequence[Letter]) -> None:
-        """Keep letters for the next agent in their projects.
-
-        Raises:
-            StoreError: They cannot be kept.
-        """
-        with self._kept.transaction() as connection:
-            _letters.post(connection, letters)
-
-    def collect(self, project: str) -> list[Letter]:
-        """Hand over the oldest letters of a project.
-
-        Whoever collects is an agent at work, so jobs that a reboot left behind are seen to as well.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        # most agents never have any, and a file is not made to find that out
+    def collect(self, project: str) -> list[InboxMessage]:
+        """Remove and return the oldest letters of a project, and wake a worker for jobs that a reboot left behind."""
+        # must not create the file
         if not self.is_there():
             return []
-        with self._inbox.reading() as connection:
+        with self._inbox_connection.read() as connection:
             due = connection.execute(_NEXT_DUE).fetchone()[0]
-            is_empty = not _letters.listed(connection, project)
+            is_empty = not _list_letters(connection, project)
         if due is not None and due <= time.time():
-            self._woken()
+            self._wake_worker()
         if is_empty:
             return []
-        with self._inbox.transaction() as connection:
-            return _letters.collect(connection, project)
+        with self._inbox_connection.transaction() as connection:
+            return _collect(connection, project)
 
-    def letters(self, project: str | None = None) -> list[Letter]:
-        """List the letters that wait in a project, or in all.
-
-        Raises:
-            StoreError: The file cannot be used.
-        """
-        with self._kept.reading() as connection:
-            return _letters.listed(connection, project)
+    def letters(self, project: str | None = None) -> list[InboxMessage]:
+        """Return the letters of a project, or of all."""
+        with self._connection.read() as connection:
+            return _list_letters(connection, project)
 
     def close(self) -> None:
-        """Give the file back."""
-        self._kept.close()
-        self._inbox.close()
+        """Close the file."""
+        self._connection.close()
+        self._inbox_connection.close()
 
-    def _woken(self) -> None:
+    def _wake_worker(self) -> None:
         if self._wake is None:
             return
         try:
             self._wake()
         except OSError as problem:
-            # what was put is safe all the same, and somebody else will see to it
+            # the job is stored, and another emitter will wake a worker
             logger.warning("no worker could be started, `hookline queue work` does it by hand: %s", problem)
 
 
 def _digest(values: Sequence[object]) -> str:
-    return hashlib.sha256(wire.dump(values)).hexdigest()[:32]
+    return hashlib.sha256(json_codec.dump(values)).hexdigest()[:32]
 
 
-def _folded(connection: sqlite3.Connection, lane: str, written: str, now: float, debounce: float) -> Ticket | None:
-    """Put a newer event in the place of one that still waits; None when none does."""
-    # one that failed before is about what happened then, and has its own times
+def _serialise(event: Event, subject: str) -> str:
+    """Return an event as JSON, with the subject beside its fields."""
+    return json_codec.dump({**asdict(event), "session": asdict(event.session), _SUBJECT: subject}).decode()
+
+
+def _fold(
+    connection: sqlite3.Connection, hook: Hook, event: Event, *, lane: str, subject: str, now: float
+) -> Ticket | None:
+    """Replace the event of a waiting job for the same subject; return None if there is none."""
+    connection.execute(_SUBJECT_INDEX)
+    # not a job that waits for another attempt
     row = connection.execute(
-        "SELECT id, event, created FROM jobs WHERE state = 'waiting' AND attempts = 0 "
-        "AND lane = ? ORDER BY number LIMIT 1",
-        (lane,),
+        "SELECT id, event, created FROM jobs WHERE state = 'waiting' AND attempts = 0 "  # noqa: S608 - constants only
+        f"AND lane = ? AND {_SUBJECT_OF} = ? ORDER BY number LIMIT 1",
+        (lane, subject),
     ).fetchone()
     if row is None:
         return None
     identifier, before, created = row
-    due = min(now + debounce, created + debounce * LONGEST_DEBOUNCE)
+    earlier = _deserialise(before)
+    due = min(now + hook.quiet, created + hook.quiet * LONGEST_DEBOUNCE)
+    written = _serialise(fold_events(hook, earlier, event), subject)
     connection.execute("UPDATE jobs SET event = ?, due = ? WHERE id = ?", (written, due, identifier))
-    earlier = _event(before)
-    return Ticket(id=identifier, instead_of=Moment(trace=earlier.id, name=earlier.name, session=earlier.session.id))
+    return Ticket(id=identifier, instead_of=EventRef(trace=earlier.id, name=earlier.name, session=earlier.session.id))
 
 
-def _job(row: sqlite3.Row | tuple[str, ...]) -> Job:
+def _row_to_job(row: sqlite3.Row | tuple[str, ...]) -> Job:
     identifier, hook, source, project, event, state, attempts, redelivered, created, due, error, worker, mark = row
     return Job(
         id=identifier,
         hook=hook,
         source=source,
         project=project,
-        event=_event(event),
+        event=_deserialise(event),
         mark=mark,
         state=JobState(state),
         attempts=int(attempts),
@@ -427,9 +401,69 @@ def _job(row: sqlite3.Row | tuple[str, ...]) -> Job:
     )
 
 
-def _event(written: str) -> Event:
+def _deserialise(text: str) -> Event:
     try:
-        return _events.decode(written)
+        return _events.decode(text)
     except msgspec.DecodeError:
-        # Hookline of another version may have events that this one does not know
-        return unreadable(written)
+        # an event of another version of Hookline
+        return unreadable_event(text)
+
+
+def _post(connection: sqlite3.Connection, letters: Iterable[InboxMessage]) -> None:
+    """Store letters; of a project with too many, the oldest are removed."""
+    written = [
+        (
+            os.urandom(6).hex(),
+            to_utf8(letter.project),
+            str(letter.kind),
+            to_utf8(letter.text)[: LONGEST_LETTER - 1] + "…"
+            if len(to_utf8(letter.text)) > LONGEST_LETTER
+            else to_utf8(letter.text),
+            to_utf8(letter.hook),
+            to_utf8(letter.trace),
+            letter.created or time.time(),
+        )
+        for letter in letters
+    ]
+    connection.executemany(f"INSERT INTO letters ({_LETTER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", written)  # noqa: S608
+    for project in {row[1] for row in written}:
+        connection.execute(
+            "DELETE FROM letters WHERE project = ? AND number NOT IN "
+            "(SELECT number FROM letters WHERE project = ? ORDER BY number DESC LIMIT ?)",
+            (project, project, MOST_LETTERS),
+        )
+
+
+def _collect(connection: sqlite3.Connection, project: str) -> list[InboxMessage]:
+    """Remove and return the oldest letters of a project; expired ones are removed as well."""
+    connection.execute("DELETE FROM letters WHERE created < ?", (time.time() - LETTER_EXPIRY,))
+    rows = connection.execute(
+        f"SELECT number, {_LETTER_COLUMNS} FROM letters WHERE project = ? ORDER BY number LIMIT ?",  # noqa: S608
+        (to_utf8(project), MOST_COLLECTED),
+    ).fetchall()
+    connection.executemany("DELETE FROM letters WHERE number = ?", [(row[0],) for row in rows])
+    return [_row_to_letter(row[1:]) for row in rows]
+
+
+def _list_letters(connection: sqlite3.Connection, project: str | None = None) -> list[InboxMessage]:
+    """Return the letters of a project, or of all, the oldest first, without expired ones."""
+    where, values = ("project = ? AND", (to_utf8(project),)) if project is not None else ("", ())
+    rows = connection.execute(
+        f"SELECT {_LETTER_COLUMNS} FROM letters WHERE {where} created >= ? ORDER BY number",  # noqa: S608
+        (*values, time.time() - LETTER_EXPIRY),
+    )
+    return [_row_to_letter(row) for row in rows]
+
+
+def _row_to_letter(row: Sequence[object]) -> InboxMessage:
+    identifier, project, kind, text, hook, trace, created = row
+    return InboxMessage(
+        id=str(identifier),
+        project=str(project),
+        # an effect of another version of Hookline is shown to the user
+        kind=EffectKind(str(kind)) if kind in _LETTER_KINDS else EffectKind.MESSAGE,
+        text=str(text),
+        hook=str(hook),
+        trace=str(trace),
+        created=to_number(str(created)),
+    )

@@ -16,6 +16,8 @@ const GUARDED = new Set(["tool.execute.before", "permission.asked", "chat.messag
 const LONGEST = 16 * 1024 * 1024
 // calls are remembered until they end, and no longer than it takes this many others to begin
 const REMEMBERED = 500
+// how an answer ends
+const PROVEN = 100
 
 function call(event, payload, cwd) {
   return new Promise((resolve, reject) => {
@@ -42,7 +44,8 @@ function call(event, payload, cwd) {
     })
     child.on("close", (code) => {
       clearTimeout(timer)
-      if (code !== 0) return reject(new Error(`it ended with ${code}`))
+      // a program that is damaged may end with 0 by accident, and an answer ends with this
+      if (code !== PROVEN) return reject(new Error(`it ended with ${code}`))
       try {
         const text = Buffer.concat(chunks).toString("utf8").trim()
         const answer = text ? JSON.parse(text) : {}

@@ -4,10 +4,10 @@ import pytest
 
 from hookline.config.document import Document
 from hookline.config.formats import grouped
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Layer, OnError, Source
 
-Make = Callable[..., Origin]
+Make = Callable[..., FileOrigin]
 Parse = Callable[[object], Document]
 
 OLLAMA = """{
@@ -123,7 +123,7 @@ GOOD = {"type": "command", "command": "true"}
     ("events", "message", "loaded"),
     [
         ({"PreToolUs": [{"hooks": [GOOD]}]}, 'unknown event "PreToolUs" (did you mean "PreToolUse"?)', 0),
-        ({"promptSubmit": []}, 'that is its name in ollm-rpc, here it is "before_agent"', 0),
+        ({"promptSubmitt": []}, 'unknown event "promptSubmitt" (did you mean', 0),
         ({"before_tool": [{"hooks": [GOOD]}]}, "", 1),
         ({"PreToolUse": {"hooks": [GOOD]}}, 'wanted a list of groups for "PreToolUse", got an object', 0),
         ({"PreToolUse": [GOOD]}, 'has no "hooks"; write {"hooks": [{"type": …}]}', 0),
@@ -132,14 +132,15 @@ GOOD = {"type": "command", "command": "true"}
         ({"PreToolUse": [{"hooks": GOOD}]}, "wanted a list of hooks", 0),
         ({"PreToolUse": [{"hooks": ["true"]}]}, "wanted an object for a hook", 0),
         ({"PreToolUse": [{"matcher": ["a"], "hooks": [GOOD]}]}, "matcher of a group", 0),
-        ({"PreToolUse": [{"match": "a", "hooks": [GOOD]}]}, 'unknown key "match"', 1),
+        ({"PreToolUse": [{"match": "a", "hooks": [GOOD]}]}, 'unknown key "match"', 0),
+        ({"PreToolUse": [{"colour": "a", "hooks": [GOOD]}]}, 'unknown key "colour"', 1),
         ({"PreToolUse": [{"hooks": [{"type": "comand", "command": "true"}]}]}, '(did you mean "command"?)', 0),
         ({"PreToolUse": [{"hooks": [{"type": "prompt", "command": "x"}]}]}, "not one of command, python, webhook", 0),
         ({"PreToolUse": [{"hooks": [{"type": "webhook", "command": "x"}]}]}, "has no url", 0),
         ({"PreToolUse": [{"hooks": [{"type": "command"}]}]}, "has no command", 0),
         ({"PreToolUse": [{"hooks": [{}]}]}, "needs exactly one of", 0),
         ({"PreToolUse": [{"hooks": [{"command": "x", "url": "http://x"}]}]}, "needs exactly one of", 0),
-        ({"PreToolUse": [{"hooks": [{**GOOD, "url": "http://x"}]}]}, "webhook and command", 0),
+        ({"PreToolUse": [{"hooks": [{**GOOD, "url": "http://x"}]}]}, "url and command", 0),
         ({"PreToolUse": [{"hooks": [{"command": "x"}]}]}, "", 1),
         ({"PreToolUse": [{"hooks": [{**GOOD, "timeout": "5"}]}]}, 'got the text "5"; the default holds', 1),
         ({"PreToolUse": [{"hooks": [{**GOOD, "timeout": 0}]}]}, "seconds above 0", 1),

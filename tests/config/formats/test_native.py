@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 
 import pytest
@@ -5,10 +6,10 @@ from msgspec.structs import fields
 
 from hookline.config import toml
 from hookline.config.formats import native
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Layer, OnError, Priority
 
-Make = Callable[..., Origin]
+Make = Callable[..., FileOrigin]
 
 TEXT = """
 [[hook]]
@@ -49,7 +50,7 @@ Authorization = "none"
 """
 
 
-def read(text: str, origin: Origin) -> tuple[list[Hook], list[str]]:
+def read(text: str, origin: FileOrigin) -> tuple[list[Hook], list[str]]:
     hooks, problems = native.read(toml.parse(text), origin=origin)
     return hooks, [str(problem) for problem in problems]
 
@@ -65,6 +66,7 @@ def test_every_key_means_what_it_says(origin: Make) -> None:
         matcher="shell|mcp__git__.*",
         command="python3",
         args=("guards/push.py", "--strict mode"),
+        shell=False,
         timeout=2.5,
         on_error=OnError.BLOCK,
         priority=Priority.CRITICAL,
@@ -109,11 +111,15 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
     [
         ('run = "x"', 1, "has no `on`"),
         ('on = "before_tol"\nrun = "x"', 2, '(did you mean "before_tool"?)'),
-        ('on = "PreToolUse"\nrun = "x"', 2, 'that is its name in ollama-cli, here it is "before_tool"'),
+        ('on = "PreTolUse"\nrun = "x"', 2, 'unknown event "PreTolUse" (did you mean "PreToolUse"?)'),
         ('on = "custom:"\nrun = "x"', 2, 'unknown event "custom:"'),
         ("on = []\nrun = 'x'", 2, "wanted at least one name"),
         ("on = 5\nrun = 'x'", 2, "got the number 5"),
-        ('on = "error"', 1, "needs exactly one of run, call, post, ask, steps, raise; it has none"),
+        (
+            'on = "error"',
+            1,
+            "needs exactly one of run, call, post, ask, steps, raise, notify, deny, confirm, allow, tell, context; it has none",
+        ),
         ('on = "error"\nrun = "x"\npost = "y"', 1, "it has run and post"),
         ('on = "error"\nrun = []', 3, "wanted at least one name"),
         ('on = "error"\nrun = "x"\nenv = {"" = "1"}', 4, 'wanted names without "=", got the text ""'),
@@ -143,7 +149,6 @@ def test_hook_that_cannot_be_meant_is_reported_and_left_out(lines: str, line: in
 @pytest.mark.parametrize(
     ("lines", "line", "message"),
     [
-        ("timout = 5", 4, '(did you mean "timeout"?)'),
         ('priority = "urgent"', 4, "wanted critical, high, normal, low"),
         ("priority = true", 4, "got true"),
         ("timeout = -1", 4, "seconds above 0"),
@@ -165,11 +170,11 @@ def test_slip_in_a_detail_is_reported_and_the_hook_still_guards(
 def test_tables_that_mean_nothing_are_reported(origin: Make) -> None:
     assert read('[[hooks]]\non = "error"\n', origin("hookline")) == (
         [],
-        ["hooks.json:1: error: a hook is written [[hook]], without an s"],
+        ["hooks.json:1: error: a hook is written [[hook]], without an s; the hook is not loaded"],
     )
     assert read('\n[hook]\non = "error"\n', origin("hookline")) == (
         [],
-        ["hooks.json:2: error: a hook is written [[hook]], with two brackets"],
+        ["hooks.json:2: error: a hook is written [[hook]], with two brackets; the hook is not loaded"],
     )
     assert read("hook = [5]", origin("hookline"))[1] == [
         "hooks.json:1: error: wanted a table for a hook, got the number 5"
@@ -178,8 +183,42 @@ def test_tables_that_mean_nothing_are_reported(origin: Make) -> None:
 
 def test_hooks_with_an_s_are_found_where_they_stand(origin: Make) -> None:
     assert read('# mine\n\n[[hooks]]\non = "error"\n', origin("hookline"))[1] == [
-        "hooks.json:3: error: a hook is written [[hook]], without an s"
+        "hooks.json:3: error: a hook is written [[hook]], without an s; the hook is not loaded"
     ]
+
+
+def test_unknown_key_keeps_a_hook_from_being_loaded_and_a_guard_as_a_refused_one(origin: Make) -> None:
+    text = '[[hook]]\non = "before_tool"\nrun = "x"\ntimout = 5\n'
+    guard = '[[hook]]\nid = "g"\non = "PreToolUse"\ntools = ["Bash"]\ndeny = "x"\nwrite = "*.py"\n'
+
+    hooks, problems = read(text + guard, origin("hookline"))
+
+    assert [(hook.id, hook.kind, hook.on, hook.matcher, hook.on_error) for hook in hooks] == [
+        ("g", "invalid", ("before_tool",), "Bash", "block")
+    ]
+    assert hooks[0].invalid == (
+        'unknown key "write" in hook "g" (did you mean "writes"?); it is not in force: mend hooks.json:10,'
+        " then `hookline check`"
+    )
+    assert [problem.split(" (")[0] for problem in problems] == [
+        'hooks.json:4: error: unknown key "timout" in a hook',
+        'hooks.json:10: error: unknown key "write" in hook "g"',
+    ]
+
+
+@pytest.mark.spec("U-01")
+@pytest.mark.parametrize(
+    ("lines", "matcher"),
+    [
+        ('on = "beforeShellExecution"', "shell"),
+        ('on = "beforeShellExecution"\ntools = ["Bash"]', "Bash"),
+        ('on = ["pre_run_command", "pre_mcp_tool_use"]', "shell|mcp__*"),
+    ],
+)
+def test_names_of_events_and_agents_become_a_matcher(lines: str, matcher: str, origin: Make) -> None:
+    (hook,), problems = read(f'[[hook]]\n{lines}\ntell = "x"\n', origin("hookline"))
+
+    assert (hook.on, hook.matcher, problems) == (("before_tool",), matcher, [])
 
 
 def test_hook_says_its_files_and_what_it_asks(origin: Make) -> None:
@@ -215,15 +254,17 @@ def test_time_may_have_its_unit(written: str, seconds: float, origin: Make) -> N
     assert hook.timeout == seconds
 
 
-@pytest.mark.parametrize("slip", sorted(native.SLIPS))
+@pytest.mark.parametrize("slip", sorted(native.FOREIGN_KEYS))
 def test_word_of_another_system_is_named_with_ours(slip: str, origin: Make) -> None:
     lines = {"on": '"error"', "run": '"x"'} | {slip: '"y"'}
-    lines.pop(native.SLIPS[slip], None)
+    lines.pop(native.FOREIGN_KEYS[slip], None)
     text = "\n".join(f"{key} = {value}" for key, value in lines.items())
     hooks, problems = read(f"[[hook]]\n{text}\n", origin("hookline"))
 
-    assert hooks == []
-    expected = f'error: unknown key "{slip}" in a hook: here it is "{native.SLIPS[slip]}"; the hook is not loaded'
+    assert [hook for hook in hooks if not hook.invalid] == []
+    expected = (
+        f'error: unknown key "{slip}" in a hook: here it is "{native.FOREIGN_KEYS[slip]}"; the hook is not loaded'
+    )
     assert [problem.partition(": ")[2] for problem in problems] == [expected]
 
 
@@ -236,7 +277,62 @@ def test_tables_for_other_readers_are_left_to_them(origin: Make) -> None:
 def test_everything_a_hook_can_be_told_can_be_written() -> None:
     told = {field.name for field in fields(Hook) if not field.name.startswith("source_")} | {"source_version"}
     # where it was found and whose it is follows from the file; a function of a running program is in no file
-    told -= {"source", "trusted", "layer", "root", "kind", "call", "agents", "native_event"}
+    told -= {"source", "trusted", "layer", "root", "kind", "call", "agents", "native_event", "invalid"}
     written = {key.field for key in native.KEYS.values() if key.field} | {"id", "name", "on", "dialect"}
 
     assert told - {"command", "args", "module", "function"} == written
+
+
+@pytest.mark.spec("U-02")
+def test_actions_are_keys_of_a_hook(origin: Make) -> None:
+    text = """
+[[hook]]
+id = "push"
+runs = ["git push --force"]
+deny = "no force pushes"
+tell = "stopped {{args.command}}"
+
+[[hook]]
+id = "publish"
+on = "before_tool"
+confirm = true
+
+[[hook]]
+id = "hint"
+on = "session_start"
+context = "Use make test."
+"""
+    (push, publish, hint), problems = read(text, origin("hookline"))
+
+    assert problems == []
+    assert (push.kind, push.on, push.actions) == (
+        "rule",
+        ("before_tool",),
+        {"deny": "no force pushes", "tell": "stopped {{args.command}}"},
+    )
+    assert push.on_error is OnError.BLOCK
+    assert publish.actions == {"confirm": True}
+    assert hint.actions == {"context": "Use make test."}
+
+
+@pytest.mark.spec("U-02")
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('on = "before_tool"\ndeny = "a"\nrun = "b"', "needs exactly one of .*; it has run and deny"),
+        ('on = "before_tool"\ntell = "a"\nask = "b"', "it has ask and tell"),
+        ('on = "before_tool"\ndeny = "a"\nallow = true', "only one of deny, confirm, allow; it has deny and allow"),
+        ('on = "before_tool"\ndeny = false', "deny of .* wanted a text or true, got false"),
+        ('on = "before_tool"\ndeny = " "', "wanted words, got nothing"),
+        ('on = "before_tool"\ntell = true', "tell of .* wanted a text, got true"),
+        ('on = "before_tool"\nblock = "a"', 'here it is "deny"'),
+        ('on = "before_tool"\ndeny = "a"\nbackground = true', "cannot wait in the background"),
+        ('deny = "a"', "has no `on`"),
+        ('tell = "a"\nruns = "git push"', "has no `on`"),
+    ],
+)
+def test_action_that_cannot_be_meant_is_an_error_at_its_line(lines: str, message: str, origin: Make) -> None:
+    hooks, problems = read(f'[[hook]]\nid = "r"\n{lines}\n', origin("hookline"))
+
+    assert [hook for hook in hooks if not hook.invalid] == []
+    assert re.search(rf":[0-9]+: .*{message}", problems[0])

@@ -2,13 +2,12 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.config.document import Document
+from hookline.config.document import Document, Severity
 from hookline.config.formats import ollm
-from hookline.config.problem import Severity
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Source
 
-Make = Callable[..., Origin]
+Make = Callable[..., FileOrigin]
 Parse = Callable[[object], Document]
 
 GUARD = {
@@ -112,7 +111,7 @@ def test_file_may_lower_its_trust_and_never_raise_it(
     [
         ({"id": "a", "command": "node"}, 'hook "a" says no event'),
         ({"id": "a", "command": "node", "event": "before_tol"}, '(did you mean "before_tool"?)'),
-        ({"id": "a", "command": "node", "event": "PreToolUse"}, 'here it is "before_tool"'),
+        ({"id": "a", "command": "node", "event": "PreTolUse"}, 'did you mean "PreToolUse"?'),
         ({"id": "a", "event": "before_tool"}, "needs exactly one of"),
         ({"id": "a", "command": ["node"], "event": "before_tool"}, "command of hook"),
         ({"id": "a", "command": "node", "args": "x.js", "event": "before_tool"}, "wanted a list of texts"),

@@ -5,10 +5,10 @@ from msgspec.structs import replace
 
 from hookline.config.document import Document
 from hookline.config.formats import per_file
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Layer
 
-Make = Callable[..., Origin]
+Make = Callable[..., FileOrigin]
 Parse = Callable[[object], Document]
 
 # as cli-agent's "Individual Hook Files Guide" shows them
@@ -16,7 +16,7 @@ LINE = "echo '[SECURITY] About to execute: {{tool_args}}' >> ~/.audit.log"
 AUDIT = {"matcher": "bash_execute", "command": LINE, "timeout": 5}
 
 
-def at(origin: Make, name: str) -> Origin:
+def at(origin: Make, name: str) -> FileOrigin:
     return replace(origin("cli-agent"), path=f".config/agent/hooks/{name}", format="per_file")
 
 

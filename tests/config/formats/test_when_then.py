@@ -5,16 +5,15 @@ import msgspec
 import pytest
 
 from hookline.config import formats
-from hookline.config.document import Document
+from hookline.config.document import Document, Severity
 from hookline.config.formats import when_then
-from hookline.config.problem import Severity
-from hookline.config.reading import Origin
+from hookline.config.reader import FileOrigin
 from hookline.errors import ConfigError
-from hookline.kinds.command import WHITELIST
+from hookline.kinds.command.command import WHITELIST
 from hookline.model.hook import Hook, Layer, Source
-from hookline.model.run_command import PROGRAMS
+from hookline.model.ollm_run_command import PROGRAMS
 
-Make = Callable[..., Origin]
+Make = Callable[..., FileOrigin]
 Parse = Callable[[object], Document]
 
 LEGACY = {

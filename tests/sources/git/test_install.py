@@ -5,6 +5,8 @@ import pytest
 
 from tests.sources.git.repositories import THEIRS, Repository, picture
 
+pytestmark = pytest.mark.slow
+
 # As husky 9 has it: a stub for each hook in `.husky/_`, and one file that finds the person's script by the stub's name.
 HUSKY_STUB = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 HUSKY_H = """#!/usr/bin/env sh

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hookline.sources.git.repository import changing
-from hookline.sources.git.shims import HOOKS
+from hookline.sources.git.repository import lock_repository
+from hookline.sources.git.scripts import HOOKS
 from tests.cli.program import environment
 from tests.sources.git.repositories import THEIRS, Repository, picture
+
+pytestmark = pytest.mark.slow
 
 GUARDED = """#!/usr/bin/env bash
 main() { echo "no from $(basename "$0")" >&2; exit 1; }
@@ -96,7 +98,7 @@ def test_installing_at_the_same_time_keeps_what_was_there(repository: Repository
 
 
 def test_whoever_sets_one_aside_waits_for_the_one_who_does_so_now(repository: Repository) -> None:
-    with changing(repository.top):
+    with lock_repository(repository.top):
         words = [sys.executable, "-m", "hookline", "git", "install"]
         program = subprocess.Popen(
             words, cwd=repository.top, env=environment(repository.home), stdout=subprocess.DEVNULL

@@ -1,28 +1,46 @@
 """Hookline's own format: `[[hook]]` tables in TOML."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import timedelta
+from pathlib import PurePath
 from typing import Final
 
-from hookline.config.document import Document, KeyPath
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin, Reading, owner_of
-from hookline.config.scripts import command_of
-from hookline.config.values import (
+from hookline.config.document import Document, KeyPath, Problem, Severity
+from hookline.config.keys import (
     NAME,
     SCHEMAS,
     SHARED,
     Key,
+    anything,
     describe,
-    filled,
-    ignored,
+    nonempty_text,
     one_or_more_texts,
+    read_texts,
     text,
-    words,
+    to_file_value,
 )
-from hookline.config.vocabulary import quoted
+from hookline.config.known_names import KnownNames, find_closest, quote
+from hookline.config.reader import FileOrigin, FileReader, describe_hook
+from hookline.config.script_paths import quote_program
+from hookline.errors import ConfigError
+from hookline.model.agents import AGENTS
+from hookline.model.dialect_names import TOOL_NAMES
 from hookline.model.event import EventName
-from hookline.model.hook import Hook
+from hookline.model.hook import ACTIONS, DECISIONS, Hook, Layer, Source
+from hookline.model.names import (
+    alternatives,
+    is_known_tool,
+    is_word,
+    narrow_matcher,
+    resolve_events,
+    resolve_tools,
+    tools_of_event,
+)
+from hookline.model.plan import EFFECT_GATES
+from hookline.model.requirements import Caching, Needs
+from hookline.model.templates import TEMPLATE
 
 
 def _run(value: object) -> tuple[str, ...] | str:
@@ -30,7 +48,8 @@ def _run(value: object) -> tuple[str, ...] | str:
         return one_or_more_texts(value)
     if not value.strip():
         raise ValueError("wanted a command, got nothing")
-    return text(value)
+    # without a shell a line is split at blanks, and a template is one word
+    return TEMPLATE.sub(lambda found: f"{{{{{found[1]}}}}}", text(value))
 
 
 def _call(value: object) -> tuple[str, str]:
@@ -45,131 +64,228 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
+def _decision(value: object) -> str | bool:
+    """Read the words of a decision, or true where it needs none."""
+    if value is True:
+        return True
+    if not isinstance(value, str):
+        raise ValueError(f"wanted a text or true, got {describe(value)}")  # noqa: TRY004 - one error for all
+    return nonempty_text(value)
+
+
+_DECIDED: Final = {"anyOf": [SCHEMAS[nonempty_text], {"const": True}]}
 _SOME: Final = SCHEMAS[one_or_more_texts]
 
-KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
-        "tools": Key(_tools, "matcher", vital=True, about="The tools it is for; * stands for anything.", schema=_SOME),
-        "run": Key(
-            _run,
-            vital=True,
-            about="The command to run: one line, or a list with one word each.",
-            schema={"anyOf": [SCHEMAS[filled], {"type": "array", "items": NAME, "minItems": 1}]},
-        ),
-        "call": Key(
-            _call,
-            vital=True,
-            about='The Python function to call: "module:function".',
-            schema={"type": "string", "pattern": "^[^:]+:."},
-        ),
-        "post": Key(filled, "url", vital=True, about="The URL to send the event to."),
-        "ask": Key(
-            filled,
-            "prompt",
-            vital=True,
-            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-        ),
-        "steps": Key(
-            one_or_more_texts,
-            "steps",
-            vital=True,
-            about="The hooks it consists of, by their ids; they run one after another.",
-        ),
-        "raise": Key(filled, "raises", vital=True, about="The event it raises, with what this event says."),
-        "schedule": Key(
-            filled,
-            "schedule",
-            vital=True,
-            about="When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
-        ),
-        "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
-        "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
-        **SHARED,
-    }
-)
-_FIELDS: Final[Mapping[str, Key]] = MappingProxyType(
-    {**KEYS, **{name: Key(ignored, name) for name in ("command", "args", "module", "function")}}
-)
-TARGETS: Final = ("run", "call", "post", "ask", "steps", "raise")
+KEYS: Final[Mapping[str, Key]] = {
+    "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+    "tools": Key(_tools, "matcher", vital=True, about="The tools it is for; * stands for anything.", schema=_SOME),
+    "run": Key(
+        _run,
+        vital=True,
+        about="The command to run: one line, or a list with one word each.",
+        schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": NAME, "minItems": 1}]},
+    ),
+    "call": Key(
+        _call,
+        vital=True,
+        about='The Python function to call: "module:function".',
+        schema={"type": "string", "pattern": "^[^:]+:."},
+    ),
+    "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
+    "ask": Key(
+        nonempty_text,
+        "prompt",
+        vital=True,
+        about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
+    ),
+    "steps": Key(
+        one_or_more_texts,
+        "steps",
+        vital=True,
+        about="The hooks it consists of, by their ids; they run one after another.",
+    ),
+    "notify": Key(
+        nonempty_text, "notify", vital=True, about="What to show on the desktop: {{agent}} is done in {{project}}."
+    ),
+    "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
+    "deny": Key(
+        _decision,
+        "deny",
+        vital=True,
+        about="Block, with this reason; {{args.command}} and other values of the event are filled in. No program runs.",
+        schema=_DECIDED,
+    ),
+    "confirm": Key(
+        _decision, "confirm", vital=True, about="Ask the person first, with this question.", schema=_DECIDED
+    ),
+    "allow": Key(
+        _decision, "allow", vital=True, about="Allow without asking the person, with this reason.", schema=_DECIDED
+    ),
+    "tell": Key(nonempty_text, "tell", vital=True, about="Show the person this text."),
+    "context": Key(nonempty_text, "context", vital=True, about="Add this text to the conversation, for the model."),
+    "schedule": Key(
+        nonempty_text,
+        "schedule",
+        vital=True,
+        about="When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
+    ),
+    "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
+    "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+    **SHARED,
+}
+_FIELDS: Final[Mapping[str, Key]] = {
+    **KEYS,
+    **{name: Key(anything, name) for name in ("command", "args", "module", "function")},
+}
+TARGETS: Final = ("run", "call", "post", "ask", "steps", "raise", "notify")
+# the keys that only events with a tool call can match
+OF_TOOL_CALLS: Final = ("tools", *(str(gate) for gate in EFFECT_GATES))
 # what may stand beside the hooks: settings have a reader of their own, files belong to a shared pack
-TABLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "hook": "One hook each.",
-        "settings": "How hooks run as a whole; read from your own files only.",
-        "pack": "What a shared pack says of itself.",
-        "file": "A file of a shared pack.",
-        "$schema": "The schema an editor completes this file with.",
-    }
-)
+TABLES: Final[Mapping[str, str]] = {
+    "hook": "One hook each.",
+    "settings": "How hooks run as a whole; read from your own files only.",
+    "pack": "What a shared pack says of itself.",
+    "file": "A file of a shared pack.",
+    "$schema": "The schema an editor completes this file with.",
+}
 # what other systems call the same, so that who comes from there is not left with "unknown key"
-SLIPS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "event": "on",
-        "events": "on",
-        "when": "on",
-        "tool": "tools",
-        "file": "files",
-        "patterns": "files",
-        "command": "run",
-        "cmd": "run",
-        "script": "run",
-        "args": "run",
-        "module": "call",
-        "function": "call",
-        "url": "post",
-        "webhook": "post",
-        "prompt": "ask",
-        "condition": "if",
-        "cron": "schedule",
-        "emit": "raise",
-        "working_directory": "cwd",
-    }
-)
+FOREIGN_KEYS: Final[Mapping[str, str]] = {
+    "event": "on",
+    "events": "on",
+    "when": "on",
+    "tool": "tools",
+    "file": "files",
+    "patterns": "files",
+    "command": "run",
+    "cmd": "run",
+    "script": "run",
+    "args": "run",
+    "module": "call",
+    "function": "call",
+    "url": "post",
+    "webhook": "post",
+    "prompt": "ask",
+    "condition": "if",
+    "cron": "schedule",
+    "emit": "raise",
+    "block": "deny",
+    "reject": "deny",
+    "forbid": "deny",
+    "permit": "allow",
+    "approve": "allow",
+    "message": "tell",
+    "working_directory": "cwd",
+}
 
 
 def matches(document: object) -> bool:
-    """Say whether a document has this shape."""
+    """Return whether a document has this shape."""
     return isinstance(document, Mapping) and "hook" in document
 
 
-def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
+def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read every `[[hook]]` of a file."""
-    reading = Reading(document, origin)
+    reader = FileReader(document, origin)
     settings = document.value if isinstance(document.value, Mapping) else {}
     for key, value in settings.items():
-        if key == "hooks":
-            reading.error((key, 0) if isinstance(value, list) else (key,), "a hook is written [[hook]], without an s")
+        if key == "hook" and isinstance(value, list):
+            for place, entry in enumerate(value):
+                _hook(reader, entry, (key, place))
+        elif key == "hook":
+            _report_misplaced(reader, [value], (key,), "a hook is written [[hook]], with two brackets")
+        elif key not in TABLES and _are_hooks(key, value):
+            entries = value if isinstance(value, list) else [value]
+            written = "without an s" if key == "hooks" else f"not [[{key}]]"
+            at = (key, 0) if isinstance(value, list) else (key,)
+            _report_misplaced(reader, entries, at, f"a hook is written [[hook]], {written}")
         elif key not in TABLES:
-            reading.unknown((), key, TABLES, owner="the file")
-    hooks = settings.get("hook", [])
-    if not isinstance(hooks, list):
-        reading.error(("hook",), "a hook is written [[hook]], with two brackets")
-        return [], reading.problems
-    for place, entry in enumerate(hooks):
-        _hook(reading, entry, ("hook", place))
-    return reading.hooks, reading.problems
+            reader.report_unknown_key((), key, TABLES, owner="the file")
+    return reader.hooks, reader.problems
 
 
-def _hook(reading: Reading, entry: object, where: KeyPath) -> None:
+def _are_hooks(key: str, value: object) -> bool:
+    """Return whether a table that is not called `hook` holds hooks: by its name, or by what stands in it."""
+    entries = value if isinstance(value, list) else [value]
+    if find_closest(key, ["hook", "hooks"], cutoff=_NEARLY_HOOK):
+        return True
+    return any(isinstance(entry, Mapping) and len(entry.keys() & KEYS.keys()) > 1 for entry in entries)
+
+
+def _report_misplaced(reader: FileReader, entries: list[object], where: KeyPath, message: str) -> None:
+    """Report hooks that stand under another name; the guards among them are kept as refused ones."""
+    tables = [entry if isinstance(entry, Mapping) else {} for entry in entries]
+    for place, entry in enumerate(tables):
+        at = (*where[:-1], place) if isinstance(where[-1], int) else where
+        with reader.reading_hook(entry, at):
+            reader.error(at, f"{message}; the hook is not loaded")
+
+
+_NEARLY_HOOK: Final = 0.6
+
+
+def _hook(reader: FileReader, entry: object, where: KeyPath) -> None:
     if not isinstance(entry, Mapping):
-        reading.error(where, f"wanted a table for a hook, got {describe(entry)}")
+        reader.error(where, f"wanted a table for a hook, got {describe(entry)}")
         return
-    owner = owner_of(entry)
-    slips = [key for key in entry if key in SLIPS]
+    with reader.reading_hook(entry, where):
+        _read_entry(reader, entry, where)
+
+
+def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath) -> None:
+    owner = describe_hook(entry)
+    slips = [key for key in entry if key in FOREIGN_KEYS]
     for key in slips:
-        ours = f"here it is {quoted(SLIPS[key])}"
-        reading.error((*where, key), f"unknown key {quoted(key)} in {owner}: {ours}; the hook is not loaded")
-    values = reading.values({key: entry[key] for key in entry if key not in SLIPS}, KEYS, where, owner=owner)
+        ours = f"here it is {quote(FOREIGN_KEYS[key])}"
+        reader.error((*where, key), f"unknown key {quote(key)} in {owner}: {ours}; the hook is not loaded")
+    values = reader.read_keys(
+        {key: entry[key] for key in entry if key not in FOREIGN_KEYS}, KEYS, where, owner=owner, is_ours=True
+    )
     if slips or values is None:
+        said = entry.get("on")
+        names = tuple(name for name in (said if isinstance(said, list) else [said]) if isinstance(name, str))
+        # report both mistakes, so that the user mends them together
+        _events(reader, names, (*where, "on"), dialect=reader.origin.dialect)
         return
-    dialect = reading.dialect(values, where)
-    if not dialect or not _is_complete(reading, values, where, owner=owner):
+    dialect = reader.resolve_dialect(values, where)
+    if not dialect or not _is_complete(reader, values, where, owner=owner):
         return
-    names = words(values, "on") or (EventName.SCHEDULED,)
-    on = reading.events(names, (*where, "on"), dialect=dialect)
-    if on:
-        reading.add({**values, **_target(values), "on": on, "dialect": dialect}, where, keys=_FIELDS, event=names[0])
+    names = read_texts(values, "on") or ((EventName.SCHEDULED,) if "schedule" in values else (EventName.BEFORE_TOOL,))
+    on = _events(reader, names, (*where, "on"), dialect=dialect)
+    narrowed = _narrow_to_tools(reader, names, values, where, owner=owner)
+    if on and narrowed is not None:
+        known = {**values, **_target(values), **narrowed, "on": on, "dialect": dialect}
+        reader.add_hook(known, where, keys=_FIELDS, event=names[0])
+
+
+def _events(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
+    """Resolve the names of events in the words of any system; unknown ones are reported."""
+    plain = tuple(name for name in names if not tools_of_event(name))
+    about_tools = (event for name in names if name not in plain for event in resolve_events(name))
+    return tuple(dict.fromkeys((*reader.resolve_events(plain, where, dialect=dialect), *about_tools)))
+
+
+def _narrow_to_tools(
+    reader: FileReader, names: tuple[str, ...], values: Mapping[str, object], where: KeyPath, *, owner: str
+) -> dict[str, object] | None:
+    """Return the matcher that the hook and the names of its events say; None where they contradict each other."""
+    try:
+        matcher = narrow_matcher(names, str(values.get("tools", "") or values.get("matcher", "")))
+    except ConfigError as problem:
+        reader.error((*where, "on"), f"{owner}: {problem.message}; the hook is not loaded")
+        return None
+    dialect = str(values.get("dialect", ""))
+    return {"matcher": _spell_for_agent(dialect, matcher) if dialect in AGENTS else matcher}
+
+
+def _spell_for_agent(agent: str, matcher: str) -> str:
+    """Return a matcher whose words the agent knows: a name of another agent becomes the canonical one."""
+    own = {name.casefold() for names in TOOL_NAMES[agent].values() for name in names}
+    words = alternatives(matcher)
+    if not all(is_word(word) and is_known_tool(word) for word in words):
+        return matcher
+    return "|".join(
+        spelled for word in words for spelled in ([word] if word.casefold() in own else sorted(resolve_tools(word)))
+    )
 
 
 def _target(values: Mapping[str, object]) -> dict[str, object]:
@@ -178,26 +294,133 @@ def _target(values: Mapping[str, object]) -> dict[str, object]:
         case {"run": str() as line}:
             return {"command": line}
         case {"run": tuple()}:
-            program, *args = words(values, "run")
+            program, *args = read_texts(values, "run")
             # a list is one word each, whatever the dialect makes of lines
-            return {"command": command_of(program, args), "args": tuple(args), "shell": False}
+            return {"command": quote_program(program, args), "args": tuple(args), "shell": False}
         case {"call": (module, function)}:
             return {"module": module, "function": function}
         case _:
             return {}
 
 
-def _is_complete(reading: Reading, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
+def decides_about_tools(values: Mapping[str, object]) -> bool:
+    """Return whether a hook without `on` can only mean tool calls: a decision that narrows by tools or effects."""
+    return any(values.get(key) for key in DECISIONS) and any(values.get(key) for key in OF_TOOL_CALLS)
+
+
+def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
     """Check what no single key can tell."""
     targets = [name for name in TARGETS if values.get(name)]
+    actions = [name for name in ACTIONS if values.get(name)]
+    decisions = [name for name in DECISIONS if values.get(name)]
+    found = " and ".join([*targets, *actions]) or "none"
     has_list = isinstance(values.get("run"), tuple)
+    has_event = "on" in values or "schedule" in values or decides_about_tools(values)
     objections = [
-        ("has no `on`: say at which event it runs", "on" not in values and "schedule" not in values),
-        (f"needs exactly one of {', '.join(TARGETS)}; it has {' and '.join(targets) or 'none'}", len(targets) != 1),
+        ("has no `on`: say at which event it runs", not has_event),
+        (f"needs exactly one of {', '.join((*TARGETS, *ACTIONS))}; it has {found}", len(targets) + bool(actions) != 1),
+        (f"can have only one of {', '.join(DECISIONS)}; it has {' and '.join(decisions)}", len(decisions) > 1),
+        ("has a constant answer, which cannot wait in the background", actions and values.get("background") is True),
+        (
+            "has `batch`, which runs in the background; leave background out",
+            values.get("batch") and values.get("background") is False,
+        ),
         ("has both tools and matcher; keep one", "tools" in values and "matcher" in values),
         ("gives a list to run and wants a shell; give the shell one line", has_list and values.get("shell") is True),
     ]
     for message, wrong in objections:
         if wrong:
-            reading.error(where, f"{owner} {message}; the hook is not loaded")
+            reader.error(where, f"{owner} {message}; the hook is not loaded")
     return not any(wrong for _, wrong in objections)
+
+
+# keys that are words of Python, with the underscore that Python wants there
+_KEYWORDS: Final = {"if_": "if", "raise_": "raise"}
+_SPELLED: Final = {key: option for option, key in _KEYWORDS.items()}
+# what a function of the program cannot have: it is called in this process, at once, and it is the action
+_NOT_FOR_FUNCTIONS: Final = frozenset(
+    {
+        *(*TARGETS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
+        *("headers", "header_env", "body", "method", "includes", "isolated", "persistent", "warm", "source_version"),
+    }
+)
+FUNCTION_KEYS: Final[Mapping[str, Key]] = {name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS}
+
+
+def read_function_options(options: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of `Hook` that the options of a function set.
+
+    Raises:
+        ConfigError: An option is unknown, or its value cannot be used.
+    """
+    values = _to_file_values(options)
+    for name in values:
+        if name in _NOT_FOR_FUNCTIONS:
+            raise ConfigError(f"the option {_quote_option(name)} means nothing for a function; see `engine.hook`")
+    _reject_foreign_keys(values)
+    reader = FileReader(Document(values), FileOrigin(path="", dialect="hookline"))
+    found = reader.read_keys(values, FUNCTION_KEYS, (), owner="the function")
+    _raise_first_problem(reader.problems)
+    if "tools" in values and "matcher" in values:
+        raise ConfigError("the function has both tools and matcher; keep one")
+    fields = {key.field: value for name, value in (found or {}).items() if (key := FUNCTION_KEYS[name]).field}
+    return {**fields, **{name: value for name, value in (found or {}).items() if name in {"id", "name"}}}
+
+
+def read_hook(options: Mapping[str, object], vocabulary: KnownNames) -> Hook:
+    """Return the hook that a program describes as a `[[hook]]` of a file would.
+
+    Raises:
+        ConfigError: An option is unknown, its value cannot be used, or the hook as a whole cannot be meant.
+    """
+    values = _to_file_values(options)
+    _reject_foreign_keys(values)
+    origin = FileOrigin(
+        path="", dialect="hookline", source=Source.BUILTIN, layer=Layer.PROGRAM, format="native", known_names=vocabulary
+    )
+    hooks, problems = read(Document({"hook": [values]}), origin=origin)
+    _raise_first_problem(problems)
+    return hooks[0]
+
+
+def _to_file_values(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as a file would hold them; None stands for an option that was not given."""
+    given = {_KEYWORDS.get(name, name): _to_plain(value) for name, value in options.items() if value is not None}
+    # no hooks to run after or before is no mistake; an empty list of patterns would apply to nothing, or to everything
+    return {name: value for name, value in given.items() if value != [] or name not in {"after", "before"}}
+
+
+def _to_plain(value: object) -> object:
+    match value:
+        case Caching() | Needs():
+            return to_file_value(value)
+        case timedelta():
+            return value.total_seconds()
+        case PurePath():
+            return str(value)
+        case Mapping():
+            return {key: _to_plain(item) for key, item in value.items()}
+        case Sequence() | AbstractSet() if not isinstance(value, str | bytes):
+            return [_to_plain(item) for item in value]
+        case _:
+            return value
+
+
+def _reject_foreign_keys(values: Mapping[str, object]) -> None:
+    for name in values:
+        if name in FOREIGN_KEYS:
+            raise ConfigError(f"there is no option {quote(name)}: here it is {_quote_option(FOREIGN_KEYS[name])}")
+
+
+def _quote_option(name: str) -> str:
+    return quote(_SPELLED.get(name, name))
+
+
+def _raise_first_problem(problems: Iterable[Problem]) -> None:
+    """Raise the first problem as an error, without the part about what happens to a hook in a file."""
+    for problem in problems:
+        if problem.severity is not Severity.NOTE:
+            raise ConfigError(_IN_A_FILE.sub("", problem.message))
+
+
+_IN_A_FILE: Final = re.compile(r"; (?:the default holds|the hook is not loaded|its failures block)$")

@@ -5,27 +5,29 @@ One in a file, a list of them, `{"hooks": […]}`, or lists under event names. A
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats import when_then
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin, Reading, owner_of
-from hookline.config.values import (
+from hookline.config.keys import (
     RUNNERS,
     SCHEMA_KEY,
     SHARED,
     Key,
+    anything,
     describe,
     flag,
-    ignored,
     one_or_more_texts,
+    read_texts,
     text,
-    words,
 )
-from hookline.config.vocabulary import quoted
+from hookline.config.known_names import quote
+from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook, Source
+from hookline.model.names import resolve_events
+
+# the dialects of OLLM's documents, which have other names for the same events
+_FAMILY: Final = ("ollm-protocol", "ollm-rpc", "ollm")
 
 
 def _source(value: object) -> Source:
@@ -35,92 +37,107 @@ def _source(value: object) -> Source:
         raise ValueError(f"wanted one of {', '.join(Source)}, got {describe(value)}") from None
 
 
-KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        **SHARED,
-        **RUNNERS,
-        "event": Key(one_or_more_texts, vital=True, about="The event it runs at, or a list of them."),
-        "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
-        "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
-        "source": Key(
-            _source,
-            vital=True,
-            about="Whose it is; a file can make itself less trusted, never more.",
-            schema={"enum": [*Source]},
-        ),
-        # where OLLM found the definition; we say where we found it
-        "sourcePath": Key(ignored, about="Where OLLM found it; it means nothing here."),
-        "trusted": Key(
-            flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
-        ),
-        **SCHEMA_KEY,
-    }
+KEYS: Final[Mapping[str, Key]] = {
+    **SHARED,
+    **RUNNERS,
+    "event": Key(one_or_more_texts, vital=True, about="The event it runs at, or a list of them."),
+    "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+    "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+    "source": Key(
+        _source,
+        vital=True,
+        about="Whose it is; a file can make itself less trusted, never more.",
+        schema={"enum": [*Source]},
+    ),
+    # where OLLM found the definition; we say where we found it
+    "sourcePath": Key(anything, about="Where OLLM found it; it means nothing here."),
+    "trusted": Key(flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."),
+    **SCHEMA_KEY,
+}
+# keys that a definition has, and a table of events has not
+_TELLING: Final = frozenset(
+    {"id", "name", "command", "args", "event", "events", "module", "url", *when_then.DEFINITION_KEYS}
 )
-# what tells a definition from lists under event names
-_TELLING: Final = frozenset({"id", "name", "command", "args", "event", "events", "module", "url", *when_then.TELLING})
 
 
 def matches(document: object) -> bool:
-    """Say whether a document may have this shape; it is the last one to be asked."""
+    """Return whether a document may have this shape; it is the last one to be asked."""
     return isinstance(document, (dict, list))
 
 
-def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
+def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read every definition of a file."""
-    reading = Reading(document, origin)
-    value, where = reading.unwrapped(_TELLING)
+    reader = FileReader(document, origin)
+    value, where = reader.unwrap(_TELLING)
     match value:
         case list():
             for place, entry in enumerate(value):
-                _definition(reading, entry, (*where, place), event="")
+                _definition(reader, entry, (*where, place), event="")
         case dict() if not value or not _TELLING.isdisjoint(value):
             if value:
-                _definition(reading, value, where, event="")
+                _definition(reader, value, where, event="")
         case dict():
             for event, group in value.items():
-                _under_event(reading, group, (*where, event), event=event)
+                _under_event(reader, group, (*where, event), event=event)
         case _:
-            reading.error(where, f"wanted hook definitions, got {describe(value)}")
-    return reading.hooks, reading.problems
+            reader.error(where, f"wanted hook definitions, got {describe(value)}")
+    return reader.hooks, reader.problems
 
 
-def _under_event(reading: Reading, group: object, where: KeyPath, *, event: str) -> None:
+def _under_event(reader: FileReader, group: object, where: KeyPath, *, event: str) -> None:
     if not isinstance(group, list | Mapping):
-        reading.error(where, f"wanted hook definitions under {quoted(event)}, got {describe(group)}")
-    elif not reading.events((event,), where, dialect=reading.origin.dialect):
+        reader.error(where, f"wanted hook definitions under {quote(event)}, got {describe(group)}")
+    elif not reader.resolve_events((event,), where, dialect=reader.origin.dialect):
         return
     elif isinstance(group, list):
         for place, entry in enumerate(group):
-            _definition(reading, entry, (*where, place), event=event)
+            _definition(reader, entry, (*where, place), event=event)
     else:
-        _definition(reading, group, where, event=event)
+        _definition(reader, group, where, event=event)
 
 
-def _definition(reading: Reading, entry: object, where: KeyPath, *, event: str) -> None:
+def _definition(reader: FileReader, entry: object, where: KeyPath, *, event: str) -> None:
     if not isinstance(entry, Mapping):
-        reading.error(where, f"wanted an object for a hook, got {describe(entry)}")
+        reader.error(where, f"wanted an object for a hook, got {describe(entry)}")
         return
-    if when_then.is_one(entry):
-        when_then.add(reading, entry, where)
+    if when_then.is_definition(entry):
+        when_then.add_definition(reader, entry, where)
         return
-    owner = owner_of(entry)
-    values = reading.values(entry, KEYS, where, owner=owner)
-    dialect = reading.dialect(values, where) if values is not None else ""
+    with reader.reading_hook(entry, where, on=resolve_events(event)):
+        _read_entry(reader, entry, where, event=event)
+
+
+def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, event: str) -> None:
+    owner = describe_hook(entry)
+    values = reader.read_keys(entry, KEYS, where, owner=owner)
+    dialect = reader.resolve_dialect(values, where) if values is not None else ""
     if values is None or not dialect:
         return
     names = _events(values, event=event)
     if not names:
-        reading.error(where, f'{owner} says no event; add "event": "before_tool" or another one')
+        reader.error(where, f'{owner} says no event; add "event": "before_tool" or another one')
         return
-    on = reading.events(names, (*where, "events" if "events" in entry else "event"), dialect=dialect)
+    on = reader.resolve_events(names, (*where, "events" if "events" in entry else "event"), dialect=dialect)
     if not on:
         return
-    reading.trusted(values, where, owner=owner)
-    source = reading.source(values, where, owner=owner)
+    _hint_at_dialect(reader, names, where, dialect=dialect)
+    reader.check_trusted(values, where, owner=owner)
+    source = reader.resolve_source(values, where, owner=owner)
     known = {"on": on, "dialect": dialect, "source": source, "format": "ollm"}
-    reading.add({**values, **known}, where, keys=KEYS, event=names[0])
+    reader.add_hook({**values, **known}, where, keys=KEYS, event=names[0])
+
+
+def _hint_at_dialect(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> None:
+    """Warn where an event has the name of another OLLM dialect: the hook is then likely to read and answer in that."""
+    known = reader.origin.known_names.names
+    for name in names:
+        other = next((one for one in _FAMILY if one != dialect and name in known.get(one, {})), "")
+        if other and name not in known.get(dialect, {}):
+            message = f'{quote(name)} is an event of {other}, and this hook is told of it in {dialect}: say "dialect": "{other}"'
+            reader.warn((*where, "event"), message)
+            return
 
 
 def _events(values: Mapping[str, object], *, event: str) -> tuple[str, ...]:
     above = (event,) if event else ()
-    return tuple(dict.fromkeys((*above, *words(values, "event"), *words(values, "events"))))
+    return tuple(dict.fromkeys((*above, *read_texts(values, "event"), *read_texts(values, "events"))))

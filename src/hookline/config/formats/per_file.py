@@ -5,36 +5,31 @@ The event follows from how the file's name starts, or from `type`. A file with `
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.config.document import Document
+from hookline.config.document import Document, Problem
 from hookline.config.formats import grouped
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin, Reading
-from hookline.config.values import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, text
-from hookline.config.vocabulary import quoted
+from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, text
+from hookline.config.known_names import quote
+from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
+from hookline.model.names import resolve_events
 
-KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        **SHARED,
-        **{name: key for name, key in RUNNERS.items() if name in {"command", "args", "working_directory"}},
-        "type": Key(text, vital=True, about="The event, where the file's name does not tell it."),
-        **SCHEMA_KEY,
-    }
-)
+KEYS: Final[Mapping[str, Key]] = {
+    **SHARED,
+    **{name: key for name, key in RUNNERS.items() if name in {"command", "args", "working_directory"}},
+    "type": Key(text, vital=True, about="The event, where the file's name does not tell it."),
+    **SCHEMA_KEY,
+}
 # how the names of files start, by event
-PREFIXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "PreToolUse": ("pre-", "before-"),
-        "PostToolUse": ("post-", "after-"),
-        "Notification": ("notify-", "notification-"),
-        "Stop": ("stop-", "end-", "finish-"),
-    }
-)
+PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    "PreToolUse": ("pre-", "before-"),
+    "PostToolUse": ("post-", "after-"),
+    "Notification": ("notify-", "notification-"),
+    "Stop": ("stop-", "end-", "finish-"),
+}
 # people comment JSON with keys like "_description"
 COMMENT: Final = "_"
 # what `type` says in the grouped format, and says nothing here
@@ -42,39 +37,43 @@ _KIND: Final = "command"
 
 
 def matches(document: object) -> bool:
-    """Say whether a document may have this shape."""
+    """Return whether a document may have this shape."""
     return isinstance(document, Mapping)
 
 
-def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
+def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read the hook of one file."""
     if isinstance(document.value, Mapping) and "hooks" in document.value:
         return grouped.read(document, origin=replace(origin, format="grouped"))
-    reading = Reading(document, origin)
+    reader = FileReader(document, origin)
     if isinstance(document.value, Mapping):
-        _hook(reading, {str(key): value for key, value in document.value.items() if not str(key).startswith(COMMENT)})
+        entry = {str(key): value for key, value in document.value.items() if not str(key).startswith(COMMENT)}
+        stem = PurePath(origin.path).stem
+        event = _event(stem, str(entry.get("type", _KIND)))
+        with reader.reading_hook({"id": stem, **entry}, (), on=resolve_events(event)):
+            _hook(reader, entry)
     else:
-        reading.error((), f"wanted an object with a command, got {describe(document.value)}")
-    return reading.hooks, reading.problems
+        reader.error((), f"wanted an object with a command, got {describe(document.value)}")
+    return reader.hooks, reader.problems
 
 
-def _hook(reading: Reading, entry: Mapping[str, object]) -> None:
-    stem = PurePath(reading.origin.path).stem
-    owner = f"hook {quoted(stem)}"
-    values = reading.values(entry, KEYS, (), owner=owner)
+def _hook(reader: FileReader, entry: Mapping[str, object]) -> None:
+    stem = PurePath(reader.origin.path).stem
+    owner = f"hook {quote(stem)}"
+    values = reader.read_keys(entry, KEYS, (), owner=owner)
     if values is None:
         return
     if not values.get("command"):
-        reading.error((), f'{owner} has no "command"; the hook is not loaded')
+        reader.error((), f'{owner} has no "command"; the hook is not loaded')
         return
     event = _event(stem, str(values.get("type", _KIND)))
     if not event:
         known = ", ".join(f"{prefixes[0]} ({name})" for name, prefixes in PREFIXES.items())
-        reading.error((), f'{owner} says no event: let the name of its file start with {known}, or give it a "type"')
+        reader.error((), f'{owner} says no event: let the name of its file start with {known}, or give it a "type"')
         return
-    on = reading.events((event,), ("type",), dialect=reading.origin.dialect)
+    on = reader.resolve_events((event,), ("type",), dialect=reader.origin.dialect)
     if on:
-        reading.add({"id": stem, **values, "on": on}, (), keys=KEYS, event=event)
+        reader.add_hook({"id": stem, **values, "on": on}, (), keys=KEYS, event=event)
 
 
 def _event(stem: str, stated: str) -> str:

@@ -1,9 +1,9 @@
-"""Get git to run us beside the hooks that are there, and back: each change as a step that can be shown or done.
+"""Plan how git runs our scripts beside the hooks that are there, and the way back: each change is a step.
 
-Where a repository has its hooks in its own folder, ours go there, and a shell script of the same name is set aside
-and run by ours: that works in every work tree, also after the repository was moved. Everywhere else their folder is
-not ours to write to: it may be under version control, or shared by all repositories of the person. Then git is told
-to look into a folder of ours, whose scripts run theirs from where they are.
+Where a repository has its hooks in its own folder, ours go there, and a shell script of the same name is set aside and
+run by ours: that works in every work tree, also after the repository was moved. Any other folder is not ours to write
+to: it may be under version control, or shared by all repositories of the user. Then `core.hooksPath` points at a folder
+of ours, whose scripts run theirs in place.
 """
 
 import filecmp
@@ -15,16 +15,24 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.errors import HostError
-from hookline.sources.git import redirect
-from hookline.sources.git.redirect import Step, is_ours
+from hookline.sources.git import hooks_path
+from hookline.sources.git.hooks_path import InstallStep, is_ours
 from hookline.sources.git.repository import Repository
-from hookline.sources.git.shims import ASIDE, HOOKS, beside, instead, needs_its_file, passed_on, shell_of
+from hookline.sources.git.scripts import (
+    ASIDE,
+    HOOKS,
+    needs_own_file,
+    parse_shell,
+    script_beside,
+    script_forwarding,
+    script_redirected,
+)
 
 _LARGEST: Final = 1_048_576
 
-# Hooks of theirs that a folder of ours has to pass on; those in the second list do something by being there at all, or
-# are run so often that it would be felt, and are passed on where they are in use.
-_PASSED_ON: Final = (
+# Hooks of theirs that a folder of ours forwards. Those in the second list have an effect by existing at all, or run so
+# often that it would be felt, and are forwarded only where they are in use.
+_FORWARDED: Final = (
     "applypatch-msg",
     "pre-applypatch",
     "post-applypatch",
@@ -41,20 +49,20 @@ _PASSED_ON: Final = (
     "post-receive",
     "post-update",
 )
-_WHERE_USED: Final = ("reference-transaction", "post-index-change", "push-to-checkout", "proc-receive")
+_FORWARDED_IF_USED: Final = ("reference-transaction", "post-index-change", "push-to-checkout", "proc-receive")
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be done: in which folder ours are, whether git is sent there, the steps, and what to know."""
+class GitInstallPlan(Struct, frozen=True, kw_only=True):
+    """The folder of ours, whether `core.hooksPath` points at it, the steps, and notes for the user."""
 
     folder: Path
     is_redirected: bool
-    steps: tuple[Step, ...] = ()
+    steps: tuple[InstallStep, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """One hook as git would find it now; `theirs` is the file that runs beside ours, or instead of it."""
+class GitHookStatus(Struct, frozen=True, kw_only=True):
+    """One hook as git would run it now; `theirs` is the file that runs beside ours, or instead of it."""
 
     hook: str
     path: Path
@@ -62,38 +70,38 @@ class Found(Struct, frozen=True, kw_only=True):
     theirs: Path | None = None
 
 
-def install(repository: Repository, *, python: str) -> Plan:
-    """Plan what makes git run us; no steps when it does already.
+def install(repository: Repository, *, python: str) -> GitInstallPlan:
+    """Plan how git runs our scripts; there are no steps where it does already.
 
     Raises:
         HostError: It cannot be done without harm.
     """
-    if redirect.is_in_force(repository):
-        return _redirected(repository, python=python)
+    if hooks_path.is_redirected(repository):
+        return _plan_redirect(repository, python=python)
     if repository.hooks_path is not None:
-        return _redirected(repository, python=python)
-    shells = _shells(repository)
+        return _plan_redirect(repository, python=python)
+    shells = _detect_shells(repository)
     if shells is None:
-        # ours in the folder that is passed on to would run as well
-        back, _ = _put_back(repository)
-        return _redirected(repository, python=python, first=back)
+        # ours in the forwarded folder would run as well
+        back, _ = _plan_restore(repository)
+        return _plan_redirect(repository, python=python, first=back)
     folder = repository.own_hooks
-    # other programs keep what they find under another name and run it from there, which would be twice
-    steps = [redirect.removed(path) for path in _ours(folder) if path.name not in HOOKS]
-    steps += [step for hook in HOOKS for step in _beside(folder / hook, shells[hook], python=python)]
-    return Plan(folder=folder, is_redirected=False, steps=tuple(steps))
+    # other programs keep the hooks they find under another name and run them from there: ours would run twice
+    steps = [hooks_path.removal_step(path) for path in _list_ours(folder) if path.name not in HOOKS]
+    steps += [step for hook in HOOKS for step in _steps_beside(folder / hook, shells[hook], python=python)]
+    return GitInstallPlan(folder=folder, is_redirected=False, steps=tuple(steps))
 
 
-def uninstall(repository: Repository) -> Plan:
-    """Plan what takes us away and puts back what was there; no steps when we are not there.
+def uninstall(repository: Repository) -> GitInstallPlan:
+    """Plan how to remove ours and restore theirs; there are no steps where ours are not installed.
 
     Raises:
         HostError: What was changed cannot be read.
     """
-    steps, notes = redirect.undone(repository)
+    steps, notes = hooks_path.plan_undo(repository)
     is_redirected = bool(steps)
-    back, kept = _put_back(repository)
-    return Plan(
+    back, kept = _plan_restore(repository)
+    return GitInstallPlan(
         folder=repository.own_hooks,
         is_redirected=is_redirected,
         steps=(*steps, *back),
@@ -101,57 +109,59 @@ def uninstall(repository: Repository) -> Plan:
     )
 
 
-def _put_back(repository: Repository) -> tuple[list[Step], list[str]]:
-    """Plan what makes the repository's own folder as it was before us."""
-    steps: list[Step] = []
+def _plan_restore(repository: Repository) -> tuple[list[InstallStep], list[str]]:
+    """Return the steps that restore the repository's own folder, and notes."""
+    steps: list[InstallStep] = []
     notes: list[str] = []
     folder = repository.own_hooks
-    if not _is_its_own(repository):
+    if not _is_own_folder(repository):
         return steps, notes
-    for path in _ours(folder):
+    for path in _list_ours(folder):
         aside = path.with_name(path.name + ASIDE)
         back = os.path.lexists(aside)
-        steps.append(_renamed(aside, path, f"put {path.name} back") if back else redirect.removed(path))
+        steps.append(_rename_step(aside, path, f"put {path.name} back") if back else hooks_path.removal_step(path))
     for aside in sorted(folder.glob(f"*{ASIDE}")):
         path = aside.with_name(aside.name.removesuffix(ASIDE))
         if not os.path.lexists(path):
-            steps.append(_renamed(aside, path, f"put {path.name} back"))
-        elif _is_same(path, aside):
-            steps.append(redirect.removed(aside))
+            steps.append(_rename_step(aside, path, f"put {path.name} back"))
+        elif _is_same_file(path, aside):
+            steps.append(hooks_path.removal_step(aside))
         elif not is_ours(path):
             notes.append(f"{path.name} is not ours any more; what was there before us is kept in {aside}")
     return steps, notes
 
 
-def found(repository: Repository) -> list[Found]:
-    """Say what git would run now for each hook that we have an event for."""
-    state = redirect.read_state(repository)
+def list_hooks(repository: Repository) -> list[GitHookStatus]:
+    """Return what git would run now for each hook that has an event."""
+    state = hooks_path.read_state(repository)
     path = repository.hooks_path
     folder = repository.top / path.path if path is not None else repository.own_hooks
-    is_redirected = redirect.is_in_force(repository)
+    is_redirected = hooks_path.is_redirected(repository)
     return [
-        Found(
+        GitHookStatus(
             hook=hook,
             path=folder / hook,
             is_ours=is_ours(folder / hook),
-            theirs=_theirs(redirect.their_folder(repository, state) / hook if is_redirected else folder / hook),
+            theirs=_find_theirs(
+                hooks_path.find_their_folder(repository, state) / hook if is_redirected else folder / hook
+            ),
         )
         for hook in HOOKS
     ]
 
 
-def _theirs(path: Path) -> Path | None:
+def _find_theirs(path: Path) -> Path | None:
     aside = path.with_name(path.name + ASIDE)
     file = aside if is_ours(path) else path
     return file if file.is_file() and os.access(file, os.X_OK) else None
 
 
-def _ours(folder: Path) -> list[Path]:
+def _list_ours(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if is_ours(path)] if folder.is_dir() else []
 
 
-def _is_same(path: Path, aside: Path) -> bool:
-    """Say whether another program only put back what it had there before us."""
+def _is_same_file(path: Path, aside: Path) -> bool:
+    """Return whether another program only restored the hook that it had there before ours."""
     try:
         kinds = {path.is_symlink(), aside.is_symlink()}
         return (
@@ -161,27 +171,27 @@ def _is_same(path: Path, aside: Path) -> bool:
         return False
 
 
-def _is_its_own(repository: Repository) -> bool:
+def _is_own_folder(repository: Repository) -> bool:
     real = Path(os.path.realpath(repository.own_hooks))
     return real == repository.own_hooks
 
 
-def _shells(repository: Repository) -> dict[str, str] | None:
-    """Say for each hook which shell theirs is written for, or that there is none.
+def _detect_shells(repository: Repository) -> dict[str, str] | None:
+    """Return the shell that each hook of theirs is written for, or "" where there is none.
 
-    None when ours cannot stand beside them: the folder is a link to another one, or theirs asks for the file it is in,
-    which any program may do that is no shell script.
+    None where ours cannot stand beside them: the folder is a link to another one, or theirs needs its own file, as any
+    program may that is no shell script.
     """
-    if not _is_its_own(repository):
+    if not _is_own_folder(repository):
         return None
     shells = {}
     for hook in HOOKS:
         path = repository.own_hooks / hook
         aside = path.with_name(hook + ASIDE)
-        # where somebody was cut short after setting it aside, there is nothing in its place
+        # an interrupted installation leaves nothing in its place
         theirs = aside if is_ours(path) or not os.path.lexists(path) else path
         is_replaced = theirs is path and os.path.lexists(aside)
-        if is_replaced and not _is_same(path, aside):
+        if is_replaced and not _is_same_file(path, aside):
             raise HostError(
                 f"{path} was replaced by another program since we were installed, and {aside} is what was there "
                 "before; remove the one you do not need, and try again"
@@ -189,15 +199,15 @@ def _shells(repository: Repository) -> dict[str, str] | None:
         if not os.path.lexists(theirs):
             shells[hook] = ""
             continue
-        text = _text(theirs)
-        shells[hook] = shell_of(text[: text.find(b"\n") + 1] or text)
-        if not shells[hook] or needs_its_file(text):
+        text = _read_script(theirs)
+        shells[hook] = parse_shell(text[: text.find(b"\n") + 1] or text)
+        if not shells[hook] or needs_own_file(text):
             return None
     return shells
 
 
-def _text(path: Path) -> bytes:
-    """Read a script; what cannot be read, or is too long for one, is none."""
+def _read_script(path: Path) -> bytes:
+    """Return the text of a script, or b"" where it cannot be read or is too long."""
     try:
         if not path.is_file():
             return b""
@@ -208,17 +218,19 @@ def _text(path: Path) -> bytes:
     return text if len(text) <= _LARGEST else b""
 
 
-def _beside(path: Path, shell: str, *, python: str) -> Iterator[Step]:
+def _steps_beside(path: Path, shell: str, *, python: str) -> Iterator[InstallStep]:
     if shell and os.path.lexists(path) and not is_ours(path):
         aside = path.with_name(path.name + ASIDE)
-        yield Step(what=f"set {path.name} aside; ours runs it: {path} -> {aside}", do=lambda: _keep_beside(path, aside))
-    yield from redirect.written(path, beside(path.name, python=python, shell=shell))
+        yield InstallStep(
+            what=f"set {path.name} aside; ours runs it: {path} -> {aside}", do=lambda: _link_aside(path, aside)
+        )
+    yield from hooks_path.write_steps(path, script_beside(path.name, python=python, shell=shell))
 
 
-def _keep_beside(path: Path, aside: Path) -> None:
-    """Give a hook its second name; until ours takes the first one it has both, so that git always finds one of them."""
+def _link_aside(path: Path, aside: Path) -> None:
+    """Link a hook to its second name; until ours takes the first name it has both, so that git always finds one."""
     if os.path.lexists(aside):
-        # it is the same, as was seen before
+        # it is the same file, as checked before
         aside.unlink()
     try:
         os.link(path, aside, follow_symlinks=False)
@@ -227,21 +239,21 @@ def _keep_beside(path: Path, aside: Path) -> None:
         path.rename(aside)
 
 
-def _renamed(path: Path, target: Path, what: str) -> Step:
-    return Step(what=f"{what}: {path} -> {target}", do=lambda: path.replace(target))
+def _rename_step(path: Path, target: Path, what: str) -> InstallStep:
+    return InstallStep(what=f"{what}: {path} -> {target}", do=lambda: path.replace(target))
 
 
-def _redirected(repository: Repository, *, python: str, first: list[Step] | None = None) -> Plan:
-    state = redirect.read_state(repository)
-    if state is None or not redirect.is_in_force(repository):
-        state = redirect.first_state(repository)
-    folder = redirect.our_folder(repository)
-    theirs = redirect.their_folder(repository, state)
+def _plan_redirect(repository: Repository, *, python: str, first: list[InstallStep] | None = None) -> GitInstallPlan:
+    state = hooks_path.read_state(repository)
+    if state is None or not hooks_path.is_redirected(repository):
+        state = hooks_path.capture_state(repository)
+    folder = hooks_path.our_hooks_folder(repository)
+    theirs = hooks_path.find_their_folder(repository, state)
     steps = list(first or ())
     for hook in HOOKS:
-        text = instead(hook, python=python, folder=state.theirs, undo=state.undo)
-        steps += redirect.written(folder / hook, text)
-    for hook in (*_PASSED_ON, *(hook for hook in _WHERE_USED if (theirs / hook).exists())):
-        steps += redirect.written(folder / hook, passed_on(hook, folder=state.theirs))
-    steps += redirect.told(repository, state)
-    return Plan(folder=folder, is_redirected=True, steps=tuple(steps))
+        text = script_redirected(hook, python=python, folder=state.theirs, undo=state.undo)
+        steps += hooks_path.write_steps(folder / hook, text)
+    for hook in (*_FORWARDED, *(hook for hook in _FORWARDED_IF_USED if (theirs / hook).exists())):
+        steps += hooks_path.write_steps(folder / hook, script_forwarding(hook, folder=state.theirs))
+    steps += hooks_path.redirect_steps(repository, state)
+    return GitInstallPlan(folder=folder, is_redirected=True, steps=tuple(steps))

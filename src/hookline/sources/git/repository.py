@@ -1,18 +1,29 @@
-"""Where a repository keeps its hooks, and who says so."""
+"""A git repository: where it keeps its hooks, and the git of this machine that answers questions about it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
+from hookline import caller_context
 from hookline.errors import HostError
-from hookline.sources.git.program import ask
+from hookline.model.hook import Hook, Source
+from hookline.model.workspace_paths import is_inside_real, workspace_roots
+from hookline.trust.executables import ExecutableFinder
+
+_SECONDS: Final = 30
+_OWN_HOOK: Final = Hook(id="git", kind="git", source=Source.BUILTIN)
+
+# its messages are matched and shown, and a question must not make other programs wait for a lock
+_ENVIRONMENT: Final[Mapping[str, str]] = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class HooksPath(Struct, frozen=True, kw_only=True):
-    """What `core.hooksPath` says: as it is written, as git expands it, and in whose configuration it stands."""
+    """The value of `core.hooksPath`: as it is written, as git expands it, and the scope of its configuration."""
 
     written: str
     path: str
@@ -29,48 +40,48 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     @property
     def own_hooks(self) -> Path:
-        """The folder git looks into as long as nobody says otherwise."""
+        """The folder of hooks where `core.hooksPath` is not set."""
         return self.common / "hooks"
 
 
 def open_repository(folder: Path) -> Repository:
-    """Look at the repository a folder belongs to.
+    """Return the repository a folder belongs to.
 
     Raises:
-        HostError: There is none, it has no work tree, or git refuses to have to do with it.
+        HostError: There is none, it has no work tree, or git refuses to use it.
     """
-    place = str(folder)
+    folder_name = str(folder)
     try:
-        is_bare = _line("--is-bare-repository", folder=place)
+        is_bare = _rev_parse("--is-bare-repository", folder=folder_name)
     except HostError as problem:
         if "not a git repository" not in str(problem):
             raise
         raise HostError(f"{folder} is in no git repository; `git init` makes one, --project names another") from None
     if is_bare == "true":
         raise HostError(f"{folder} is a bare repository: nobody commits there, so there is nothing to watch")
-    top = _line("--show-toplevel", folder=place, may_fail=True)
+    top = _rev_parse("--show-toplevel", folder=folder_name, may_fail=True)
     if not top:
         raise HostError(f"{folder} is inside the repository's own folder; say --project with a folder of its work tree")
     return Repository(
         top=Path(top),
-        common=Path(os.path.realpath(folder / _line("--git-common-dir", folder=place))),
-        own=Path(os.path.realpath(folder / _line("--git-dir", folder=place))),
-        hooks_path=hooks_path(place),
+        common=Path(os.path.realpath(folder / _rev_parse("--git-common-dir", folder=folder_name))),
+        own=Path(os.path.realpath(folder / _rev_parse("--git-dir", folder=folder_name))),
+        hooks_path=read_hooks_path(folder_name),
     )
 
 
 @contextmanager
-def changing(folder: Path) -> Iterator[Repository]:
-    """Be the only one who changes the hooks of a repository: two at once would set aside what the other one wrote.
+def lock_repository(folder: Path) -> Iterator[Repository]:
+    """Lock the hooks of a repository: two installers at once would set aside each other's scripts.
 
     Raises:
         HostError: See `open_repository`.
     """
     handle = os.open(open_repository(folder).common, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        # where there are no such locks, as on some network drives, it is done without
+        # some network drives have no such locks
         with suppress(ImportError, OSError):
-            import fcntl  # noqa: PLC0415 - not on Windows
+            import fcntl  # noqa: PLC0415 - does not exist on Windows
 
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield open_repository(folder)
@@ -78,16 +89,58 @@ def changing(folder: Path) -> Iterator[Repository]:
         os.close(handle)
 
 
-def hooks_path(place: str) -> HooksPath | None:
-    """Say where git looks for hooks; None when nobody told it anything."""
-    written = ask("config", "--show-scope", "-z", "--get", "core.hooksPath", folder=place, may_fail=True)
+def read_hooks_path(folder_name: str) -> HooksPath | None:
+    """Return where git looks for hooks, or None where `core.hooksPath` is not set."""
+    written = run_git("config", "--show-scope", "-z", "--get", "core.hooksPath", folder=folder_name, may_fail=True)
     if written is None:
         return None
     scope, value = os.fsdecode(written).split("\0")[:2]
-    path = ask("config", "-z", "--type=path", "--get", "core.hooksPath", folder=place) or b""
+    path = run_git("config", "-z", "--type=path", "--get", "core.hooksPath", folder=folder_name) or b""
     return HooksPath(written=value, path=os.fsdecode(path).rstrip("\0"), scope=scope)
 
 
-def _line(word: str, *, folder: str, may_fail: bool = False) -> str:
-    # one answer at a time: the name of a folder may have more than one line
-    return os.fsdecode(ask("rev-parse", word, folder=folder, may_fail=may_fail) or b"").removesuffix("\n")
+def _rev_parse(word: str, *, folder: str, may_fail: bool = False) -> str:
+    # one question at a time: the name of a folder may have more than one line
+    return os.fsdecode(run_git("rev-parse", word, folder=folder, may_fail=may_fail) or b"").removesuffix("\n")
+
+
+@lru_cache(maxsize=16)
+def find_git(folder: str, path: str) -> str:
+    """Return the path of git, but not of one that the project brings along.
+
+    Raises:
+        HostError: There is none.
+    """
+    foreign = workspace_roots(_OWN_HOOK, folder)
+    for candidate in ExecutableFinder().find_all("git", path):
+        if not is_inside_real(candidate, foreign):
+            return candidate
+    raise HostError("git is not on the PATH, outside of this project; install it and try again")
+
+
+def run_git(*words: str, folder: str, stdin: bytes = b"", may_fail: bool = False) -> bytes | None:
+    """Run git in a folder and return its output; with `may_fail`, None where it fails.
+
+    Raises:
+        HostError: It cannot be started, or fails.
+    """
+    import subprocess  # noqa: PLC0415 - takes time to import
+
+    try:
+        done = subprocess.run(
+            [find_git(folder, caller_context.environ().get("PATH", os.defpath)), *words],
+            cwd=folder,
+            env={**caller_context.full_environ(), **_ENVIRONMENT},
+            input=stdin,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise HostError(f"git {words[0]} did not work in {folder}: {problem}") from None
+    if done.returncode == 0:
+        return done.stdout
+    if may_fail:
+        return None
+    message = done.stderr.decode("utf-8", "replace").strip()
+    raise HostError(f"git {words[0]} did not work in {folder}: {message or f'exit code {done.returncode}'}")

@@ -3,10 +3,10 @@ from collections.abc import Callable
 
 import pytest
 
+from hookline.config.document import Problem
 from hookline.config.formats import read
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin
-from hookline.config.vocabulary import Vocabulary
+from hookline.config.known_names import KnownNames
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, native_tools, shell_dialects
 
@@ -25,16 +25,16 @@ def reads() -> Reads:
         agent: str = "",
         layer: Layer = Layer.PROJECT,
     ) -> tuple[list[Hook], list[str]]:
-        words = Vocabulary(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
+        words = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
         whose = agent or form
-        origin = Origin(
+        origin = FileOrigin(
             path=path,
             dialect=whose,
             agent=whose,
             layer=layer,
             source=Source.WORKSPACE if layer is Layer.PROJECT else Source.USER,
             root="/p",
-            vocabulary=words,
+            known_names=words,
         )
         text = content if isinstance(content, str) else json.dumps(content, indent=1)
         hooks, problems = read(text, origin=origin, formats=(form,))

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.core.conditions.condition import compile_condition
+from hookline.conditions.condition import compile_condition
 from hookline.model.hook import Hook, Layer, OnError
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]

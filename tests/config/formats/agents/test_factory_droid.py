@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from hookline.core.conditions.condition import compile_condition
+from hookline.conditions.condition import compile_condition
 from hookline.model.hook import Hook
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.core.conditions.condition import compile_condition
+from hookline.conditions.condition import compile_condition
 from hookline.model.hook import Hook
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]

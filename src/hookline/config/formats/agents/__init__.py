@@ -1,63 +1,29 @@
-"""The files in which agents keep hooks: one module and one row each."""
+"""The files in which agents keep hooks: one module per agent in `AGENTS`, one spec per kind of file."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
-from msgspec import Struct
-
-from hookline.config.document import Document
-from hookline.config.formats.agents import (
-    antigravity,
-    claude_code,
-    cline,
-    codex_cli,
-    copilot_cli,
-    cursor,
-    entries,
-    factory_droid,
-    gemini_cli,
-    kiro,
-    qwen_code,
-    windsurf,
-)
-from hookline.config.formats.agents.style import Style
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin
+from hookline.config.document import Document, Problem
+from hookline.config.formats.agents import reader
+from hookline.config.formats.agents.spec import AgentFileSpec
+from hookline.config.reader import FileOrigin
+from hookline.model.agents import AGENTS, PLUGIN_AGENTS, module_name
 from hookline.model.hook import Hook
 
-
-class Form(Struct, frozen=True):
-    """One kind of file: how its hooks are written, and how they are read."""
-
-    style: Style
-    read: Callable[..., tuple[list[Hook], list[Problem]]]
-
-
-def _of(style: Style) -> Form:
-    return Form(style, partial(entries.read, style=style))
-
-
-FORMS: Final[Mapping[str, Form]] = MappingProxyType(
-    {
-        "claude-code": _of(claude_code.STYLE),
-        "gemini-cli": _of(gemini_cli.STYLE),
-        "qwen-code": _of(qwen_code.STYLE),
-        "codex-cli": _of(codex_cli.STYLE),
-        "cursor": _of(cursor.STYLE),
-        "copilot-cli": _of(copilot_cli.STYLE),
-        "windsurf": _of(windsurf.STYLE),
-        "kiro": Form(kiro.STYLE, kiro.read),
-        "kiro-agent": _of(kiro.AGENT),
-        "kiro-legacy": Form(kiro.LEGACY, kiro.read_legacy),
-        "cline": Form(cline.STYLE, cline.read),
-        "factory-droid": Form(factory_droid.STYLE, factory_droid.read),
-        "antigravity": Form(antigravity.STYLE, antigravity.read),
-    }
-)
+# agent -> kind of file -> its spec; the first kind has the agent's name
+FILE_SPECS_BY_AGENT: Final[Mapping[str, Mapping[str, AgentFileSpec]]] = {
+    agent: {agent: module.SPEC, **getattr(module, "MORE_SPECS", {})}
+    for agent in AGENTS
+    if agent not in PLUGIN_AGENTS
+    for module in (import_module(f"{__name__}.{module_name(agent)}"),)
+}
+FILE_SPECS: Final[Mapping[str, AgentFileSpec]] = {
+    form: spec for specs in FILE_SPECS_BY_AGENT.values() for form, spec in specs.items()
+}
 
 
-def read(document: Document, *, origin: Origin, form: str) -> tuple[list[Hook], list[Problem]]:
+def read(document: Document, *, origin: FileOrigin, form: str) -> tuple[list[Hook], list[Problem]]:
     """Read a file of one of these kinds."""
-    return FORMS[form].read(document, origin=origin)
+    spec = FILE_SPECS[form]
+    return spec.read(document, origin=origin) if spec.read else reader.read(document, origin=origin, spec=spec)

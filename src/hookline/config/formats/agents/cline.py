@@ -1,49 +1,50 @@
-"""Cline: no configuration, but a program for each event, called like it."""
+"""Cline: a program for each event, named after it."""
 
-from types import MappingProxyType
 from typing import Final
 
-from hookline.config.document import Document
-from hookline.config.formats.agents.entries import add, moment_of
-from hookline.config.formats.agents.style import Aim, Entry, Moment, Style
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin, Reading
-from hookline.config.scripts import command_of
-from hookline.config.vocabulary import quoted
+from hookline.config.document import Document, Problem
+from hookline.config.formats.agents.reader import add_entry, resolve_event
+from hookline.config.formats.agents.spec import AgentEvent, AgentFileSpec, ConfigEntry, MatchTarget
+from hookline.config.known_names import quote
+from hookline.config.reader import FileOrigin, FileReader
+from hookline.config.script_paths import quote_program
 from hookline.model.hook import Hook
-from hookline.model.ours import is_ours
-
-STYLE: Final = Style(
-    keys=MappingProxyType({}),
-    moments=MappingProxyType(
-        {
-            "TaskStart": Moment(on=("session_start",), aim=Aim.NOTHING),
-            "TaskResume": Moment(on=("session_start",), aim=Aim.NOTHING),
-            "TaskComplete": Moment(on=("after_agent",), aim=Aim.NOTHING),
-            "TaskError": Moment(on=("error",), aim=Aim.NOTHING),
-            "PreToolUse": Moment(on=("before_tool",), aim=Aim.NOTHING),
-            "PostToolUse": Moment(on=("after_tool", "tool_failed"), aim=Aim.NOTHING),
-            "UserPromptSubmit": Moment(on=("before_agent",), aim=Aim.NOTHING),
-            "PreCompact": Moment(on=("pre_compress",), aim=Aim.NOTHING),
-            "SessionShutdown": Moment(on=("session_end",), aim=Aim.NOTHING),
-            "Notification": Moment(on=("notification",), aim=Aim.NOTHING),
-        }
-    ),
-)
+from hookline.model.installed_entry import is_ours
 
 
-def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
+def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Make a hook of a program; its text is only looked at to know our own."""
-    reading = Reading(document, origin)
+    reader = FileReader(document, origin)
     name = origin.path.rpartition("/")[2]
     said = document.value
     if "." in name:
         # PowerShell's twin of a program, or something to read
         return [], []
     ours = isinstance(said, str) and any(map(is_ours, said.splitlines()))
-    moment = None if ours else moment_of(reading, name, (), style=STYLE)
-    if moment is not None:
-        entry = Entry(event=name, values={}, where=(), owner=f"hook {quoted(name)}")
-        program = {"command": command_of(origin.path, ()), "shell": False}
-        add(reading, entry, style=STYLE, moment=moment, shared=program)
-    return reading.hooks, reading.problems
+    agent_event = None if ours else resolve_event(reader, name, (), spec=SPEC)
+    if agent_event is not None:
+        entry = ConfigEntry(event=name, values={}, where=(), owner=f"hook {quote(name)}")
+        program = {"command": quote_program(origin.path, ()), "shell": False}
+        add_entry(reader, entry, spec=SPEC, agent_event=agent_event, shared=program)
+    return reader.hooks, reader.problems
+
+
+SPEC: Final = AgentFileSpec(
+    read=read,
+    is_program=True,
+    project=(".clinerules/hooks/*",),
+    home=("Documents/Cline/Hooks/*",),
+    keys={},
+    events={
+        "TaskStart": AgentEvent(on=("session_start",), matches=MatchTarget.NOTHING),
+        "TaskResume": AgentEvent(on=("session_start",), matches=MatchTarget.NOTHING),
+        "TaskComplete": AgentEvent(on=("after_agent",), matches=MatchTarget.NOTHING),
+        "TaskError": AgentEvent(on=("error",), matches=MatchTarget.NOTHING),
+        "PreToolUse": AgentEvent(on=("before_tool",), matches=MatchTarget.NOTHING),
+        "PostToolUse": AgentEvent(on=("after_tool", "tool_failed"), matches=MatchTarget.NOTHING),
+        "UserPromptSubmit": AgentEvent(on=("before_agent",), matches=MatchTarget.NOTHING),
+        "PreCompact": AgentEvent(on=("pre_compress",), matches=MatchTarget.NOTHING),
+        "SessionShutdown": AgentEvent(on=("session_end",), matches=MatchTarget.NOTHING),
+        "Notification": AgentEvent(on=("notification",), matches=MatchTarget.NOTHING),
+    },
+)

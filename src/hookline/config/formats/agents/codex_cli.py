@@ -1,32 +1,29 @@
 """Codex CLI: groups of hooks under events, in `hooks.json` or under `[hooks]` of `config.toml`."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from hookline.config.formats.agents.claude_code import SPELLED
-from hookline.config.formats.agents.style import ASIDE, GROUP, LATER, PLAIN, UNMATCHED, Style, as_said
-from hookline.config.values import Key
+from hookline.config.formats.agents.claude_code import WRITERS
+from hookline.config.formats.agents.spec import BACKGROUND, GROUP, IGNORED, PLAIN, UNMATCHED, AgentFileSpec, as_is
+from hookline.config.keys import Key
 
-KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        **PLAIN,
-        "async": LATER,
-        **dict.fromkeys(("commandWindows", "command_windows", "statusMessage", "additionalContextLimit"), ASIDE),
-    }
-)
+KEYS: Final[Mapping[str, Key]] = {
+    **PLAIN,
+    "async": BACKGROUND,
+    **dict.fromkeys(("commandWindows", "command_windows", "statusMessage", "additionalContextLimit"), IGNORED),
+}
 
-STYLE: Final = Style(
+SPEC: Final = AgentFileSpec(
+    project=(".codex/hooks.json", ".codex/config.toml"),
+    home=(".codex/hooks.json", ".codex/config.toml"),
     keys=KEYS,
     group_keys=GROUP,
-    elsewhere=MappingProxyType(
-        {
-            "mcp_tool": "the agent calls a tool of a server it is connected to",
-            "prompt": "the agent does not run it yet",
-            "agent": "the agent does not run it yet",
-        }
-    ),
-    moments=MappingProxyType({"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED}),
-    defaults=MappingProxyType({"parallel": True}),
-    spelled=MappingProxyType({**SPELLED, "background": ("async", as_said)}),
+    agent_only={
+        "mcp_tool": "the agent calls a tool of a server it is connected to",
+        "prompt": "the agent does not run it yet",
+        "agent": "the agent does not run it yet",
+    },
+    events={"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED},
+    defaults={"parallel": True},
+    writers={**WRITERS, "background": ("async", as_is)},
 )

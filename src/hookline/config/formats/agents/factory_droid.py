@@ -2,49 +2,45 @@
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from hookline.config.document import Document
-from hookline.config.formats.agents import entries
-from hookline.config.formats.agents.claude_code import SPELLED
-from hookline.config.formats.agents.style import GROUP, PLAIN, UNMATCHED, Style
-from hookline.config.problem import Problem
-from hookline.config.reading import Origin
-from hookline.config.values import Key, filled
+from msgspec.structs import replace
+
+from hookline.config.document import Document, Problem
+from hookline.config.formats.agents import reader
+from hookline.config.formats.agents.claude_code import WRITERS
+from hookline.config.formats.agents.spec import GROUP, PLAIN, UNMATCHED, AgentFileSpec
+from hookline.config.keys import Key, nonempty_text
+from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook
 
 
 def _pattern(value: object) -> str:
     # a call without a command is passed over, as the agent does
-    return f"has(args.command) && args.command.matches({json.dumps(filled(value))})"
+    return f"has(args.command) && args.command.matches({json.dumps(nonempty_text(value))})"
 
 
-GROUP_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        **GROUP,
-        "commandRegex": Key(_pattern, "condition", vital=True, about="Only for commands in which this is found."),
-    }
-)
+GROUP_KEYS: Final[Mapping[str, Key]] = {
+    **GROUP,
+    "commandRegex": Key(_pattern, "condition", vital=True, about="Only for commands in which this is found."),
+}
 
-STYLE: Final = Style(
+
+def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
+    """Read a file of hooks, or the `hooks` of a settings file."""
+    is_wrapped = isinstance(document.value, Mapping) and isinstance(document.value.get("hooks"), Mapping)
+    spec = replace(SPEC, wrapper="hooks") if is_wrapped else SPEC
+    return reader.read(document, origin=origin, spec=spec)
+
+
+SPEC: Final = AgentFileSpec(
+    read=read,
+    project=(".factory/hooks.json",),
+    home=(".factory/hooks.json",),
     keys=PLAIN,
     wrapper="",
     group_keys=GROUP_KEYS,
-    moments=MappingProxyType({"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED, "SubagentStop": UNMATCHED}),
-    defaults=MappingProxyType({"parallel": True}),
-    spelled=SPELLED,
+    events={"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED, "SubagentStop": UNMATCHED},
+    defaults={"parallel": True},
+    writers=WRITERS,
 )
-_WRAPPED: Final = Style(
-    keys=STYLE.keys,
-    group_keys=STYLE.group_keys,
-    moments=STYLE.moments,
-    defaults=STYLE.defaults,
-    spelled=STYLE.spelled,
-)
-
-
-def read(document: Document, *, origin: Origin) -> tuple[list[Hook], list[Problem]]:
-    """Read a file of hooks, or the `hooks` of a settings file."""
-    wrapped = isinstance(document.value, Mapping) and isinstance(document.value.get("hooks"), Mapping)
-    return entries.read(document, origin=origin, style=_WRAPPED if wrapped else STYLE)

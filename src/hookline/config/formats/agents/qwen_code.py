@@ -1,68 +1,63 @@
-"""Qwen Code: Claude Code's events and types in Gemini CLI's groups; a thousand seconds are one."""
+"""Qwen Code: Claude Code's events and types in Gemini CLI's groups; timeouts from 1000 on are milliseconds."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from hookline.config.formats.agents.claude_code import SPELLED, WEB, with_variables
+from hookline.config.formats.agents.claude_code import WEB, WRITERS, add_header_variables
 from hookline.config.formats.agents.gemini_cli import GROUP_KEYS
-from hookline.config.formats.agents.style import (
-    ASIDE,
+from hookline.config.formats.agents.spec import (
+    BACKGROUND,
     ENV,
-    LATER,
+    IGNORED,
     NAME,
     PLAIN,
     UNMATCHED,
-    Entry,
-    Style,
-    all_off,
-    as_said,
+    AgentFileSpec,
+    ConfigEntry,
+    as_is,
     seconds_or_milliseconds,
+    why_all_disabled,
 )
-from hookline.config.reading import Reading
-from hookline.config.values import Key, text
+from hookline.config.keys import Key, text
+from hookline.config.reader import FileReader
 
-KEYS: Final[Mapping[str, Key]] = MappingProxyType(
-    {
-        **PLAIN,
-        **WEB,
-        "name": NAME,
-        "env": ENV,
-        "timeout": Key(seconds_or_milliseconds, "timeout", about="Seconds; from 1000 on, milliseconds."),
-        "async": LATER,
-        "shell": Key(text, vital=True, about="The shell that reads the line: bash or powershell."),
-        **dict.fromkeys(("description", "statusMessage", "once"), ASIDE),
-    }
-)
+KEYS: Final[Mapping[str, Key]] = {
+    **PLAIN,
+    **WEB,
+    "name": NAME,
+    "env": ENV,
+    "timeout": Key(seconds_or_milliseconds, "timeout", about="Seconds; from 1000 on, milliseconds."),
+    "async": BACKGROUND,
+    "shell": Key(text, vital=True, about="The shell that reads the line: bash or powershell."),
+    **dict.fromkeys(("description", "statusMessage", "once"), IGNORED),
+}
 
 
-def _finish(reading: Reading, entry: Entry, fields: dict[str, object]) -> dict[str, object] | None:
+def _finish(reader: FileReader, entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
     if entry.values.get("shell") == "powershell":
-        reading.warn((*entry.where, "shell"), f"{entry.owner} is a line for PowerShell; the hook is not loaded")
+        reader.warn((*entry.where, "shell"), f"{entry.owner} is a line for PowerShell; the hook is not loaded")
         return None
-    return with_variables(entry, fields)
+    return add_header_variables(entry, fields)
 
 
-STYLE: Final = Style(
+SPEC: Final = AgentFileSpec(
+    project=(".qwen/settings.json",),
+    home=(".qwen/settings.json",),
     keys=KEYS,
     group_keys=GROUP_KEYS,
-    types=MappingProxyType({"command": "command", "http": "url"}),
-    elsewhere=MappingProxyType(
-        {"prompt": "the agent asks a model of its own", "function": "it is a function of a running program"}
-    ),
-    moments=MappingProxyType({"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED}),
-    defaults=MappingProxyType({"parallel": True}),
+    types={"command": "command", "http": "url"},
+    agent_only={"prompt": "the agent asks a model of its own", "function": "it is a function of a running program"},
+    events={"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED},
+    defaults={"parallel": True},
     finish=_finish,
-    off=all_off,
-    spelled=MappingProxyType(
-        {
-            **SPELLED,
-            "name": ("name", as_said),
-            "env": ("env", as_said),
-            "url": ("url", as_said),
-            "headers": ("headers", as_said),
-            "header_env": ("allowedEnvVars", as_said),
-            "background": ("async", as_said),
-        }
-    ),
+    why_disabled=why_all_disabled,
+    writers={
+        **WRITERS,
+        "name": ("name", as_is),
+        "env": ("env", as_is),
+        "url": ("url", as_is),
+        "headers": ("headers", as_is),
+        "header_env": ("allowedEnvVars", as_is),
+        "background": ("async", as_is),
+    },
 )

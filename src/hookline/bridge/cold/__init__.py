@@ -1,1 +1,0 @@
-"""Answering a call of an agent in a process of its own, where no daemon can be asked."""

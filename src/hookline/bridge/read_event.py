@@ -1,0 +1,138 @@
+"""Read the payload of an agent. The entry in its settings names the agent and the event, whatever the payload calls them.
+
+A new version of an agent that renames an event, or a payload that is damaged on its way, must not switch guards off: at an event
+that can be denied, a payload that disagrees with the entry is read as the entry's event.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline import json_codec
+from hookline.bridge.call import Call, event_from_name
+from hookline.bridge.detect_agent import with_detected_dialect
+from hookline.bridge.fallback import GUARDED
+from hookline.dialects import DIALECTS
+from hookline.errors import DialectError
+from hookline.json_codec import Payload
+from hookline.model.event import Event, EventName
+from hookline.text import sanitize
+from hookline.wiring import native_names
+
+# the keys under which agents write the name of an event
+_NAMES: Final = ("hook_event_name", "hookEventName", "agent_action_name", "hookName", "hook")
+_MOST_KEYS: Final = 2_000
+_KEY_ENDS: Final = re.compile(rb'"\s*:')
+_SHOWN: Final = 80
+
+
+class DecodedPayload(Struct, frozen=True):
+    """A call in the dialect it was made in, and its event.
+
+    `trouble` is why the payload could not be read, `note` what was odd about it.
+    """
+
+    call: Call
+    event: Event
+    trouble: str = ""
+    note: str = ""
+
+
+def read_call(entry: Call, environ: Mapping[str, str]) -> DecodedPayload:
+    """Read a call that an entry in the settings of an agent made."""
+    entry = replace(entry, raw=Payload(entry.raw))
+    wanted = _find_events(entry.dialect.SPEC.name, entry.native)
+    is_guarded = bool(wanted & GUARDED)
+    # before a decoder takes the parsed document
+    duplicate = _find_duplicate(entry.raw) if is_guarded else ""
+    call = with_detected_dialect(entry, environ)
+    event, trouble = _decode(call, call.raw)
+    if not is_guarded:
+        return DecodedPayload(call, event, trouble)
+    # a dialect may tell two events of one native name apart, such as a prompt and a request without one
+    if not trouble and (event.name in wanted or event.native_name == entry.native):
+        if not duplicate:
+            return DecodedPayload(call, event)
+        shown = sanitize(duplicate, longest=_SHOWN)
+        trouble = f'the key "{shown}" stands in it twice, and nobody knows which one counts'
+        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
+    unnamed = _remove_names(entry.raw)
+    if unnamed is None:
+        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
+    event, trouble = _decode(entry, unnamed)
+    if trouble or event.name not in wanted:
+        why = trouble or f"it is no {entry.native} event"
+        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), why)
+    title = entry.dialect.SPEC.title
+    note = f"{title} says another event than {entry.native}, at which its settings call us; {entry.native} was answered"
+    return DecodedPayload(entry, event, note=note)
+
+
+@cache
+def _find_events(host: str, native: str) -> frozenset[EventName]:
+    """Return the events that an agent's own name stands for."""
+    known = native_names().get(host, {}).get(native, ())
+    return frozenset({event_from_name(DIALECTS[host], native).name, *(EventName(name) for name in known)})
+
+
+def _decode(call: Call, raw: bytes) -> tuple[Event, str]:
+    try:
+        return call.dialect.decode_event(raw, call.native), ""
+    except DialectError as problem:
+        why = str(problem)
+    except Exception as problem:  # noqa: BLE001 - a bug in a decoder must not become an answer by accident
+        why = f"reading what the agent said shows a bug in hookline ({problem!r}); please report it"
+    return event_from_name(call.dialect, call.native), why
+
+
+def _remove_names(raw: bytes) -> bytes | None:
+    """Return a payload without the name of its event; None where it has none, or cannot be read."""
+    try:
+        document = json_codec.load(raw)
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or not any(name in document for name in _NAMES):
+        return None
+    return json_codec.dump({key: value for key, value in document.items() if key not in _NAMES})
+
+
+def _find_duplicate(raw: bytes) -> str:
+    """Return a key that stands twice in an object of a payload; empty where none does."""
+    try:
+        document = json_codec.peek(raw)
+    except ValueError:
+        # a payload that the dialect can repair is not refused
+        return ""
+    # every key is followed by a colon, and quotes inside of texts can only add to the count
+    if _count_keys(document) == len(_KEY_ENDS.findall(raw)):
+        return ""
+    duplicates: list[str] = []
+
+    def check(pairs: list[tuple[str, object]]) -> None:
+        names = Counter(name for name, _ in pairs)
+        duplicates.extend(name for name, count in names.items() if count > 1)
+
+    try:
+        json.loads(raw, object_pairs_hook=check)
+    except (ValueError, RecursionError):
+        return ""
+    return duplicates[0] if duplicates else ""
+
+
+def _count_keys(document: object) -> int:
+    left = [document]
+    count = 0
+    while left and count < _MOST_KEYS:
+        value = left.pop()
+        if isinstance(value, dict):
+            count += len(value)
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return count

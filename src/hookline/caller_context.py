@@ -1,0 +1,172 @@
+"""The environment, working folder and umask of the process that a call is answered for.
+
+A program that answers for itself takes them from the operating system. The daemon, which answers for others, sets the context
+of each call, and everything done for the call sees it: the user's folders, variables, and what a hook process is started with.
+"""
+# on the path of every call, where pathlib costs many times more
+# ruff: noqa: PTH109, PTH111
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+
+class TrackedEnv(Mapping[str, str]):
+    """Variables that record which of them were read: a result computed from them holds as long as these do."""
+
+    def __init__(self, variables: Mapping[str, str], names: set[str]) -> None:
+        self._variables = variables
+        self._names = names
+
+    def __getitem__(self, name: str) -> str:
+        self._names.add(name)
+        return self._variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        # iterating depends on all of them
+        self._names.update(self._variables)
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+class CallerContext:
+    """Environment, folder and umask of one call.
+
+    `read_vars` collects the names of the variables that were read on its behalf. `once_ran` has the hooks that run once per
+    process and did so for this call, which would have had a process of its own.
+    """
+
+    def __init__(
+        self,
+        whole: Mapping[str, str],
+        folder: str,
+        *,
+        umask: int | None = None,
+        encoded: dict[bytes, bytes] | None = None,
+    ) -> None:
+        self.whole = whole
+        self.folder = folder
+        self.umask = umask
+        self.read_vars: set[str] = set()
+        self.once_ran: set[str] = set()
+        self.environ: Mapping[str, str] = TrackedEnv(whole, self.read_vars)
+        self._encoded = encoded
+
+    @property
+    def encoded(self) -> dict[bytes, bytes]:
+        """All variables as bytes, computed once; not to be changed."""
+        if self._encoded is None:
+            self._encoded = {os.fsencode(name): os.fsencode(value) for name, value in self.whole.items()}
+        return self._encoded
+
+    def with_var(self, name: str, value: str) -> "CallerContext":
+        """Return this context with one more variable; both record reads in the same place."""
+        encoded = {**self.encoded, os.fsencode(name): os.fsencode(value)}
+        return self._copy({**self.whole, name: value}, encoded)
+
+    def without_var(self, name: str) -> "CallerContext":
+        """Return this context without a variable."""
+        if name not in self.whole:
+            return self
+        return self._copy({key: value for key, value in self.whole.items() if key != name})
+
+    def _copy(self, whole: Mapping[str, str], encoded: dict[bytes, bytes] | None = None) -> "CallerContext":
+        other = CallerContext(whole, self.folder, umask=self.umask, encoded=encoded)
+        other.read_vars, other.once_ran = self.read_vars, self.once_ran
+        other.environ = TrackedEnv(whole, self.read_vars)
+        return other
+
+
+_CURRENT: Final[ContextVar[CallerContext | None]] = ContextVar("caller_context", default=None)
+
+
+def current() -> CallerContext | None:
+    """Return the context of the call that is being answered; None where this program answers for itself."""
+    return _CURRENT.get()
+
+
+def set_current(context: CallerContext) -> None:
+    """Answer for this caller from here on; the running task must belong to this call alone."""
+    _CURRENT.set(context)
+
+
+@contextmanager
+def use(context: CallerContext) -> Iterator[CallerContext]:
+    """Answer for this caller within the block."""
+    token = _CURRENT.set(context)
+    try:
+        yield context
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def with_env(name: str, value: str) -> Iterator[None]:
+    """Start every process within the block with a variable; an empty value removes it."""
+    caller = _CURRENT.get()
+    if caller is not None:
+        with use(caller.with_var(name, value) if value else caller.without_var(name)):
+            yield
+        return
+    before = os.environ.pop(name, None)
+    if value:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
+def environ() -> Mapping[str, str]:
+    """Return the caller's variables; reads are recorded."""
+    caller = _CURRENT.get()
+    return os.environ if caller is None else caller.environ
+
+
+def full_environ() -> Mapping[str, str]:
+    """Return the caller's variables to pass them on to a process; reads are not recorded."""
+    caller = _CURRENT.get()
+    return os.environ if caller is None else caller.whole
+
+
+def folder() -> str:
+    """Return the caller's working folder.
+
+    Raises:
+        OSError: That folder was removed.
+    """
+    caller = _CURRENT.get()
+    return os.getcwd() if caller is None else caller.folder
+
+
+def umask() -> int | None:
+    """Return the umask for files of the caller; None where it is our own."""
+    caller = _CURRENT.get()
+    return None if caller is None else caller.umask
+
+
+def expand_home(path: str) -> str:
+    """Replace a leading `~` by the caller's home folder, where it is known."""
+    caller = _CURRENT.get()
+    if caller is None or not path.startswith("~"):
+        return os.path.expanduser(path)
+    name, slash, rest = path.partition("/")
+    if name != "~":
+        return os.path.expanduser(path)
+    home = caller.environ.get("HOME")
+    return _database_home() + slash + rest if home is None else (home.rstrip("/") + slash + rest) or "/"
+
+
+def _database_home() -> str:
+    try:
+        import pwd  # noqa: PLC0415 - not on Windows
+
+        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/")
+    except (ImportError, KeyError):
+        return "~"

@@ -1,0 +1,179 @@
+"""Events on the command line: their names, their fields, and a sample for what the user leaves out."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from time import time
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline import json_codec
+from hookline.config.known_names import quote, suggest
+from hookline.debug.samples import SESSION, TOOLS, sample
+from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
+from hookline.model.event import CUSTOM_PREFIX, Event, EventName
+from hookline.model.hook import Hook
+from hookline.model.names import known_events, resolve_events
+from hookline.model.plan import Gate
+from hookline.project import Project
+from hookline.wiring import native_names
+
+_FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
+
+
+class EventArgs(Struct, frozen=True, kw_only=True):
+    """The event as far as the user described it."""
+
+    tool: str = ""
+    data: dict[str, object] | None = None
+    args: dict[str, object] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the sample decides everything."""
+        return not self.tool and self.data is None and self.args is None
+
+
+def add_event_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that describe an event."""
+    parser.add_argument("--data", metavar="JSON|@FILE|-", help="the event's fields: JSON, a file, or - for stdin")
+    parser.add_argument("--tool", default="", help="the tool that is called")
+    parser.add_argument("--args", metavar="JSON|@FILE|-", help="the tool's arguments")
+
+
+def read_event_options(args: argparse.Namespace) -> EventArgs:
+    """Read `--data`, `--tool` and `--args`.
+
+    Raises:
+        ConfigError: One of them is no JSON object, or both are to be read from stdin.
+    """
+    if args.data == args.args == "-":
+        raise ConfigError("--data and --args cannot both be read from stdin")
+    return EventArgs(tool=args.tool, data=read_object(args.data, "--data"), args=read_object(args.args, "--args"))
+
+
+def read_object(text: str | None, option: str) -> dict[str, object] | None:
+    """Read the value of an option: JSON, a file, or stdin; None when it was not given.
+
+    Raises:
+        ConfigError: It is no JSON object, or cannot be read.
+    """
+    if text is None:
+        return None
+    raw = _read_bytes(text, option)
+    try:
+        document = json_codec.load(raw)
+    except ValueError as problem:
+        document = _load_leniently(raw)
+        if document is None:
+            raise ConfigError(f"{option} is no JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
+    return document
+
+
+def _load_leniently(raw: bytes) -> object:
+    """Read what other programs write as JSON: NaN, and a lone surrogate where a text was cut."""
+    try:
+        return json_codec.load(
+            json_codec.dump(json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None))
+        )
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_bytes(text: str, option: str) -> bytes:
+    if text == "-":
+        if sys.stdin is None:
+            raise ConfigError(f"{option} is to be read from stdin, which is closed")
+        return sys.stdin.buffer.read()
+    if not text.startswith("@"):
+        return text.encode("utf-8", "surrogateescape")
+    try:
+        return Path(text[1:]).read_bytes()
+    except OSError as problem:
+        raise ConfigError(f"{option}: cannot read {text[1:]}: {problem.strerror}") from None
+
+
+def parse_events(name: str) -> tuple[EventName, ...]:
+    """Return the canonical events of a name in any dialect; some dialects have one name for several.
+
+    Raises:
+        ConfigError: There is no such event.
+    """
+    events = resolve_events(name)
+    if events and not events[0].startswith(CUSTOM_PREFIX):
+        return tuple(EventName(event) for event in events)
+    raise ConfigError(f"there is no event {quote(name)}{suggest(name, known_events())}; `hookline events` lists them")
+
+
+def parse_event(name: str) -> EventName:
+    """Return the one canonical event of a name in any dialect.
+
+    Raises:
+        ConfigError: There is no such event, or a dialect's name stands for several.
+    """
+    events = parse_events(name)
+    if len(events) == 1:
+        return events[0]
+    raise ConfigError(f"{quote(name)} stands for {' and '.join(events)}; name one of them")
+
+
+def parse_dialect(name: str) -> str:
+    """Return the dialect of a name or of a short name of the agent; for `type` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: There is none.
+    """
+    words = {word: own for own, dialect in DIALECTS.items() for word in (own, *dialect.SPEC.aliases)}
+    if name.lower() in words:
+        return words[name.lower()]
+    nearest = suggest(name, words)
+    known = "" if nearest else f": {', '.join(DIALECTS)}"
+    raise argparse.ArgumentTypeError(
+        f"there is no dialect {quote(name)}{nearest}; `hookline dialects` lists them{known}"
+    )
+
+
+def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> Event:
+    """Build the event to try a hook with: the user's options, and a sample for the rest.
+
+    Raises:
+        ConfigError: There is no such event, or it is no tool call and was given a tool.
+    """
+    engine = project.engine
+    canonical = _resolve_event(hook, name)
+
+    def fits(event: Event) -> bool:
+        return all(one.passed for one in engine.planner.gates(hook, event) if one.gate in _FITTING)
+
+    event = sample(canonical, hook=hook if canonical in hook.on else None, cwd=engine.cwd, fits=fits)
+    if (options.tool or options.args is not None) and not event.tool:
+        raise ConfigError(f"{canonical} is no tool call, so --tool and --args mean nothing there")
+    if not options.is_empty:
+        data = options.data
+        names_tool = data is not None and ("tool" in data or "tool_name" in data)
+        args: Mapping[str, object] | None = options.args
+        if args is None and not names_tool:
+            args = TOOLS.get(options.tool) if options.tool else event.args
+        event = engine.event(
+            canonical,
+            data if data is not None else event.data,
+            tool=options.tool or ("" if names_tool else event.tool),
+            args=args,
+            session=SESSION,
+        )
+    return replace(event, id="sample", timestamp=int(time() * 1000))
+
+
+def _resolve_event(hook: Hook, name: str) -> str:
+    """Return the canonical event of a name; the names of the hook's own dialect come first."""
+    own = native_names().get(hook.dialect, {}).get(name, ())
+    if own:
+        return next((event for event in own if event in hook.on), own[0])
+    return name if name.startswith(CUSTOM_PREFIX) else str(parse_event(name))

@@ -1,0 +1,102 @@
+"""`hookline tools`: every tool, what each agent calls it, and which tools a name means."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hookline.cli._output import Table, render
+from hookline.cli._project import add_json_option
+from hookline.config.known_names import quote, suggest
+from hookline.errors import ConfigError
+from hookline.model.agents import AGENTS
+from hookline.model.dialect_names import ARGUMENT_NAMES, TOOL_NAMES
+from hookline.model.names import is_mcp_name, known_tools, names_of_tool, resolve_agent, resolve_tools
+from hookline.model.tools import TOOL_SPECS
+
+HELP: Final = "list the tools, what agents call them, and which tool a name means"
+EXAMPLE: Final = "hookline tools Bash"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
+    )
+    parser.add_argument("--agent", default="", metavar="AGENT", help="only what this agent calls them")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tools, or explain one name."""
+    agents = (_find_agent(args.agent),) if args.agent else AGENTS
+    tools = _find_tools(args.name, args.agent and agents[0]) if args.name else tuple(TOOL_SPECS)
+    return render([_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents), as_json=args.json)
+
+
+def _find_agent(name: str) -> str:
+    agent = resolve_agent(name)
+    if not agent:
+        raise ConfigError(f"there is no agent {quote(name)}{suggest(name, AGENTS)}; there are {', '.join(AGENTS)}")
+    return agent
+
+
+def _find_tools(name: str, agent: str) -> tuple[str, ...]:
+    tools = resolve_tools(name, agent)
+    if tools:
+        return tuple(tool for tool in TOOL_SPECS if tool in tools)
+    if is_mcp_name(name):
+        raise ConfigError(f"{quote(name)} is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star")
+    near = suggest(name, known_tools().values())
+    raise ConfigError(f"no agent has a tool {quote(name)}{near}; `hookline tools` lists them")
+
+
+def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
+    if args.name:
+        yield from _explain(args.name, tools, agents)
+    elif args.agent:
+        rows = [_make_row(tool, agents[0]) for tool in tools if tool in TOOL_NAMES[agents[0]]]
+        yield Table(("tool", "names", "arguments"), rows)
+    else:
+        rows = [(tool, TOOL_SPECS[tool].does, ", ".join(_get_names(tool, agents))) for tool in tools]
+        yield Table(("tool", "what it does", "what agents call it"), rows)
+
+
+def _get_names(tool: str, agents: Sequence[str]) -> list[str]:
+    """Return the first name of a tool in each agent, without repetition."""
+    names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
+    return list({name.casefold(): name for name in names}.values())
+
+
+def _make_row(tool: str, agent: str) -> tuple[str, str, str]:
+    """Return a tool, its names in an agent, and the arguments that have another name there."""
+    arguments = (f"{ours} is {theirs}" for ours, theirs in ARGUMENT_NAMES.get(agent, {}).get(tool, {}).items())
+    return tool, ", ".join(TOOL_NAMES[agent].get(tool, ())), ", ".join(arguments)
+
+
+def _tool_to_json(tool: str, agents: Sequence[str]) -> dict[str, object]:
+    spec = TOOL_SPECS[tool]
+    return {
+        "tool": tool,
+        "does": spec.does,
+        "arguments": [name.removesuffix("?") for name in spec.arguments],
+        "names": {agent: list(TOOL_NAMES[agent][tool]) for agent in agents if tool in TOOL_NAMES[agent]},
+        "argument_names": {
+            agent: dict(ARGUMENT_NAMES[agent][tool]) for agent in agents if tool in ARGUMENT_NAMES.get(agent, {})
+        },
+        "asked_under": {agent: list(names_of_tool(tool, agent)) for agent in agents},
+    }
+
+
+def _explain(name: str, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
+    for number, tool in enumerate(tools):
+        if number:
+            yield ""
+        spec = TOOL_SPECS[tool]
+        yield f"{name} is the tool {tool}: {spec.does}" if name != tool else f"{tool}: {spec.does}"
+        yield f"  arguments: {', '.join(spec.arguments)}"
+        rows = [(f"  {agent}", *_make_row(tool, agent)[1:]) for agent in agents if tool in TOOL_NAMES[agent]]
+        yield Table(("  agent", "name there", "arguments there"), rows)
+        if without := [agent for agent in agents if tool not in TOOL_NAMES[agent]]:
+            yield f"  no such tool: {', '.join(without)}"
+    yield ""
+    yield f'In a rule: tools = ["{name}"], which means the same under every agent.'

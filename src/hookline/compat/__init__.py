@@ -1,0 +1,1 @@
+"""APIs of other systems, on our engine."""

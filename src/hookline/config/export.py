@@ -1,0 +1,540 @@
+"""Export a hook to any format, and report everything that is lost."""
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Final
+
+from msgspec import NODEFAULT, Struct, structs
+
+from hookline.config.document import KeyPath
+from hookline.config.formats import grouped, native, ollm, per_file, when_then
+from hookline.config.formats.agents import FILE_SPECS
+from hookline.config.formats.agents.spec import AgentEvent, AgentFileSpec, MatchTarget
+from hookline.config.formats.when_then import COMMAND_EVENTS
+from hookline.config.keys import Key, slug, to_file_value
+from hookline.config.known_names import KnownNames, canonical_tools
+from hookline.errors import ConfigError
+from hookline.model import ollm_run_command
+from hookline.model.event import CUSTOM_PREFIX
+from hookline.model.hook import ACTIONS, KIND_BY_FIELD, Hook, OnError, Source
+
+
+class ExportEntry(Struct, frozen=True):
+    """What is added to a file: the list it is added to, or nothing for the file as a whole, and the value.
+
+    `event` is the event in the words of the file, where the value does not say it.
+    """
+
+    pointer: KeyPath
+    value: Mapping[str, object]
+    event: str = ""
+
+
+class WideningLoss(str):
+    """A loss that makes a hook run or decide in more cases than it does now."""
+
+    __slots__ = ()
+
+
+class ExportResult(Struct, frozen=True):
+    """A hook in another format. Without entries it cannot be written there at all; `losses` says why.
+
+    `around` is what a file has besides, if it is a new one. `wider` are those losses by which the hook would do more
+    than it does now.
+    """
+
+    entries: tuple[ExportEntry, ...]
+    losses: tuple[str, ...] = ()
+    header: Mapping[str, object] = {}
+    widening: tuple[str, ...] = ()
+
+
+class ExportTarget(Struct, frozen=True, kw_only=True):
+    """The target of an export: its dialect, the known names, and the existing document.
+
+    A hook that is `alone` may be the whole of a new file, in the formats that have such files.
+    """
+
+    dialect: str
+    known_names: KnownNames
+    document: object = None
+    alone: bool = False
+
+
+Writer = Callable[[Hook, ExportTarget], ExportResult]
+# hook, id, event and action of OLLM's event automation
+_Shape = Callable[[Hook, str, str, Mapping[str, str]], Mapping[str, object]]
+
+_DEFAULTS: Final[Mapping[str, object]] = {
+    field.name: field.default for field in structs.fields(Hook) if field.default is not NODEFAULT
+} | {"headers": {}, "env": {}}
+# what says how a hook is reached, in the order files have it
+_REACHED_BY: Final = ("command", "args", "module", "function", "url", "prompt", "steps", "raises", "notify", *ACTIONS)
+# what every writer sees to itself, or what is about the file and not about the hook
+_NOT_EXPORTED: Final = frozenset(
+    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "agents", "native_event"}
+    | {"source_path", "source_line", "source_format", "source_pointer"}
+)
+# what keeps a hook from running, or its answers from counting
+_RESTRICTING: Final = frozenset(
+    {
+        *(
+            "matcher",
+            "files",
+            "writes",
+            "deletes",
+            "reads",
+            "runs",
+            "urls",
+            "unknown",
+            "condition",
+            "needs",
+            "schedule",
+        ),
+        *("once", "per_minute", "cooldown", "debounce", "batch", "observe", "enabled", "trusted"),
+    }
+)
+_TOOLS: Final = re.compile(r"[\w-]+(?:\|[\w-]+)*")
+
+
+def write(hook: Hook, name: str, target: ExportTarget) -> ExportResult:
+    """Write a hook in a format of `WRITERS`.
+
+    Raises:
+        ConfigError: There is no such format.
+    """
+    if name not in WRITERS:
+        raise ConfigError(f'there is no format "{name}" to write; there are {", ".join(WRITERS)}')
+    if hook.call is not None:
+        return ExportResult((), (f"{hook.id}: a function of a running program cannot be written to a file",))
+    written = WRITERS[name](hook, target)
+    # of a hook that stays behind, details do not matter
+    lost = written.losses if written.entries else (f"not written, {written.losses[0]}",)
+    wider = tuple(str(reason) for reason in written.losses if isinstance(reason, WideningLoss))
+    return ExportResult(written.entries, tuple(f"{hook.id}: {reason}" for reason in lost), written.header, wider)
+
+
+def _native(hook: Hook, target: ExportTarget) -> ExportResult:
+    names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
+    lost += _other_event_loss(hook, target.known_names)
+    value: dict[str, object] = {**_title(hook), "on": names[0] if len(names) == 1 else names}
+    fields = _fields(native.KEYS)
+    carried, left = _export_fields(hook, fields, apart={"command", "args", "module", "function", "matcher"})
+    if (hook.deny or hook.confirm) and hook.on_error is OnError.BLOCK:
+        # follows from the action
+        carried.pop("on_error", None)
+    if _TOOLS.fullmatch(hook.matcher):
+        value["tools"] = hook.matcher.split("|")
+    elif hook.matcher:
+        value["matcher"] = hook.matcher
+    if hook.command and not hook.args:
+        value["run"] = hook.command
+    elif hook.command:
+        value["run"] = [hook.command, *hook.args]
+        if carried.pop("shell", False):
+            lost.append("a shell and separate arguments; it is written without the shell")
+    elif hook.module:
+        value["call"] = f"{hook.module}:{hook.function}"
+    if hook.dialect != target.dialect:
+        value["dialect"] = hook.dialect
+    return _single_entry(("hook",), {**value, **carried}, [*lost, *left], names)
+
+
+def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
+    names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
+    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
+    entry = {**_title(hook), "type": hook.kind, **carried}
+    if not any(carried.get(field) for field in KIND_BY_FIELD):
+        return ExportResult((), (_unsupported_reason(hook),))
+    matcher = {"matcher": hook.matcher} if hook.matcher else {}
+    entries = []
+    for name in names:
+        group = _find_group(target.document, ("hooks", name), hook.matcher)
+        where: KeyPath = ("hooks", name) if group is None else ("hooks", name, group, "hooks")
+        entries.append(ExportEntry(where, {**matcher, "hooks": [entry]} if group is None else entry))
+    return ExportResult(tuple(entries), (*lost, *left, *_other_dialect_loss(hook, target)))
+
+
+def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
+    names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
+    carried, left = _export_fields(hook, _fields(ollm.KEYS), apart=())
+    if not any(carried.get(field) for field in KIND_BY_FIELD):
+        return ExportResult((), (_unsupported_reason(hook),))
+    events = {"event": names[0]} if len(names) == 1 else {"events": names}
+    value = {"id": hook.id, "name": hook.name or hook.id, **events, **carried}
+    if hook.dialect != target.dialect:
+        value["dialect"] = hook.dialect
+    return _single_entry(_definition_list(target), value, [*lost, *left], names)
+
+
+def _modern(hook: Hook, target: ExportTarget) -> ExportResult:
+    return _automation(hook, target, _modern_value)
+
+
+def _legacy(hook: Hook, target: ExportTarget) -> ExportResult:
+    written = _automation(hook, target, _legacy_value)
+    lost = (WideningLoss("there is no key for trusted"),) if _needs_approval(hook) else ()
+    return ExportResult(written.entries, (*written.losses, *lost))
+
+
+def _automation(hook: Hook, target: ExportTarget, shape: _Shape) -> ExportResult:
+    """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
+    names, lost = _spell_events(hook.on, when_then.DIALECT, target.known_names, own_first=True)
+    target = structs.replace(target, dialect=when_then.DIALECT)
+    apart = ("command", "args", "prompt", "plain", "files", "enabled", "trusted")
+    _, left = _export_fields(_with_explicit_shell(hook, target), {}, apart=apart)
+    if hook.kind == "ask_agent":
+        action = {"type": "askAgent", "prompt": hook.prompt}
+    elif hook.kind == "command":
+        action = {"type": "runCommand", "command": _as_line(hook)}
+        if refused := ollm_run_command.why_command_refused(action["command"]):
+            return ExportResult((), (refused,))
+        left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
+    else:
+        return ExportResult((), (_unsupported_reason(hook),))
+    wrong = [name for name in names if hook.kind == "command" and name not in COMMAND_EVENTS]
+    if wrong:
+        lost.append(f"{', '.join(wrong)}: commands run at {' and '.join(sorted(COMMAND_EVENTS))} only")
+    entries = []
+    for name in names:
+        if name not in wrong:
+            ident = hook.id if len(names) == 1 else f"{hook.id}-{slug(name)}"
+            entries.append(ExportEntry(_definition_list(target), shape(hook, ident, name, action)))
+    return ExportResult(tuple(entries), (*lost, *left, *_other_dialect_loss(hook, target)))
+
+
+def _modern_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
+    return {
+        "id": ident,
+        "name": hook.name or ident,
+        "eventType": event,
+        "filePatterns": list(hook.files),
+        "action": action,
+        # no file makes a hook trusted that did not say so before
+        "trusted": hook.trusted is True,
+        "enabled": hook.enabled,
+    }
+
+
+def _legacy_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
+    patterns = {"patterns": list(hook.files)} if hook.files else {}
+    switch = {} if hook.enabled else {"enabled": False}
+    return {"name": hook.name or ident, "when": {"type": event, **patterns}, "then": action, **switch}
+
+
+def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
+    """Write cli-agent's format with one hook per file; the caller names the file by `file_name`."""
+    names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
+    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(per_file.KEYS), apart=())
+    if hook.kind != "command":
+        return ExportResult((), (_unsupported_reason(hook),))
+    if target.document:
+        raise ConfigError("this file is one definition, so no other fits in; write to a file of its own")
+    title = {"id": hook.id, **_title(hook)} if hook.name else {}
+    # said in the file, too, so that it counts whatever the file is called
+    entries = tuple(ExportEntry((), {**title, "type": name, **carried}, event=name) for name in names)
+    return ExportResult(entries, (*lost, *left, *_other_dialect_loss(hook, target)))
+
+
+def file_name(hook: Hook, event: str) -> str:
+    """Name the file of a hook that has one of its own: `pre-guard.json`."""
+    stem = slug(hook.name or hook.id).replace(":", "-")
+    prefixes = per_file.PREFIXES.get(event, ("",))
+    return f"{stem}.json" if stem.startswith(prefixes) else f"{prefixes[0]}{stem}.json"
+
+
+def _unsupported_reason(hook: Hook) -> str:
+    """Return why a hook of this kind cannot be written in a format."""
+    if hook.kind == "rule":
+        return (
+            f"this format has no constant answers such as {next(iter(hook.actions))}; leave the rule in hookline.toml"
+        )
+    return f"{hook.kind} hooks have no place in this format"
+
+
+def _title(hook: Hook) -> dict[str, object]:
+    """Return the name, and the id where it does not follow from the name."""
+    if not hook.name:
+        return {}
+    return {"name": hook.name} if slug(hook.name) == hook.id else {"name": hook.name, "id": hook.id}
+
+
+def _fields(keys: Mapping[str, Key]) -> dict[str, str]:
+    """Return which key carries which field; of two, such as `tools` and `matcher`, the one called like the field."""
+    found: dict[str, str] = {}
+    for name, key in keys.items():
+        if key.field and (key.field not in found or name == key.field):
+            found[key.field] = name
+    return found
+
+
+def _export_fields(
+    hook: Hook, fields: Mapping[str, str], *, apart: Collection[str]
+) -> tuple[dict[str, object], list[str]]:
+    """Return what the format has a key for, and name what it has none for."""
+    said = {
+        name: getattr(hook, name) for name in hook.__struct_fields__ if name not in _NOT_EXPORTED and name not in apart
+    }
+    said = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
+    ordered = sorted(said, key=lambda name: _REACHED_BY.index(name) if name in _REACHED_BY else len(_REACHED_BY))
+    values = {fields[name]: to_file_value(said[name]) for name in ordered if name in fields}
+    left = [name for name in ordered if name not in fields and (name != "trusted" or _needs_approval(hook))]
+    return values, [(WideningLoss if name in _RESTRICTING else str)(f"there is no key for {name}") for name in left]
+
+
+def _needs_approval(hook: Hook) -> bool:
+    """Return whether `trusted` changes anything: only a user's own hook runs without being asked about."""
+    return hook.trusted is False and hook.source is Source.USER
+
+
+def _spell_events(
+    on: Iterable[str], dialect: str, vocabulary: KnownNames, *, own_first: bool
+) -> tuple[list[str], list[str]]:
+    """Return a dialect's names of canonical events, and the losses: events without a name, and names that mean more."""
+    wanted = tuple(on)
+    own = vocabulary.names.get(dialect, {})
+    found: dict[str, None] = {}
+    lost: list[str] = []
+    for event in wanted:
+        theirs = [name for name, events in own.items() if event in events]
+        canonical = [event] if not own_first and event in vocabulary.events(event, dialect=dialect) else []
+        names = [*theirs, *canonical] if own_first else [*canonical, *theirs]
+        exact = [name for name in names if set(vocabulary.events(name, dialect=dialect)) <= set(wanted)]
+        chosen = (exact or names)[:1]
+        if not chosen and event.startswith(CUSTOM_PREFIX) and not own_first:
+            chosen = [event]
+        if not chosen:
+            lost.append(f"the event {event} has no name in {dialect}")
+        elif not exact:
+            more = ", ".join(sorted(set(vocabulary.events(chosen[0], dialect=dialect)) - set(wanted)))
+            lost.append(WideningLoss(f"{chosen[0]} stands for {more}, too"))
+        found |= dict.fromkeys(chosen)
+    return list(found), lost
+
+
+def _with_explicit_shell(hook: Hook, target: ExportTarget) -> Hook:
+    """Return whether a shell reads the line, where the dialect of the goal would make something else of it."""
+    by_default = target.known_names.shell_dialects
+    same = (hook.dialect in by_default) == (target.dialect in by_default)
+    if hook.kind != "command" or hook.args or hook.shell is not None or same:
+        return hook
+    return structs.replace(hook, shell=hook.dialect in by_default)
+
+
+def _other_dialect_loss(hook: Hook, target: ExportTarget) -> list[str]:
+    """Return a loss if the target file implies another dialect than the hook's."""
+    if hook.dialect == target.dialect:
+        return []
+    return [f"it speaks {hook.dialect}; hooks in this file are spoken to in {target.dialect}"]
+
+
+def _other_event_loss(hook: Hook, vocabulary: KnownNames) -> list[str]:
+    """Return a loss if the hook would receive another native event than the one it was written for."""
+    own = vocabulary.names.get(hook.dialect, {})
+    told = next((name for name, events in own.items() if set(events) & set(hook.on)), "")
+    if hook.native_event in {"", told}:
+        return []
+    return [f"it was written for {hook.native_event}, and would be told of {told or 'the event in our words'}"]
+
+
+def _find_group(document: object, where: KeyPath, matcher: str) -> int | None:
+    """Find the group of an event that has the same matcher, so that hooks that belong together stay together."""
+    groups = document
+    for step in where:
+        groups = groups.get(step) if isinstance(groups, Mapping) else None
+    for place, group in enumerate(groups if isinstance(groups, list) else ()):
+        if isinstance(group, Mapping) and isinstance(group.get("hooks"), list) and group.get("matcher", "") == matcher:
+            return place
+    return None
+
+
+def _definition_list(target: ExportTarget) -> KeyPath:
+    """Return where a file of definitions has its list.
+
+    Raises:
+        ConfigError: It has none, because the file is one definition.
+    """
+    match target.document:
+        case list():
+            return ()
+        case {"hooks": list()}:
+            return ("hooks",)
+        case None | {} if not target.document:
+            return () if target.alone else ("hooks",)
+        case _:
+            raise ConfigError("this file is one definition, so no other fits in; write to a file of its own")
+
+
+def _single_entry(pointer: KeyPath, value: Mapping[str, object], lost: list[str], names: list[str]) -> ExportResult:
+    return ExportResult((ExportEntry(pointer, value),) if names else (), tuple(lost))
+
+
+def _as_line(hook: Hook) -> str:
+    return hook.command if not hook.args else shlex.join([hook.command, *hook.args])
+
+
+# Files of agents: under their events, with their names of tools, in their unit of time.
+
+# what the entry of each kind of hook calls its type
+_TYPE_NAMES: Final[Mapping[str, str]] = {"command": "command", "webhook": "http", "ask_agent": "agent"}
+_TARGET_FIELDS: Final[Mapping[str, str]] = {"command": "command", "webhook": "url", "ask_agent": "prompt"}
+# a bundle has to be called something, and what `hookline install` writes is called otherwise
+_BUNDLE_NAME: Final = "carried"
+# what is said by where an entry stands, or is the agent's own way
+_SET_BY_POSITION: Final = frozenset({"command", "args", "shell", "matcher", "name", "parallel", "enabled", "method"})
+
+
+def _write_agent(hook: Hook, target: ExportTarget, *, form: str) -> ExportResult:
+    """Write a hook in one of the forms that agents' files have."""
+    spec = FILE_SPECS[form]
+    if _TARGET_FIELDS.get(hook.kind) not in spec.writers:
+        return ExportResult((), (_unsupported_reason(hook),))
+    if not hook.enabled and "enabled" not in spec.writers:
+        return ExportResult((), ("it is switched off, and hooks in this file have no switch",))
+    entry, lost = _agent_entry(hook, target, spec)
+    entries: list[ExportEntry] = []
+    for event, agent_event in _agent_events(hook, target, spec, lost):
+        matcher = _agent_matcher(hook, target, agent_event, lost, event=event)
+        value = {**entry, **({"matcher": matcher} if matcher else {})}
+        entries.append(
+            _AGENT_SHAPES.get(form, _agent_flat if spec.allows_ungrouped else _agent_group)(event, value, spec, target)
+        )
+    return ExportResult(tuple(entries), (*dict.fromkeys(lost), *_other_dialect_loss(hook, target)), spec.header)
+
+
+def _agent_entry(hook: Hook, target: ExportTarget, spec: AgentFileSpec) -> tuple[dict[str, object], list[str]]:
+    """Return what the entry says whatever the event, and what it cannot say."""
+    fields = {name: spelling[0] for name, spelling in spec.writers.items()}
+    plain, lost = _export_fields(hook, fields, apart=_SET_BY_POSITION)
+    said = {key: name for name, key in fields.items()}
+    value = {key: spec.writers[said[key]][1](getattr(hook, said[key])) for key in plain}
+    if hook.command:
+        value = {spec.writers["command"][0]: shell_line(hook, target), **value}
+    if hook.method != "POST":
+        lost.append("there is no key for method")
+    title = {"name": hook.name or hook.id} if "name" in spec.writers else {}
+    switch = {} if hook.enabled else {"enabled": False}
+    kind = {"type": _TYPE_NAMES[hook.kind]} if "type" in spec.keys or "action" in spec.keys else {}
+    return {**title, **kind, **value, **switch}, lost
+
+
+def shell_line(hook: Hook, target: ExportTarget) -> str:
+    """Return a command as the line that a shell reads, whatever reads it where it stands now."""
+    if hook.args:
+        return shlex.join([hook.command, *hook.args])
+    if hook.shell or (hook.shell is None and hook.dialect in target.known_names.shell_dialects):
+        return hook.command
+    try:
+        return shlex.join(shlex.split(hook.command))
+    except ValueError:
+        return hook.command
+
+
+def _agent_events(
+    hook: Hook, target: ExportTarget, spec: AgentFileSpec, lost: list[str]
+) -> Iterable[tuple[str, AgentEvent]]:
+    """Return the agent's own events at which the hook would run, with what each is about."""
+    if hook.dialect == target.dialect and hook.native_event in {
+        *spec.events,
+        *target.known_names.names.get(target.dialect, {}),
+    }:
+        return [(hook.native_event, spec.events.get(hook.native_event, AgentEvent()))]
+    found: dict[str, AgentEvent] = {}
+    for event in hook.on:
+        own = {name: agent_event for name, agent_event in spec.events.items() if event in agent_event.on}
+        general = [name for name, agent_event in own.items() if not agent_event.tools]
+        narrow = {
+            name: agent_event
+            for name, agent_event in own.items()
+            if agent_event.tools and _overlaps(hook, target, agent_event)
+        }
+        if not general:
+            names, why = _spell_events((event,), target.dialect, target.known_names, own_first=True)
+            # an event that is only about some tools does for all of them where there is no other
+            general = [name for name in names if name not in own]
+            lost += why if not general and not narrow else []
+        chosen = {name: spec.events.get(name, AgentEvent()) for name in general[:1]} or narrow
+        found |= chosen
+    return found.items()
+
+
+def _agent_tools(hook: Hook, target: ExportTarget) -> tuple[str, ...]:
+    """Return the canonical tools of a hook's matcher; none if it has no matcher, or one that is not a list of names."""
+    found = canonical_tools(hook.matcher, hook.dialect, target.known_names.tools) if hook.matcher else ()
+    return found if "" not in found else ()
+
+
+def _overlaps(hook: Hook, target: ExportTarget, agent_event: AgentEvent) -> bool:
+    tools = _agent_tools(hook, target)
+    return not tools or not set(tools).isdisjoint(agent_event.tools)
+
+
+def _agent_matcher(hook: Hook, target: ExportTarget, agent_event: AgentEvent, lost: list[str], *, event: str) -> str:
+    """Return the matcher in the agent's words, or as it stands where it is more than names."""
+    if not hook.matcher:
+        return ""
+    tools = _agent_tools(hook, target)
+    if agent_event.matches is not MatchTarget.SUBJECT:
+        others = [tool for tool in agent_event.tools if tool not in tools]
+        if len(others) == len(agent_event.tools) or not tools:
+            lost.append(WideningLoss(f"the matcher {hook.matcher}: there is none at this event"))
+        elif others:
+            # the agent's own word for what the hook is about
+            lost.append(f"{event} is about {', '.join(others)}, too")
+        return ""
+    if hook.dialect == target.dialect or not tools:
+        if hook.dialect != target.dialect:
+            lost.append(f"the matcher {hook.matcher} is more than a list of names; it is written as it stands")
+        return hook.matcher
+    names = target.known_names.tools.get(target.dialect, {})
+    nameless = [tool for tool in tools if not names.get(tool)]
+    if nameless:
+        lost.append(f"the tools {', '.join(nameless)} have no name in {target.dialect}")
+    return "|".join(dict.fromkeys(names[tool][0] for tool in tools if names.get(tool))) or "|".join(tools)
+
+
+def _agent_flat(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:  # noqa: ARG001 - as all shapes
+    return ExportEntry(("hooks", event), value)
+
+
+def _agent_group(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:
+    where: KeyPath = (spec.wrapper, event) if spec.wrapper else (event,)
+    return _in_group(where, value, target)
+
+
+def _in_group(where: KeyPath, value: dict[str, object], target: ExportTarget) -> ExportEntry:
+    matcher = str(value.get("matcher", ""))
+    entry = {key: item for key, item in value.items() if key != "matcher"}
+    group = _find_group(target.document, where, matcher)
+    if group is not None:
+        return ExportEntry((*where, group, "hooks"), entry)
+    return ExportEntry(where, {**({"matcher": matcher} if matcher else {}), "hooks": [entry]})
+
+
+def _agent_bundle(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:
+    where: KeyPath = (_BUNDLE_NAME, event)
+    agent_event = spec.events.get(event, AgentEvent())
+    return ExportEntry(where, value) if agent_event.matches is MatchTarget.NOTHING else _in_group(where, value, target)
+
+
+def _agent_list(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:  # noqa: ARG001 - as all shapes
+    action = {key: value[key] for key in ("type", "command", "prompt") if key in value}
+    rest = {key: item for key, item in value.items() if key not in action}
+    name = {"name": rest.pop("name")}
+    return ExportEntry(("hooks",), {**name, "trigger": event, **rest, "action": action})
+
+
+_AGENT_SHAPES: Final = {"antigravity": _agent_bundle, "kiro": _agent_list}
+
+
+WRITERS: Final[Mapping[str, Writer]] = {
+    "native": _native,
+    "grouped": _group_entries,
+    "ollm": _ollm,
+    "modern": _modern,
+    "when_then": _legacy,
+    "per_file": _per_file,
+    **{name: partial(_write_agent, form=name) for name, spec in FILE_SPECS.items() if spec.writers},
+}

@@ -1,0 +1,381 @@
+"""The state shared by all readers of one file: hooks, problems and lines."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline.config.document import Document, KeyPath, Problem, Severity
+from hookline.config.keys import LONG, SHARED, Key, anything, slug
+from hookline.config.known_names import KnownNames, find_closest, quote, suggest
+from hookline.errors import ConfigError
+from hookline.model.agents import AGENTS
+from hookline.model.dialect_names import CLOSED_DIALECTS
+from hookline.model.event import EVENTS, EventName
+from hookline.model.hook import INVALID, OWN_DIALECT, Hook, Layer, OnError, Source
+from hookline.model.names import find_unknown_tools, known_tools, resolve_events, tools_of_event
+
+# A file with more problems than this is not a hook configuration, and finding the nearest right word for
+# each of a hundred thousand keys would take minutes.
+MOST_PROBLEMS: Final = 100
+
+# what may stand beside the list of hooks in a file of definitions
+WRAPPER_KEYS: Final[Mapping[str, str]] = {
+    "hooks": "The hooks.",
+    "$schema": "The schema an editor completes this file with.",
+    "description": "For people; it means nothing to the program.",
+    "version": "For people; it means nothing to the program.",
+}
+# what a format may say of a hook besides its keys
+_EXTRA_FIELDS: Final = frozenset({"on", "dialect", "source"})
+# how far a source is trusted without an approval
+TRUST_RANK: Final[Mapping[Source, int]] = {
+    Source.BUILTIN: 3,
+    Source.USER: 2,
+    Source.WORKSPACE: 1,
+    Source.DOWNLOADED: 0,
+    Source.EXTENSION: 0,
+}
+
+
+class FileOrigin(Struct, frozen=True, kw_only=True):
+    """The file that is read: its path, format, owner, and the default dialect of its hooks.
+
+    `root` is the folder its relative names are counted from. `agent` is the agent whose own file it is: hooks that stand
+    there are run by the agent itself.
+    """
+
+    path: str
+    dialect: str
+    source: Source = Source.WORKSPACE
+    layer: Layer = Layer.PROJECT
+    root: str = ""
+    format: str = ""
+    agent: str = ""
+    known_names: KnownNames = KnownNames()
+
+
+class FileReader:
+    """Collect the hooks of one document, and a problem for everything in it that is not in force."""
+
+    def __init__(self, document: Document, origin: FileOrigin) -> None:
+        self.document = document
+        self.origin = origin
+        self.hooks: list[Hook] = []
+        self._problems: list[Problem] = []
+        self._suppressed = 0
+        self._counts: dict[str, int] = {}
+        for path, line in document.repeated:
+            self._report(line, f"{quote(str(path[-1]))} stands here a second time; the earlier one is not in force")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is wrong that details no longer help."""
+        return len(self._problems) >= MOST_PROBLEMS
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything to report."""
+        if not self._suppressed:
+            return self._problems
+        return [*self._problems, Problem(self.origin.path, 0, f"{self._suppressed} more problems in this file")]
+
+    def error(self, where: KeyPath, message: str) -> None:
+        """Report something that is not in force."""
+        self._report(self.document.line_of(where), message)
+
+    def warn(self, where: KeyPath, message: str) -> None:
+        """Report something that is in force, but hardly as it was meant."""
+        self._report(self.document.line_of(where), message, Severity.WARNING)
+
+    def note(self, where: KeyPath, message: str) -> None:
+        """Report something good to know."""
+        self._report(self.document.line_of(where), message, Severity.NOTE)
+
+    def _report(self, line: int, message: str, severity: Severity = Severity.ERROR) -> None:
+        if self.is_full:
+            self._suppressed += 1
+        else:
+            self._problems.append(Problem(self.origin.path, line, message, severity))
+
+    def report_unknown_key(self, where: KeyPath, key: str, known: Mapping[str, object], *, owner: str) -> None:
+        """Report a key that means nothing here."""
+        nearest = "" if self.is_full else suggest(key, known)
+        self.warn((*where, key), f"unknown key {quote(key)} in {owner}{nearest}")
+
+    def unwrap(self, telling: Collection[str]) -> tuple[object, KeyPath]:
+        """Take off the outer `{"hooks": …}` that a file of definitions may have; `telling` keys are a hook's."""
+        value = self.document.value
+        if not isinstance(value, dict) or "hooks" not in value or any(key in value for key in telling):
+            return value, ()
+        for key in value:
+            if key not in WRAPPER_KEYS:
+                self.report_unknown_key((), key, WRAPPER_KEYS, owner="the file")
+        return value["hooks"], ("hooks",)
+
+    def read_keys(
+        self, entry: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, owner: str, is_ours: bool = False
+    ) -> dict[str, object] | None:
+        """Read the keys of one entry; None when one that decides what runs cannot be read.
+
+        A key that is unknown may have been meant to narrow the hook down. In a format of ours every such key keeps the hook
+        from being loaded; in a format of others, which have keys that we do not know, only one that looks like a key that
+        narrows.
+        """
+        found: dict[str, object] = {}
+        usable = True
+        for name, value in entry.items():
+            key = keys.get(name)
+            if key is None:
+                if is_ours or find_closest(name, _LIKE_NARROWING, cutoff=_NEARLY):
+                    nearest = "" if self.is_full else suggest(name, keys)
+                    message = f"unknown key {quote(name)} in {owner}{nearest}; the hook is not loaded"
+                    self.error((*where, name), message)
+                    usable = False
+                else:
+                    self.report_unknown_key(where, name, keys, owner=owner)
+                continue
+            try:
+                found[name] = key.read(value)
+            except ValueError as problem:
+                usable = usable and not key.vital
+                outcome = "the hook is not loaded" if key.vital else "the default holds"
+                if name == "on_error":
+                    # who wrote the key meant a guard more likely than not
+                    found[name], outcome = OnError.BLOCK, "its failures block"
+                self.error((*where, name), f"{name} of {owner}: {problem}; {outcome}")
+        timeout = found.get("timeout")
+        if isinstance(timeout, float) and timeout > LONG:
+            self.warn((*where, "timeout"), f"timeout of {owner} is {timeout:g} seconds; seconds are meant here")
+        return found if usable else None
+
+    @contextmanager
+    def reading_hook(self, entry: Mapping[str, object], where: KeyPath, *, on: tuple[str, ...] = ()) -> Iterator[None]:
+        """Read one hook inside; where that fails and the hook is a guard, keep a hook that is refused in its place.
+
+        `on` are its events, where they do not stand in the entry itself.
+        """
+        hooks, problems, more = len(self.hooks), len(self._problems), self._suppressed
+        yield
+        fresh = self._problems[problems:]
+        self._problems[problems:] = [replace(problem, settled=True) for problem in fresh]
+        wrong = [problem for problem in fresh if problem.severity is Severity.ERROR]
+        if len(self.hooks) == hooks and (wrong or self._suppressed > more) and self._is_guard(entry):
+            line = self.document.line_of(where)
+            why = wrong[0] if wrong else Problem(self.origin.path, line, "there are too many mistakes in this file")
+            self._keep_guard(entry, where, on or _entry_events(entry), why)
+
+    def _is_guard(self, entry: Mapping[str, object]) -> bool:
+        """Return whether an entry is a guard, as far as its words say: what fails closed, or denies or asks by itself."""
+        if any(entry.get(key) is value for key, value in (("enabled", False), ("observe", True), ("background", True))):
+            return False
+        dialect = entry.get("dialect", self.origin.dialect)
+        return (
+            self.origin.layer is Layer.MANAGED
+            or dialect in CLOSED_DIALECTS
+            or any(_is_guarding_key(str(key), value) for key, value in entry.items())
+        )
+
+    def _keep_guard(self, entry: Mapping[str, object], where: KeyPath, on: tuple[str, ...], why: Problem) -> None:
+        place = f"{why.path}:{why.line}" if why.line else why.path
+        mend = f"mend {place}, then `hookline check`"
+        message = why.message.removesuffix("; the hook is not loaded")
+        narrowed: dict[str, object] = {"matcher": _usable_matcher(entry)}
+        for name in NARROWING[1:]:
+            if name in entry:
+                with suppress(ValueError):
+                    narrowed[name] = SHARED[name].read(entry[name])
+        named = {name: entry[name] for name in ("id", "name") if isinstance(entry.get(name), str)}
+        kept = {**narrowed, **named, "on": on, "kind": INVALID, "on_error": OnError.BLOCK}
+        kept["invalid"] = f"{message}; it is not in force: {mend}"
+        kept["agents"] = (self.origin.agent,) if self.origin.agent else ()
+        self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
+
+    def resolve_events(self, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
+        """Resolve event names; unknown ones are reported."""
+        found: dict[str, None] = {}
+        vocabulary = self.origin.known_names
+        for name in names:
+            events = vocabulary.events(name, dialect=dialect)
+            if not events and not tools_of_event(name):
+                # a name that is about certain tools alone would be asked about more than it says
+                events = resolve_events(name)
+            if not events:
+                message = "" if self.is_full else vocabulary.describe_unknown_event(name, dialect=dialect)
+                self.error(where, message)
+            found |= dict.fromkeys(events)
+        return tuple(found)
+
+    def resolve_dialect(self, values: Mapping[str, object], where: KeyPath) -> str:
+        """Return which dialect a hook speaks; empty when it names one that does not exist."""
+        name = str(values.get("dialect", self.origin.dialect))
+        known = self.origin.known_names.names
+        if name in known or name == self.origin.dialect:
+            return name
+        self.error((*where, "dialect"), f"unknown dialect {quote(name)}{suggest(name, known)}; the hook is not loaded")
+        return ""
+
+    def check_trusted(self, values: Mapping[str, object], where: KeyPath, *, owner: str) -> None:
+        """Return what becomes of `trusted: true`: a file cannot vouch for itself."""
+        if values.get("trusted") and TRUST_RANK[self.origin.source] < TRUST_RANK[Source.USER]:
+            self.note(
+                (*where, "trusted"),
+                f"{owner} calls itself trusted; only hooks in your own folders are, so it still has to be approved",
+            )
+
+    def resolve_source(self, values: Mapping[str, object], where: KeyPath, *, owner: str) -> Source:
+        """Return whose a hook is: a file may lower its own trust, never raise it."""
+        place = self.origin.source
+        wish = values.get("source")
+        if not isinstance(wish, Source) or TRUST_RANK[wish] == TRUST_RANK[place]:
+            return place
+        if TRUST_RANK[wish] < TRUST_RANK[place]:
+            return wish
+        self.note(
+            (*where, "source"), f"{owner} calls itself a {wish} hook; it was found as a {place} hook and stays one"
+        )
+        return place
+
+    def add_hook(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
+        """Add a hook made of what was read; `event` is the event as the file spells it.
+
+        `on`, `dialect`, `source` and `format` may be among the values without being keys of the file.
+        """
+        build: Callable[..., Hook] = Hook
+        origin = self.origin
+        fields: dict[str, object] = {"source": origin.source, "dialect": origin.dialect}
+        for name, value in values.items():
+            if name in keys and keys[name].field:
+                fields[keys[name].field] = value
+            elif name in _EXTRA_FIELDS:
+                fields[name] = value
+        if fields.get("args") and fields.get("shell") is False and fields["dialect"] != OWN_DIALECT:
+            # words of their own are never a line; said or not, it is the same hook
+            del fields["shell"]
+        name = str(values.get("name", "") or values.get("id", ""))
+        try:
+            hook = build(
+                id=self._make_id(values, event),
+                name=name,
+                source_path=origin.path,
+                source_line=self.document.line_of(where),
+                source_format=str(values.get("format", origin.format)),
+                source_pointer=where,
+                layer=origin.layer,
+                root=origin.root,
+                **fields,
+            )
+        except ConfigError as problem:
+            self.error(where, problem.message)
+        else:
+            if self._check_tools(hook, where):
+                self.hooks.append(hook)
+
+    def _check_tools(self, hook: Hook, where: KeyPath) -> bool:
+        """Return whether the tools of a guard exist; any other hook for a tool that does not exist does no harm."""
+        if (
+            not hook.matcher
+            or not is_guard(hook)
+            or hook.dialect in AGENTS
+            or hook.invalid
+            or not _is_about_tools(hook)
+        ):
+            return True
+        for word in find_unknown_tools(hook.matcher):
+            place = next(((*where, key) for key in ("tools", "matcher") if key in self._entry(where)), where)
+            own = f'a tool of your own is written "other:{word}"'
+            near = find_closest(word, known_tools().values(), cutoff=_NEARLY)
+            if near:
+                message = f"there is no tool {quote(word)} (did you mean {quote(near)}?); {own}; the hook is not loaded"
+                self.error(place, message)
+                return False
+            self.warn(place, f"no agent that we know has a tool {quote(word)}; {own}")
+        return True
+
+    def _entry(self, where: KeyPath) -> Mapping[str, object]:
+        found: object = self.document.value
+        for step in where:
+            found = found[step] if isinstance(found, dict | list) else {}  # type: ignore[index]
+        return found if isinstance(found, Mapping) else {}
+
+    def _make_id(self, values: Mapping[str, object], event: str) -> str:
+        explicit = str(values.get("id", "")) or slug(str(values.get("name", "")))
+        if explicit:
+            return explicit
+        self._counts[event] = self._counts.get(event, 0) + 1
+        stem = self._owner_prefix() or os.path.splitext(os.path.basename(self.origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
+        return f"{stem}:{event}:{self._counts[event]}"
+
+    def _owner_prefix(self) -> str:
+        """Name an agent's hooks after the agent: many have a file called settings."""
+        origin = self.origin
+        return origin.agent if origin.layer is Layer.PROJECT or not origin.agent else f"{origin.agent}-{origin.layer}"
+
+
+# what narrows a hook down to some of its events
+NARROWING: Final = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "if")
+# what people write in place of these, and may mean by them
+_LIKE_NARROWING: Final = (
+    *NARROWING,
+    "tools",
+    "match",
+    "pattern",
+    "patterns",
+    "filter",
+    "only",
+    "paths",
+    "globs",
+    "condition",
+)
+_NEARLY: Final = 0.75
+_GUARDING: Final = ("deny", "confirm", "block", "forbid", "reject")
+_GUARD_KEYS: Final[Mapping[str, Key]] = {
+    **{name: SHARED[name] for name in NARROWING},
+    **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "agents")},
+}
+
+
+def is_guard(hook: Hook) -> bool:
+    """Return whether a hook may have to be missed by its events: it fails closed, or the administrator wants it."""
+    if hook.on_error is None:
+        return hook.layer is Layer.MANAGED or hook.dialect in CLOSED_DIALECTS
+    return hook.on_error is OnError.BLOCK
+
+
+def _is_about_tools(hook: Hook) -> bool:
+    return all(EVENTS[EventName(event.partition(":")[0])].subject == "tool" for event in hook.on)
+
+
+def _usable_matcher(entry: Mapping[str, object]) -> str:
+    """Return the matcher of an entry; empty where it names a tool that does not exist, and so says nothing."""
+    said = entry.get("tools", entry.get("matcher", ""))
+    words = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    matcher = "|".join(word for word in words if isinstance(word, str))
+    return "" if find_unknown_tools(matcher) else matcher
+
+
+def _is_guarding_key(key: str, value: object) -> bool:
+    """Return whether a key with this value makes a guard of a hook, also where the key is misspelt."""
+    if find_closest(key, ("on_error", "on_failure"), cutoff=_NEARLY):
+        # only a clear word makes it no guard
+        return not isinstance(value, str) or value.lower() != OnError.CONTINUE
+    if find_closest(key, ("fail_closed", "required"), cutoff=_NEARLY):
+        return value is not False
+    return bool(value) and bool(find_closest(key, _GUARDING, cutoff=_NEARLY))
+
+
+def _entry_events(entry: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the events that an entry means; what cannot be understood is about tool calls more likely than not."""
+    said = next((entry[key] for key in ("on", "event", "events", "eventType", "type") if key in entry), ())
+    names = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    found = dict.fromkeys(event for name in names if isinstance(name, str) for event in resolve_events(name))
+    return tuple(found) or (EventName.BEFORE_TOOL,)
+
+
+def describe_hook(entry: Mapping[str, object]) -> str:
+    """Name a hook in a message: by its id, its name, or not at all."""
+    name = entry.get("id") or entry.get("name")
+    return f"hook {quote(name)}" if isinstance(name, str) else "a hook"

@@ -1,0 +1,1 @@
+"""Adapters that run the test suites of hook specifications against the engine."""

@@ -1,0 +1,296 @@
+"""Answer agents that call a URL: on this machine, for programs of this user that know the token.
+
+Unlike the launcher, such an agent has no fallback: whatever goes wrong here, the policy of its entry decides.
+"""
+
+import asyncio
+import hmac
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from msgspec.structs import replace
+
+from hookline import json_codec
+from hookline.bridge.call import OPTION, PROJECT_VARIABLES, Call, IfBroken, event_from_name, parse_argv
+from hookline.bridge.fallback import fallback_outcome
+from hookline.bridge.probe import MARK as CANARY_VARIABLE
+from hookline.bridge.recursion_guard import MARK as NESTING_VARIABLE
+from hookline.daemon import peer_check
+from hookline.daemon.socket_server import CallDispatcher
+from hookline.dialects._detect import ENVIRONMENT
+from hookline.hosts import HOSTS, http_endpoint
+from hookline.hosts.http_endpoint import HttpEndpoint
+from hookline.model.exchange import Answer
+from hookline.user_dirs import find_user_dirs
+
+if TYPE_CHECKING:
+    from hookline.http_server import HttpServer, Request, Response
+
+logger: Final = logging.getLogger(__name__)
+
+# the variable in which a daemon that restarts finds the listening socket on which agents wait meanwhile
+SOCKET_VARIABLE: Final = "HOOKLINE_HTTP_SOCKET"
+
+_HOME: Final = "127.0.0.1"
+_PATH: Final = "hookline/v1/hook"
+_POLICY: Final = "if-broken"
+_BACKLOG: Final = 128
+_LARGEST_BODY: Final = 256 * 1024 * 1024  # bytes: as much as a command takes
+_READING: Final = 20.0  # seconds between two pieces of a body
+_BLOCKED: Final = 2  # exit code
+
+# What an agent tells its own hooks: the agent that happened to start the daemon is not the one that calls.
+_SESSION_VARIABLES: Final = frozenset(
+    {
+        *ENVIRONMENT,
+        *PROJECT_VARIABLES.values(),
+        *(f"CLAUDE_{name}" for name in ("EFFORT", "ENV_FILE", "PID")),
+        *(f"CLAUDE_CODE_{name}" for name in ("BRIDGE_SESSION_ID", "CHILD_SESSION", "ENTRYPOINT", "SESSION_ID")),
+        *(NESTING_VARIABLE, CANARY_VARIABLE, "TRACEPARENT", "PWD", "OLDPWD"),
+    }
+)
+_PLUGIN_PREFIX: Final = "CLAUDE_PLUGIN_"
+
+
+class HttpFront:
+    """Listens where the user's settings have agents call, as long as they do."""
+
+    def __init__(self, dispatcher: CallDispatcher, *, used: Callable[[], object], umask: int) -> None:
+        self._dispatcher = dispatcher
+        self._used = used
+        self._umask = umask
+        self._inherited = _inherited_socket()
+        self._environ = _without_session_variables(os.environ)
+        self._data = find_user_dirs(Path("/")).data
+        self._address: HttpEndpoint | None = None
+        self._server: HttpServer | None = None
+        self._last_problem = ""
+        self._lock = asyncio.Lock()
+        self.is_leaving = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether agents can call."""
+        return self._server is not None
+
+    @property
+    def url(self) -> str:
+        """The URL of this machine where agents call, or ""."""
+        return f"http://{_HOME}:{self._address.port}" if self._address is not None and self.is_open else ""
+
+    async def look(self) -> None:
+        """Read where the settings want the daemon to listen, and listen there or not at all."""
+        async with self._lock:
+            address = http_endpoint.read_endpoint(self._data)
+            wanted = address if address is not None and address.python == sys.executable else None
+            before, self._address = self._address, wanted
+            if self._server is not None and (wanted is None or before is None or wanted.port != before.port):
+                self.close()
+            if wanted is None and self._inherited is not None:
+                self._inherited.close()
+                self._inherited = None
+            if wanted is not None and self._server is None:
+                await self._open(wanted.port)
+
+    async def _open(self, port: int) -> None:
+        # loaded only by a daemon that agents call by URL
+        from hookline.http_server import HttpServer, Options  # noqa: PLC0415
+
+        inherited, self._inherited = self._inherited, None
+        server = HttpServer(self._answer, Options(hosts=self._hosts, check_peer=peer_check.find_tcp_reason))
+        try:
+            await server.start(_listen(port, inherited))
+        except OSError as problem:
+            # logged once: the daemon tries again and again
+            if self._last_problem != str(problem):
+                logger.warning("cannot answer at %s:%s: %s", _HOME, port, problem)
+            self._last_problem = str(problem)
+            return
+        self._server = server
+        self._last_problem = ""
+        logger.info("agents may call http://%s:%s", _HOME, port)
+
+    def close(self, *, hand_on: bool = False) -> None:
+        """Accept no new connections and close the idle ones; calls under way are answered.
+
+        With `hand_on`, the listening socket stays open for the program that replaces this one, and agents wait in its
+        backlog.
+        """
+        if self._server is None:
+            return
+        if hand_on:
+            handle = os.dup(self._server.sockets[0].fileno())
+            os.set_inheritable(handle, True)  # noqa: FBT003 - it takes nothing else
+            os.environ[SOCKET_VARIABLE] = str(handle)
+        self._server.stop()
+        self._server = None
+
+    def _hosts(self) -> frozenset[str]:
+        port = self._address.port if self._address is not None else 0
+        return frozenset({f"{_HOME}:{port}", f"localhost:{port}"})
+
+    async def _answer(self, request: "Request") -> "Response":
+        """Answer one call with a document; whatever goes wrong in the hooks, there is one."""
+        from hookline.http_server import ClientDisconnect, Response, read_body  # noqa: PLC0415
+
+        server = self._server
+        call = self._admit(request)
+        if server is not None:
+            server.mark_known(request)
+        body = await read_body(request, limit=_LARGEST_BODY, seconds=_READING)
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        # the daemon stays until the hooks have run and the response is sent
+        serving = asyncio.create_task(self._serve(call, request, body, answered))
+        for task in (serving, asyncio.current_task()):
+            if task is not None:
+                self._dispatcher.running.add(task)
+                task.add_done_callback(self._dispatcher.running.discard)
+        if not await _wait_unless_gone(request, answered):
+            # the hooks of a client that gave up end with it
+            serving.cancel()
+            raise ClientDisconnect
+        close = {"Connection": "close"} if self.is_leaving or not self.is_open else None
+        return Response(_document(answered.result()), 200, close, media_type="application/json")
+
+    def _admit(self, request: "Request") -> Call:
+        """Return which call a request is.
+
+        Raises:
+            HTTPException: The client may not call, or there is no such call.
+        """
+        from hookline.http_server import HTTPException  # noqa: PLC0415
+
+        if self._address is None:
+            raise HTTPException(503, "agents are not answered here any more")
+        given = request.headers.get("authorization", "").encode("latin-1")
+        if not hmac.compare_digest(given, f"Bearer {self._address.token}".encode()):
+            raise HTTPException(401, "the token is missing, or another one")
+        if request.method != "POST":
+            raise HTTPException(405, "only POST is understood", {"Allow": "POST"})
+        call, reason = _parse_call(request)
+        if call is None:
+            raise HTTPException(404, reason)
+        return call
+
+    async def _serve(
+        self, call: Call, request: "Request", body: bytes | None, answered: "asyncio.Future[Answer]"
+    ) -> None:
+        def send(answer: Answer) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        self._used()
+        if body is None:
+            send(_refusal(call, f"the event is longer than {_LARGEST_BODY // 1024 // 1024} MiB"))
+            return
+        carried = ((NESTING_VARIABLE, http_endpoint.NESTED), (CANARY_VARIABLE, http_endpoint.CANARY))
+        variables = {variable: value for variable, name in carried if (value := request.headers.get(name, ""))}
+        try:
+            await self._dispatcher.serve(
+                replace(call, raw=body),
+                send,
+                environ={**self._environ, **variables},
+                folder=_folder(body),
+                umask=self._umask,
+            )
+        except Exception as problem:
+            # an answer that was sent before stands
+            logger.exception("a call of a URL could not be answered")
+            send(_refusal(call, repr(problem)))
+
+
+async def _wait_unless_gone(request: "Request", answered: "asyncio.Future[Answer]") -> bool:
+    """Wait for the answer; return False where the client hung up before."""
+    gone = asyncio.create_task(_wait_for_disconnect(request))
+    futures: set[asyncio.Future[Any]] = {answered, gone}
+    try:
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+    return answered.done()
+
+
+async def _wait_for_disconnect(request: "Request") -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _parse_call(request: "Request") -> tuple[Call | None, str]:
+    """Parse a URL: the agent, its event, and what happens when we are broken; or return why there is no such call."""
+    prefix, _, names = request.scope["raw_path"].decode().strip("/").partition(f"{_PATH}/")
+    host, _, event = (unquote(word) for word in names.partition("/"))
+    options = dict(request.query_params)
+    policy = options.pop(_POLICY, IfBroken.BLOCK)
+    call, _, reason = (
+        parse_argv((f"{OPTION}={policy}", host, event)) if names and not prefix and not options else (None, None, "")
+    )
+    if call is None:
+        return None, reason or f"nothing is here; wanted /{_PATH}/HOST/EVENT?{_POLICY}=block"
+    name = call.dialect.SPEC.name
+    if name not in HOSTS or not HOSTS[name].can_call_url(event):
+        return None, f"an answer at {event} of {call.dialect.SPEC.title} cannot be given over HTTP"
+    return call, ""
+
+
+def _refusal(call: Call, why: str) -> Answer:
+    event = event_from_name(call.dialect, call.native)
+    is_blocked = call.if_broken is not IfBroken.ALLOW
+    outcome = fallback_outcome(call.dialect, event, why, is_blocked=is_blocked)
+    return call.dialect.encode_outcome(outcome, event)
+
+
+def _document(answer: Answer) -> bytes:
+    """Return an answer as a document; a blocking exit code becomes the document that agents of this family read."""
+    body = answer.stdout.strip()
+    if answer.exit_code == _BLOCKED and not body:
+        return json_codec.dump({"decision": "block", "reason": answer.stderr.decode("utf-8", "replace").strip()})
+    return body
+
+
+def _folder(body: bytes) -> str:
+    """Return the working folder that the agent names in its event."""
+    try:
+        document = json_codec.load(body)
+    except ValueError:
+        return "/"
+    folder = document.get("cwd") if isinstance(document, dict) else None
+    is_folder = isinstance(folder, str) and os.path.isabs(folder) and "\0" not in folder and os.path.isdir(folder)  # noqa: PTH112, PTH117
+    return str(folder) if is_folder else "/"
+
+
+def _without_session_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what is true only for the agent that happened to start the daemon."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in _SESSION_VARIABLES and not name.startswith(_PLUGIN_PREFIX)
+    }
+
+
+def _listen(port: int, inherited: socket.socket | None) -> socket.socket:
+    """Return a listening socket: the inherited one where it has the right port, because agents wait in its backlog."""
+    if inherited is not None:
+        if inherited.getsockname()[:2] == (_HOME, port):
+            return inherited
+        inherited.close()
+    # the connections of a daemon that has just ended do not keep the port
+    return socket.create_server((_HOME, port), backlog=_BACKLOG)
+
+
+def _inherited_socket() -> socket.socket | None:
+    """Return the listening socket that this program kept open when it restarted itself."""
+    number = os.environ.pop(SOCKET_VARIABLE, "")
+    if not number.isdecimal():
+        return None
+    try:
+        inherited = socket.socket(fileno=int(number))
+        inherited.set_inheritable(False)
+    except OSError:
+        return None
+    return inherited

@@ -1,0 +1,266 @@
+"""Tables of event fields and event names: where each datum of an event stands in a system's document, both ways.
+
+The body of a document is the object that a system leaves open for event data. Data with a row in the table are written to
+their place; everything else is written under its own name, and under `extra` where that name is reserved, so that nothing is
+lost and nothing is mistaken for a field of the system.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import UNSET, Struct
+
+from hookline.dialects import _json_reader
+from hookline.dialects._json_reader import JsonReader
+from hookline.model.capability import Ability
+from hookline.model.event import Event, EventName, Session
+
+EXTRA: Final = "extra"
+# the error of a failed tool without a message, for systems whose hooks test whether there is one
+NO_MESSAGE: Final = "the tool failed without a message"
+
+
+class Field(Struct, frozen=True):
+    """One datum and its place in the body: `name` or `group.name`.
+
+    `mirror` is a second name for the same value, `default` the attribute of the session that replaces a missing datum. With
+    `time` the document has ISO 8601 where events count milliseconds, with `in_ms` milliseconds where events count seconds.
+    """
+
+    key: str
+    path: str
+    mirror: str = ""
+    default: str = ""
+    time: bool = False
+    in_ms: bool = False
+
+    @property
+    def group(self) -> str:
+        """The object in the body, empty for the body itself."""
+        return self.path.rpartition(".")[0]
+
+    @property
+    def leaf(self) -> str:
+        """The name in the group."""
+        return self.path.rpartition(".")[2]
+
+    def encode(self, value: object) -> object:
+        """Return a value as documents have it."""
+        if self.time:
+            return _json_reader.to_iso(value)
+        return _json_reader.to_ms(value) if self.in_ms else value
+
+    def decode(self, value: object, where: str, reader: JsonReader) -> object:
+        """Return a document's value as events have it."""
+        if self.time and value is not None:
+            return reader.read_time(value, f"{where}.{self.path}" if where else self.path)
+        return _json_reader.from_ms(value) if self.in_ms else value
+
+
+class FieldMap(Struct, frozen=True, kw_only=True):
+    """The fields of one kind of event.
+
+    `groups` are the objects in the body with the names that are known in them, `marks` are constants that distinguish
+    events, and `scalars` are groups that may also be a plain value, which is then the named datum. `reserved` are the names
+    in the body that other data cannot have.
+    """
+
+    fields: tuple[Field, ...]
+    groups: Mapping[str, frozenset[str]]
+    marks: tuple[tuple[str, str, object], ...]
+    scalars: Mapping[str, str]
+    keys: frozenset[str]
+    reserved: frozenset[str]
+
+    def write(
+        self, data: Mapping[str, object], body: dict[str, object], *, session: Session, reserved: Collection[str] = ()
+    ) -> None:
+        """Write an event's data to the body."""
+        for field in self.fields:
+            value = data.get(field.key, UNSET)
+            if value is UNSET:
+                value = getattr(session, field.default) if field.default else None
+                if not value:
+                    continue
+            value = field.encode(value)
+            (_open_group(body, field.group) if field.group else body)[field.leaf] = value
+            if field.mirror:
+                body[field.mirror] = value
+        for group, leaf, mark in self.marks:
+            _open_group(body, group)[leaf] = mark
+        for key, value in data.items():
+            if key in self.keys:
+                continue
+            if key not in self.reserved and key not in reserved:
+                body[key] = value
+                continue
+            known = self.groups.get(key)
+            if known is not None and isinstance(value, Mapping) and value and known.isdisjoint(value):
+                _open_group(body, key).update(value)
+            else:
+                _open_group(body, EXTRA)[key] = value
+
+    def read(self, body: dict[str, object], where: str, reader: JsonReader) -> dict[str, object]:
+        """Return an event's data from the body, which is consumed.
+
+        Raises:
+            DialectError: A value has another type than the document's.
+        """
+        data: dict[str, object] = {}
+        groups = {name: self._take_group(name, body, data, where, reader) for name in self.groups}
+        for field in self.fields:
+            value = (groups[field.group] if field.group else body).pop(field.leaf, UNSET)
+            mirror = body.get(field.mirror, UNSET) if field.mirror else UNSET
+            if mirror is not UNSET and (value is UNSET or _json_reader.is_equal(value, mirror)):
+                value = body.pop(field.mirror)
+            if value is not UNSET:
+                data[field.key] = field.decode(value, where, reader)
+        for group, leaf, mark in self.marks:
+            if leaf in groups[group] and _json_reader.is_equal(groups[group][leaf], mark):
+                del groups[group][leaf]
+        extra = body.pop(EXTRA, None)
+        if not isinstance(extra, dict):
+            extra = {} if extra is None else {EXTRA: extra}
+        for key, value in (*body.items(), *extra.items()):
+            data.setdefault(key, value)
+        for name, rest in groups.items():
+            if rest:
+                data[f"{name}_details" if name in data else name] = rest
+        return data
+
+    def _take_group(
+        self, name: str, body: dict[str, object], data: dict[str, object], where: str, reader: JsonReader
+    ) -> dict[str, object]:
+        value = body.pop(name, None)
+        if name in self.scalars and value is not None and not isinstance(value, dict):
+            data[self.scalars[name]] = value
+            return {}
+        return dict(reader.read_object(value, f"{where}.{name}" if where else name))
+
+
+def _open_group(body: dict[str, object], name: str) -> dict[str, object]:
+    group = body.get(name)
+    if not isinstance(group, dict):
+        group = body[name] = {}
+    return group
+
+
+def field_map(
+    fields: Iterable[Field] = (),
+    *,
+    taken: Iterable[str] = (),
+    marks: Iterable[tuple[str, object]] = (),
+    scalars: Mapping[str, str] = MappingProxyType({}),
+    objects: Mapping[str, frozenset[str]] = MappingProxyType({}),
+) -> FieldMap:
+    """Build the field map of one kind of event.
+
+    `taken` are the names in the body that belong to the system, `objects` those of them that are objects, with the names in
+    them that are not data.
+    """
+    rows = tuple(fields)
+    paths = tuple((*path.rpartition(".")[::2], value) for path, value in marks)
+    groups = {name: set(known) for name, known in objects.items()}
+    for group, leaf in (*((field.group, field.leaf) for field in rows), *((group, leaf) for group, leaf, _ in paths)):
+        if group:
+            groups.setdefault(group, set()).add(leaf)
+    flat = {name for field in rows if not field.group for name in (field.leaf, field.mirror) if name}
+    return FieldMap(
+        fields=rows,
+        groups={name: frozenset(known) for name, known in groups.items()},
+        marks=paths,
+        scalars=scalars,
+        keys=frozenset(field.key for field in rows),
+        reserved=frozenset({*taken, *groups, *flat, EXTRA}),
+    )
+
+
+class FieldMaps(dict[EventName, FieldMap]):
+    """The field maps of all events, each built when it is first needed: a call is about one event of thirty."""
+
+    def __init__(self, make: Callable[[EventName], FieldMap]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: EventName) -> FieldMap:
+        made = self[name] = self._make(name)
+        return made
+
+
+def field_maps(
+    fields: Mapping[EventName, tuple[Field, ...]],
+    *,
+    taken: Iterable[str] | Callable[[EventName], Iterable[str]],
+    scalars: Mapping[EventName, Mapping[str, str]] = MappingProxyType({}),
+    objects: Mapping[str, frozenset[str]] = MappingProxyType({}),
+) -> FieldMaps:
+    """Build the field maps of all events from one table; `taken` may depend on the event."""
+    names = taken if callable(taken) else lambda _name, same=tuple(taken): same
+    return FieldMaps(
+        lambda name: field_map(fields.get(name, ()), taken=names(name), scalars=scalars.get(name, {}), objects=objects)
+    )
+
+
+class NativeEvents(Struct, frozen=True):
+    """The events of an agent, as `DialectSpec` has them."""
+
+    events: Mapping[EventName, str]
+    more_events: Mapping[str, EventName]
+    abilities: Mapping[str, frozenset[Ability]]
+
+
+def native_events(table: Mapping[str, tuple[frozenset[Ability], *tuple[EventName, ...]]]) -> NativeEvents:
+    """Index a table of an agent's events: what an answer can do there, and the canonical events.
+
+    Where several native events stand for one canonical event, the first is the usual one.
+    """
+    usual: dict[EventName, str] = {}
+    more: dict[str, EventName] = {}
+    for native, (_, *names) in table.items():
+        for name in names:
+            if usual.setdefault(name, native) != native:
+                more[native] = name
+    events = {name: usual[name] for name in EventName if name in usual}
+    return NativeEvents(events, more, {native: row[0] for native, row in table.items()})
+
+
+class EventNames(Struct, frozen=True):
+    """A system's event names, both ways; `choose` distinguishes events that share a name there."""
+
+    native: Mapping[EventName, str]
+    known: Mapping[str, EventName]
+    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]]
+
+    def encode(self, event: Event) -> str:
+        """Return the event's name in this system."""
+        return event.native_name if self.is_foreign(event) else self.native.get(event.name) or str(event.name)
+
+    def is_foreign(self, event: Event) -> bool:
+        """Return whether the event has a name that only its own system knows."""
+        return event.name is EventName.CUSTOM and event.native_name != "" and event.native_name not in self.known
+
+    def decode(self, native: str, body: Mapping[str, object]) -> tuple[EventName, str]:
+        """Return the event's canonical name, and the native one where it is unknown."""
+        if native in self.choose:
+            return self.choose[native](body), ""
+        name = self.known.get(native)
+        return (name, "") if name is not None else (EventName.CUSTOM, native)
+
+
+def event_names(
+    native: Mapping[EventName, str],
+    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]] = MappingProxyType({}),
+) -> EventNames:
+    """Index event names; the canonical names are valid in every system."""
+    known: dict[str, EventName] = {}
+    for name, theirs in native.items():
+        known.setdefault(theirs, name)
+    for name in EventName:
+        known.setdefault(name.value, name)
+    return EventNames(native, known, choose)
+
+
+def tool_event_by_error(body: Mapping[str, object]) -> EventName:
+    """Return `tool_failed` for a tool with an `error` beside its result, else `after_tool`."""
+    return EventName.TOOL_FAILED if body.get("error") else EventName.AFTER_TOOL

@@ -1,0 +1,410 @@
+"""Tables of tools: the names and arguments that a system has for the canonical tools, both ways.
+
+Where a call has an argument under the system's name and another under ours, the two trade places, so that a hook always
+finds the real value under the name that its document promises.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
+
+from hookline import json_codec
+from hookline.model.event import Event
+from hookline.model.tools import OTHER
+from hookline.model.verdict import Effect, EffectKind, Outcome
+
+_BUILTIN: Final = "builtin:"
+
+ArgsFunction = Callable[[dict[str, object]], dict[str, object]]
+
+
+class UnsupportedRewriteError(Exception):
+    """A hook changed arguments in a way that the called tool cannot express."""
+
+
+class ArgsCodec(Struct, frozen=True):
+    """A two-way conversion of arguments beyond renaming."""
+
+    to_native: ArgsFunction
+    to_canonical: ArgsFunction
+
+
+def _invert(keys: Mapping[str, str]) -> dict[str, str]:
+    return {native: key for key, native in keys.items()}
+
+
+class ToolRow(Struct, frozen=True):
+    """One canonical tool in one system: its native names, the one to send first, and its arguments.
+
+    `keys` maps canonical to native argument names, and `also` further native spellings to the canonical name. `codecs` are
+    applied after renaming. Where a native name stands for several canonical tools, `when` chooses by the arguments.
+    """
+
+    tool: str
+    names: tuple[str, ...]
+    keys: Mapping[str, str] = {}
+    codecs: tuple[ArgsCodec, ...] = ()
+    also: Mapping[str, str] = {}
+    when: Callable[[Mapping[str, object]], bool] | None = None
+    back: Mapping[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Derive the map back from native to canonical argument names."""
+        force_setattr(self, "back", _invert(self.keys))
+
+    def to_native(self, args: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments under the system's names."""
+        native = _rename(args, self.keys, back=self.back) if self.keys else dict(args)
+        for codec in self.codecs:
+            native = codec.to_native(native)
+        return native
+
+    def to_canonical(self, native: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments under our names.
+
+        Raises:
+            UnsupportedRewriteError: The tool has no arguments for this.
+        """
+        args = dict(native)
+        for spelling, canonical in self.also.items():
+            usual = self.keys.get(canonical, canonical)
+            if spelling in args and usual not in args and canonical not in args:
+                args[usual] = args.pop(spelling)
+        for codec in reversed(self.codecs):
+            args = codec.to_canonical(args)
+        return _rename(args, self.back, back=self.keys) if self.keys else args
+
+    def find_key(self, key: str, args: Mapping[str, object]) -> str:
+        """Return the name under which a call already has the argument of this native name."""
+        canonical = self.back.get(key, key)
+        others = (spelling for spelling, meaning in self.also.items() if meaning == canonical)
+        return next((name for name in (key, canonical, *others) if name in args), key)
+
+
+_ANY: Final = ToolRow("", ())
+
+
+class ToolMap(Struct, frozen=True):
+    """All rows of one system, by either name; `shared` has the rows of native names that stand for several tools."""
+
+    by_native: Mapping[str, ToolRow]
+    by_tool: Mapping[str, ToolRow]
+    shared: Mapping[str, tuple[ToolRow, ...]] = {}
+
+    def encode(self, event: Event) -> tuple[str, dict[str, object]]:
+        """Return an event's tool and arguments under the names that the system's hooks expect."""
+        name, row = self._sent_row(event)
+        return name, row.to_native(event.args)
+
+    def decode(self, name: str, args: Mapping[str, object]) -> tuple[str, dict[str, object], str]:
+        """Return the canonical tool and arguments, and the native name where the tool does not imply it."""
+        bare = _strip_builtin(name)
+        row = self._row_for_args(_fold(bare), args)
+        tool = row.tool if row else bare
+        sent = self.by_tool.get(tool)
+        usual = sent.names[0] if sent else tool
+        return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
+
+    def to_native(self, event: Event, args: Mapping[str, object]) -> dict[str, object]:
+        """Return other arguments of an event's tool under the calling agent's names."""
+        return self._called_row(event)[1].to_native(args)
+
+    def has_tool(self, name: str, args: Mapping[str, object]) -> bool:
+        """Return whether the table lists a native tool."""
+        return self._row_for_args(_fold(_strip_builtin(name)), args) is not None
+
+    def find_key(self, event: Event, key: str, args: Mapping[str, object]) -> str:
+        """Return the name under which an event's call already has the argument of this native name."""
+        return self._called_row(event)[1].find_key(key, args)
+
+    def rewrite_effects(self, event: Event, changed: Mapping[str, object]) -> tuple[Effect, ...]:
+        """Return the effects of arguments that a hook changed, under its dialect's names.
+
+        Raises:
+            UnsupportedRewriteError: The event's tool has no arguments for this.
+        """
+        row = self._sent_row(event)[1]
+        native = row.to_native(event.args)
+        before = row.to_canonical(native)
+        for key, value in changed.items():
+            # a hook may also use the canonical name of an argument
+            native[key if key in native else row.keys.get(key, str(key))] = value
+        changes = _find_changes(before, row.to_canonical(native))
+        return tuple(Effect(EffectKind.REWRITE, value, ("args", key)) for key, value in changes.items())
+
+    def changed_args(self, outcome: Outcome, event: Event) -> dict[str, object]:
+        """Return the arguments that an outcome changes, under the calling agent's names."""
+        final = final_args(outcome, event)
+        if final is None:
+            return {}
+        row = self._called_row(event)[1]
+        return _find_changes(row.to_native(event.args), row.to_native(final))
+
+    def names_by_tool(self) -> dict[str, tuple[str, ...]]:
+        """Return every native name of every canonical tool, the one to send first."""
+        names: dict[str, list[str]] = {}
+        several = (row for rows in self.shared.values() for row in rows)
+        for row in (*self.by_tool.values(), *self.by_native.values(), *several):
+            names.setdefault(row.tool, []).extend(row.names)
+        return {tool: tuple(dict.fromkeys(native)) for tool, native in names.items()}
+
+    def _sent_row(self, event: Event) -> tuple[str, ToolRow]:
+        """Return what hooks are sent: the usual name for other spellings of a tool, but not for other tools."""
+        usual = self.by_tool.get(event.tool)
+        if usual is not None and not event.native_tool:
+            return usual.names[0], usual
+        name, row = self._called_row(event)
+        if row is usual:
+            return row.names[0], row
+        wanted = _fold(_strip_builtin(name))
+        return next((native for native in row.names if _fold(native) == wanted), name), row
+
+    def _called_row(self, event: Event) -> tuple[str, ToolRow]:
+        """Return the native name that the agent called, and its row."""
+        if event.native_tool:
+            bare = _strip_builtin(event.native_tool)
+            several = (row for row in self.shared.get(_fold(bare), ()) if row.tool == event.tool)
+            row = next(several, None) or self.by_native.get(_fold(bare))
+            if row is not None and row.tool == event.tool:
+                return event.native_tool, row
+            if row is None and event.tool in {bare, f"{OTHER}{bare}"}:
+                return event.native_tool, _ANY
+        row = self.by_tool.get(event.tool)
+        return (row.names[0], row) if row is not None else (event.tool, _ANY)
+
+    def _row_for_args(self, name: str, args: Mapping[str, object]) -> ToolRow | None:
+        several = (row for row in self.shared.get(name, ()) if row.when is None or row.when(args))
+        return next(several, None) or self.by_native.get(name)
+
+
+def tool_map(*rows: ToolRow) -> ToolMap:
+    """Index rows by both names; where several claim a name or a tool, the first has it."""
+    by_native: dict[str, ToolRow] = {}
+    by_tool: dict[str, ToolRow] = {}
+    shared: dict[str, tuple[ToolRow, ...]] = {}
+    for row in rows:
+        by_tool.setdefault(row.tool, row)
+        for name in row.names:
+            by_native.setdefault(_fold(name), row)
+            if row.when is not None:
+                shared[_fold(name)] = (*shared.get(_fold(name), ()), row)
+    return ToolMap(by_native, by_tool, shared)
+
+
+def final_args(outcome: Outcome, event: Event) -> Mapping[str, object] | None:
+    """Return the arguments after an outcome's rewrites, None where it has none."""
+    if outcome.args is not None:
+        return outcome.args
+    changes = {
+        effect.path[1]: effect.value
+        for effect in outcome.effects
+        if effect.kind is EffectKind.REWRITE and effect.path[:1] == ("args",) and len(effect.path) > 1
+    }
+    return {**event.args, **changes} if changes else None
+
+
+def final_output(outcome: Outcome) -> object:
+    """Return the output that replaces the tool's, or UNSET."""
+    if outcome.output is not UNSET:
+        return outcome.output
+    outputs = [
+        effect.value for effect in outcome.effects if effect.kind is EffectKind.REWRITE and effect.path == ("output",)
+    ]
+    return outputs[-1] if outputs else UNSET
+
+
+def _find_changes(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
+    return {
+        key: value
+        for key, value in after.items()
+        if key not in before or json_codec.dump(before[key]) != json_codec.dump(value)
+    }
+
+
+def _strip_builtin(name: str) -> str:
+    return name.removeprefix(_BUILTIN) or name
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
+def _rename(args: Mapping[str, object], keys: Mapping[str, str], *, back: Mapping[str, str]) -> dict[str, object]:
+    renamed: dict[str, object] = {}
+    for key, value in args.items():
+        target = keys.get(key)
+        if target is None:
+            twin = back.get(key)
+            target = twin if twin is not None and twin in args else key
+        renamed[target] = value
+    return renamed
+
+
+# conversions that several systems share
+
+
+def without(args: Mapping[str, object], *keys: str) -> dict[str, object]:
+    """Return arguments without some of them."""
+    return {key: value for key, value in args.items() if key not in keys}
+
+
+def as_int(value: object) -> int:
+    """Return a whole number unchanged, and 0 for any other value."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+# thirty years: a larger number is not a timeout and stays unchanged
+_LONGEST: Final = 1_000_000_000
+
+
+def milliseconds(key: str) -> ArgsCodec:
+    """Convert one argument between seconds, which canonical tools count, and milliseconds."""
+
+    def to_ms(args: dict[str, object]) -> dict[str, object]:
+        value = args.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _LONGEST:
+            return args
+        return {**args, key: round(value * 1000)}
+
+    def to_seconds(args: dict[str, object]) -> dict[str, object]:
+        value = args.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _LONGEST * 1000:
+            return args
+        seconds = value / 1000
+        return {**args, key: int(seconds) if seconds.is_integer() else seconds}
+
+    return ArgsCodec(to_ms, to_seconds)
+
+
+TIMEOUT_MS: Final = milliseconds("timeout")
+
+
+def _count_to_last(args: dict[str, object]) -> dict[str, object]:
+    if "startLine" in args or "endLine" in args:
+        return args
+    native = _rename(args, {"offset": "startLine", "limit": "endLine"}, back={})
+    first, count = as_int(native.get("startLine")), as_int(native.get("endLine"))
+    if first > 0 and count > 0:
+        native["endLine"] = first + count - 1
+    return native
+
+
+def _last_to_count(args: dict[str, object]) -> dict[str, object]:
+    if "offset" in args or "limit" in args:
+        return args
+    canonical = _rename(args, {"startLine": "offset", "endLine": "limit"}, back={})
+    first, last = as_int(canonical.get("offset")), as_int(canonical.get("limit"))
+    if 0 < first <= last:
+        canonical["limit"] = last - first + 1
+    return canonical
+
+
+LINES: Final = ArgsCodec(_count_to_last, _last_to_count)
+
+
+def _shift_offset(step: int, args: dict[str, object]) -> dict[str, object]:
+    first = args.get("offset")
+    return args if not isinstance(first, int) or isinstance(first, bool) else {**args, "offset": first + step}
+
+
+# the system counts lines from 0, canonical tools from 1
+FROM_ZERO: Final = ArgsCodec(partial(_shift_offset, -1), partial(_shift_offset, 1))
+
+
+def _urls_to_url(args: dict[str, object]) -> dict[str, object]:
+    match args.get("urls"):
+        case [str(url)]:
+            return {**without(args, "urls", "url"), "url": url, **({"urls": args["url"]} if "url" in args else {})}
+        case _:
+            return args
+
+
+def _url_to_urls(args: dict[str, object]) -> dict[str, object]:
+    url = args.get("url")
+    if not isinstance(url, str):
+        return args
+    return {**without(args, "urls", "url"), "urls": [url], **({"url": args["urls"]} if "urls" in args else {})}
+
+
+ONE_URL: Final = ArgsCodec(_urls_to_url, _url_to_urls)
+
+
+def one_of(many: str, one: str) -> ArgsCodec:
+    """Convert a list of one to the system's single value; a longer list stays a list."""
+
+    def to_native(args: dict[str, object]) -> dict[str, object]:
+        match args.get(many):
+            case [str(value)] if one not in args:
+                return {**without(args, many), one: value}
+            case _:
+                return args
+
+    def to_canonical(args: dict[str, object]) -> dict[str, object]:
+        value = args.get(one)
+        return {**without(args, one), many: [value]} if isinstance(value, str) and many not in args else args
+
+    return ArgsCodec(to_native, to_canonical)
+
+
+_OVERWRITE: Final = {"overwrite": True, "create": False}
+_MODES: Final = {True: "overwrite", False: "create"}
+
+
+def _mode_to_overwrite(args: dict[str, object]) -> dict[str, object]:
+    mode = args.get("mode")
+    if not isinstance(mode, str) or mode not in _OVERWRITE or "overwrite" in args:
+        return args
+    return {**without(args, "mode"), "overwrite": _OVERWRITE[mode]}
+
+
+def _overwrite_to_mode(args: dict[str, object]) -> dict[str, object]:
+    overwrite = args.get("overwrite")
+    if not isinstance(overwrite, bool) or "mode" in args:
+        return args
+    return {**without(args, "overwrite"), "mode": _MODES[overwrite]}
+
+
+OVERWRITE: Final = ArgsCodec(_mode_to_overwrite, _overwrite_to_mode)
+
+
+def edits(keys: Mapping[str, str]) -> ArgsCodec:
+    """Rename the parts of each edit in a list of edits."""
+    back = _invert(keys)
+
+    def rename_in(args: dict[str, object], names: Mapping[str, str], twins: Mapping[str, str]) -> dict[str, object]:
+        items = args.get("edits")
+        if not isinstance(items, list):
+            return args
+        renamed = [_rename(item, names, back=twins) if isinstance(item, dict) else item for item in items]
+        return {**args, "edits": renamed}
+
+    return ArgsCodec(lambda args: rename_in(args, keys, back), lambda args: rename_in(args, back, keys))
+
+
+_EDIT: Final = ("old", "new", "replace_all")
+
+
+def _edit_to_edits(args: dict[str, object]) -> dict[str, object]:
+    if "edits" in args:
+        return args
+    return {**without(args, *_EDIT), "edits": [{key: args[key] for key in _EDIT if key in args}]}
+
+
+def _edits_to_edit(args: dict[str, object]) -> dict[str, object]:
+    match args.get("edits"):
+        case [dict() as edit]:
+            return {**without(args, "edits"), **edit}
+        case _:
+            raise UnsupportedRewriteError("the tool makes exactly one edit, the hook asks for another number of them")
+
+
+ONE_EDIT: Final = ArgsCodec(_edit_to_edits, _edits_to_edit)
+
+
+def rename(keys: Mapping[str, str]) -> ArgsCodec:
+    """Rename arguments after other conversions, which know them by another name than the system's."""
+    back = _invert(keys)
+    return ArgsCodec(lambda args: _rename(args, keys, back=back), lambda args: _rename(args, back, back=keys))

@@ -1,0 +1,412 @@
+"""Compare the effects of a call with the patterns of rules: yes, no, or unknown."""
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from itertools import product
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from hookline.effects.effects import Effects, EffectsBuilder
+from hookline.errors import ConfigError
+from hookline.shell.options import Arguments, GivenOption, read_arguments
+from hookline.shell.program import OptionSpec, Program
+from hookline.shell.programs import SHELLS, find_program, name_program
+from hookline.shell.reader import parse_script
+from hookline.shell.script import SimpleCommand, Word
+from hookline.shell.walk import ShellCommand
+
+_URL: Final = re.compile(r"\bhttps?://[^\s'\"<>|;`{}\\^]+", re.IGNORECASE)
+# punctuation of a sentence behind a URL
+_BEHIND: Final = ".,:!?)]"
+_PORTS: Final = {"http": 80, "https": 443}
+# an address with colons of its own stands in brackets
+_WITH_PORT: Final = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*)):([0-9*]+)")
+# a number for an address, which programs read in more than one way; four plain numbers are the usual one
+_NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
+
+
+class MatchAnswer(StrEnum):
+    """Whether a call does what a pattern names."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class EffectMatch(Struct, frozen=True):
+    """An answer, with the effect that decided it."""
+
+    answer: MatchAnswer
+    what: str = ""
+
+
+NO: Final = EffectMatch(MatchAnswer.NO)
+
+CommandMatcher = Callable[[Effects], EffectMatch]
+
+
+class _PatternStage(Struct, frozen=True):
+    """One command of a pattern: its program, and the words that must be there."""
+
+    program: str
+    row: Program | None
+    arguments: Arguments
+    words: tuple[str, ...]
+
+
+class _Pattern(Struct, frozen=True):
+    """The stages of a pipeline pattern, and a glob for lines that is tried as well."""
+
+    stages: tuple[_PatternStage, ...]
+
+
+def pick_strongest(findings: Iterable[EffectMatch]) -> EffectMatch:
+    """Return the first yes, else the first unknown, else no."""
+    best = NO
+    for one in findings:
+        if one.answer is MatchAnswer.YES:
+            return one
+        if one.answer is MatchAnswer.UNKNOWN and best.answer is MatchAnswer.NO:
+            best = one
+    return best
+
+
+def compile_commands(patterns: Iterable[str]) -> CommandMatcher:
+    """Compile patterns of commands.
+
+    `git push --force` means every command of that program with that subcommand and that option, whatever stands between
+    and in whatever order and spelling options are given. `*` and other globs work inside a word. `curl | sh` means output
+    of the one that the other executes or reads; `{curl,wget} | sh` are two patterns.
+
+    Raises:
+        ConfigError: A pattern is empty or cannot be read.
+    """
+    compiled = [one for pattern in patterns for one in _compile(pattern)]
+
+    def match(effects: Effects) -> EffectMatch:
+        return pick_strongest(_match(one, command) for one in compiled for command in effects.commands)
+
+    return match
+
+
+def _compile(pattern: str) -> list[_Pattern]:
+    if not pattern.strip():
+        raise ConfigError('a pattern of commands is empty; write the words of a command such as "git push"')
+    found: list[_Pattern] = []
+    for text in _expand_braces(pattern):
+        stages = tuple(_compile_stage(part, pattern) for part in re.split(r"\s*\|\s*", text.strip()))
+        found.append(_Pattern(stages))
+    return found
+
+
+def _expand_braces(pattern: str) -> list[str]:
+    pieces = re.split(r"\{([^{}]*,[^{}]*)\}", pattern)
+    choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
+    return ["".join(one) for one in product(*choices)][:64]
+
+
+def _compile_stage(text: str, pattern: str) -> _PatternStage:
+    words = text.split()
+    if not words:
+        raise ConfigError(f'pattern "{pattern}" has an empty part; write commands on both sides of "|"')
+    # quotes in a pattern are read as in a shell
+    if re.search(r"['\"\\]", text):
+        script = parse_script(text)
+        node = script.steps[0].node if len(script.steps) == 1 else None
+        words = [word.text for word in node.words] if isinstance(node, SimpleCommand) else words
+    while len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*=\S*", words[0]):
+        words = words[1:]
+    first, *rest = words
+    row = find_program(first)
+    name = name_program(first)
+    expanded = [*name.split()[1:], *rest]
+    return _PatternStage(name.split()[0], row, _read(row, expanded), tuple(expanded))
+
+
+def _read(row: Program | None, words: Sequence[str]) -> Arguments:
+    """Read the words of a pattern as those of a command; a wrapped command's words are operands."""
+    found = read_arguments(row, [Word(word, word) for word in words])
+    found.operands += found.rest or []
+    return found
+
+
+def _match(pattern: _Pattern, command: ShellCommand) -> EffectMatch:
+    *before, last = pattern.stages
+    answer = _match_stage(last, command)
+    if answer is MatchAnswer.NO or not before:
+        return EffectMatch(answer, command.text)
+    is_interpreter = last.row is not None and last.row.interpreter and not last.words
+    sources = command.code_from if is_interpreter else (*command.feeds, *command.code_from)
+    for stage in reversed(before):
+        answers = [_match_stage(stage, source) for source in sources]
+        if MatchAnswer.YES in answers:
+            continue
+        if MatchAnswer.UNKNOWN not in answers:
+            return NO
+        answer = MatchAnswer.UNKNOWN
+    source = next((one.text for one in sources), "")
+    return EffectMatch(answer, f"{source} | {command.text}")
+
+
+def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
+    if not command.words:
+        return MatchAnswer.NO
+    is_same = _match_program(stage, command)
+    if is_same is not MatchAnswer.YES:
+        return is_same
+    if not stage.words:
+        return MatchAnswer.YES
+    words = command.words[1:]
+    row = command.row
+    arguments = command.arguments
+    if row is not None and command.name.count(" "):
+        # docker-compose up is docker compose up
+        row = find_program(command.name.split()[0])
+        words = (*(Word(one, one) for one in command.name.split()[1:]), *words)
+        arguments = read_arguments(row, words)
+    arguments = _unfold_spelling(row, arguments)
+    wanted = _unfold_spelling(stage.row, stage.arguments)
+    operands = _match_operands(stage, wanted, arguments)
+    options = _match_options(stage, wanted, arguments)
+    if MatchAnswer.NO in {operands, options}:
+        return MatchAnswer.NO
+    return MatchAnswer.YES if operands is options is MatchAnswer.YES else MatchAnswer.UNKNOWN
+
+
+def _match_program(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
+    # a quoted blank can be the name of a command
+    if not command.name.strip():
+        return MatchAnswer.UNKNOWN
+    name = command.name.split()[0]
+    if stage.program == "sh" and (name in SHELLS or (name in {"eval", "source"} and command.code_from)):
+        return MatchAnswer.YES
+    return MatchAnswer.YES if fnmatch.fnmatchcase(name, stage.program) else MatchAnswer.NO
+
+
+def _unfold_spelling(row: Program | None, arguments: Arguments) -> Arguments:
+    """Write a subcommand as the table's chief spelling has it: `docker container rm` is `docker rm`."""
+    if row is None or not row.same:
+        return arguments
+    words = [*arguments.path, *(word.text for word in arguments.operands)]
+    short = row.same.get(" ".join(words[:2]))
+    if short is None:
+        return arguments
+    rest = [Word(word, word) for word in short.split()]
+    kept = arguments.operands[max(0, 2 - len(arguments.path)) :]
+    sub = row.subcommands.get(short.split()[0])
+    return Arguments(
+        row=sub or row,
+        path=(),
+        options=arguments.options,
+        operands=[*rest, *kept],
+        unclear=arguments.unclear,
+        rest=arguments.rest,
+    )
+
+
+def _all_operands(arguments: Arguments) -> list[Word]:
+    return [*(Word(one, one) for one in arguments.path), *arguments.operands, *(arguments.rest or ())]
+
+
+def _match_operands(stage: _PatternStage, wanted: Arguments, given: Arguments) -> MatchAnswer:
+    """Find the operands of a pattern in order; the first is the subcommand where the program has some."""
+    patterns = [word.text for word in _all_operands(wanted)]
+    if not patterns:
+        return MatchAnswer.YES
+    words = _all_operands(given)
+    has_subcommands = stage.row is not None and bool(stage.row.subcommands or stage.row.style == "scripts")
+    anchored = _count_anchored(stage, patterns) if has_subcommands else 0
+    result = MatchAnswer.YES
+    at = 0
+    for number, pattern in enumerate(patterns):
+        if number < anchored:
+            if number >= len(words):
+                return MatchAnswer.UNKNOWN if given.unclear else MatchAnswer.NO
+            fits = _fits(pattern, words[number])
+            at = number + 1
+        else:
+            fits, at = _find_word(pattern, words, at)
+        if fits is MatchAnswer.NO:
+            return MatchAnswer.NO
+        if fits is MatchAnswer.UNKNOWN:
+            result = MatchAnswer.UNKNOWN
+    return result
+
+
+def _count_anchored(stage: _PatternStage, patterns: Sequence[str]) -> int:
+    """Return how many words of a pattern are the subcommand and its parts."""
+    row, count = stage.row, 0
+    while row is not None and count < len(patterns):
+        sub = row.subcommands.get(patterns[count])
+        count += 1
+        if sub is None:
+            break
+        row = sub
+        if sub.style == "2" and count < len(patterns):
+            return count + 1
+        if not sub.subcommands:
+            break
+    return count
+
+
+def _find_word(pattern: str, words: Sequence[Word], start: int) -> tuple[MatchAnswer, int]:
+    for at in range(start, len(words)):
+        if _fits(pattern, words[at]) is MatchAnswer.YES:
+            return MatchAnswer.YES, at + 1
+    for at in range(start, len(words)):
+        if _fits(pattern, words[at]) is MatchAnswer.UNKNOWN:
+            # it may be several words
+            return MatchAnswer.UNKNOWN, at
+    return MatchAnswer.NO, start
+
+
+def _fits(pattern: str, word: Word) -> MatchAnswer:
+    if not word.is_literal:
+        return MatchAnswer.UNKNOWN
+    if fnmatch.fnmatchcase(word.text, pattern) or word.text == pattern:
+        return MatchAnswer.YES
+    if word.is_glob and fnmatch.fnmatchcase(pattern, word.pattern):
+        return MatchAnswer.UNKNOWN
+    return MatchAnswer.NO
+
+
+def _match_options(stage: _PatternStage, wanted: Arguments, given: Arguments) -> MatchAnswer:
+    result = MatchAnswer.YES
+    for one in wanted.options:
+        answer = _match_option(stage, one, given)
+        if answer is MatchAnswer.NO:
+            # a word that is not known may be any option
+            if not given.unclear:
+                return MatchAnswer.NO
+            answer = MatchAnswer.UNKNOWN
+        if answer is MatchAnswer.UNKNOWN:
+            result = MatchAnswer.UNKNOWN
+    return result
+
+
+def _match_option(stage: _PatternStage, wanted: GivenOption, given: Arguments) -> MatchAnswer:
+    name = wanted.option.name
+    result = MatchAnswer.NO
+    for one in given.options:
+        if not _is_same_option(name, one.option):
+            continue
+        if wanted.value is None:
+            return MatchAnswer.YES
+        if one.value is None:
+            continue
+        fits = _fits(wanted.value.text, one.value)
+        if fits is MatchAnswer.YES:
+            return MatchAnswer.YES
+        if fits is MatchAnswer.UNKNOWN:
+            result = fits
+    if _is_implied(stage, name, given):
+        return MatchAnswer.YES
+    return result
+
+
+def _is_same_option(name: str, option: OptionSpec) -> bool:
+    return option.name == name or fnmatch.fnmatchcase(option.name, name)
+
+
+def _is_implied(stage: _PatternStage, name: str, given: Arguments) -> bool:
+    """Return whether operands have the meaning of an option: `git push origin +main` is a forced push."""
+    if stage.program != "git" or given.path[:1] != ("push",):
+        return False
+    texts = [word.text for word in given.operands]
+    if name == "--force":
+        return any(text.startswith("+") and len(text) > 1 for text in texts) or any(
+            one.option.name == "--mirror" for one in given.options
+        )
+    return name == "--delete" and any(text.startswith(":") and len(text) > 1 for text in texts)
+
+
+UrlMatcher = Callable[[str], bool]
+
+
+def find_urls(text: str) -> tuple[str, ...]:
+    """Return the URLs of the web in a text."""
+    return tuple(dict.fromkeys(found.rstrip(_BEHIND) for found in _URL.findall(text)))
+
+
+def add_url(found: EffectsBuilder, url: str) -> None:
+    """Add a URL that is fetched; one that may lead elsewhere makes the others uncertain."""
+    found.add("urls", (url,))
+    parts = _split_url(url)
+    if parts is None or parts.scheme.lower() not in _PORTS or not parts.hostname or _is_ambiguous_host(parts.hostname):
+        found.leave_open("urls", "reads")
+
+
+def _is_ambiguous_host(host: str) -> bool:
+    """Return whether a host has more than one spelling: other alphabets, escapes, and numbers."""
+    if not host.isascii() or "%" in host or ":" in host:
+        return True
+    host = host.rstrip(".")
+    return _NUMERIC.fullmatch(host) is not None and _ADDRESS.fullmatch(host) is None
+
+
+def _split_url(url: str) -> SplitResult | None:
+    # browsers and programs parse these differently
+    if "\\" in url or any(sign.isspace() or not sign.isprintable() for sign in url):
+        return None
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
+
+
+def compile_urls(patterns: Iterable[str]) -> UrlMatcher:
+    """Compile patterns: a host, which means everything below it as well, or the beginning of a URL.
+
+    `*` stands for anything. `example.com` means `https://api.example.com/x`, too; `https://example.com/admin/` means
+    every URL that begins so; without a scheme, `http` and `https` match.
+
+    Raises:
+        ConfigError: A pattern is empty.
+    """
+    compiled = [_compile_url(pattern) for pattern in patterns]
+
+    def matches(url: str) -> bool:
+        parts = _split_url(url)
+        # a URL that cannot be parsed may lead anywhere
+        return parts is None or any(one(parts) for one in compiled)
+
+    return matches
+
+
+def _compile_url(pattern: str) -> Callable[[SplitResult], bool]:
+    bare = pattern.strip()
+    if not bare:
+        raise ConfigError('a URL pattern is empty; write a host such as "example.com"')
+    scheme, has_scheme, rest = bare.rpartition("://")
+    host, slash, path = rest.partition("/")
+    is_scheme = _compile_globs(scheme) if has_scheme else None
+    found = _WITH_PORT.fullmatch(host)
+    # the port counts where the pattern has one
+    has_port = found is not None
+    bare_host = f"{found[1] or found[2]}:{found[3]}" if found else host.strip("[]")
+    is_host = _compile_globs(bare_host, f"*.{bare_host}")
+    is_path = _compile_globs(f"/{path}", f"/{path}*") if slash else None
+
+    def matches(parts: SplitResult) -> bool:
+        name = (parts.hostname or "").rstrip(".")
+        try:
+            named = f"{name}:{parts.port or _PORTS.get(parts.scheme.lower(), '')}" if has_port else name
+        except ValueError:
+            return True
+        if not is_host(named) or (is_scheme is not None and not is_scheme(parts.scheme)):
+            return False
+        whole = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        # a path with escapes, or one that goes up again, may be any path
+        return is_path is None or is_path(whole) or "%" in parts.path or "/." in parts.path or "//" in parts.path
+
+    return matches
+
+
+def _compile_globs(*patterns: str) -> Callable[[str], bool]:
+    compiled = [re.compile(fnmatch.translate(pattern), re.IGNORECASE) for pattern in patterns]
+    return lambda text: any(one.match(text) for one in compiled)

@@ -1,0 +1,258 @@
+"""Find the effects of each canonical tool. No I/O: links are resolved where paths are compared."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+
+from hookline.effects import event_paths
+from hookline.effects.effects import NOTHING, Effects, EffectsBuilder, make_absolute, spell_paths
+from hookline.effects.patterns import add_url, find_urls
+from hookline.effects.shell import apply_patch, looks_like_path, read_line, read_words
+from hookline.model.event import Event, EventName
+
+_DEEPEST: Final = 16
+_CONTROLS: Final = frozenset({"output", "list", "stop"})
+_POWERSHELLS: Final = ("powershell", "pwsh")
+_PATTERN: Final = re.compile(r"[*?\[{]")
+_MARK: Final = "*** Begin Patch"
+
+
+class CallReader(Struct, frozen=True):
+    """A tool call, and the effects that were found."""
+
+    event: Event
+    found: EffectsBuilder
+
+    @property
+    def args(self) -> Mapping[str, object]:
+        """The arguments of the call."""
+        return self.event.args
+
+    def paths(self, *keys: str) -> list[str]:
+        """Return the paths in these arguments, or in all arguments that are known to hold any."""
+        found = (
+            event_paths.find_texts(self.args.get(key) for key in keys)
+            if keys
+            else event_paths.list_argument_paths(self.args)
+        )
+        return list(dict.fromkeys(path for text in found for path in spell_paths(self.event.cwd, text)))
+
+    def text(self, key: str) -> str:
+        """Return an argument that is a text, or ""."""
+        value = self.args.get(key)
+        return value if isinstance(value, str) else ""
+
+
+Tool = Callable[[CallReader], None]
+
+
+def find_effects(event: Event) -> Effects:
+    """Return the effects of an event's tool call; at file events, what happened to the file."""
+    if event.name in event_paths.FILE_EVENTS:
+        return _find_file_effects(event)
+    if event.name not in event_paths.TOOL_EVENTS:
+        return NOTHING
+    found = EffectsBuilder()
+    _TOOLS.get(event.tool, _add_anything)(CallReader(event, found))
+    return found.build()
+
+
+def _find_file_effects(event: Event) -> Effects:
+    found = EffectsBuilder()
+    add = found.deletes if event.name is EventName.FILE_DELETED else found.writes
+    add(*(make_absolute(event.cwd, path) for path in event_paths.list_event_paths(event)))
+    return found.build()
+
+
+def _add_nothing(_made: CallReader) -> None:
+    """Add nothing: the tool has no effect that rules ask for."""
+
+
+def _add_write(call: CallReader, *, reads: bool = True) -> None:
+    written = call.paths()
+    call.found.writes(*written)
+    if reads:
+        call.found.reads(*written)
+    if not written:
+        # a writing tool whose file is in no known argument may write any file
+        call.found.leave_open("writes", "reads")
+
+
+def _add_delete(call: CallReader) -> None:
+    deleted = call.paths()
+    call.found.deletes(*deleted)
+    if not deleted:
+        call.found.leave_open("deletes")
+
+
+def _add_patch(call: CallReader) -> None:
+    texts = [value for value in call.args.values() if isinstance(value, str) and _MARK in value]
+    texts += [text for text in [call.text("patch")] if text and text not in texts]
+    is_read = [apply_patch(text, call.event.cwd, call.found) for text in texts]
+    call.found.writes(*call.paths())
+    for change in event_paths.list_changes(call.args):
+        if change.get("op") in {"delete", "move"}:
+            call.found.deletes(
+                *(make_absolute(call.event.cwd, path) for path in event_paths.find_texts([change.get("path")]))
+            )
+    is_other = not isinstance(call.args.get("patch", ""), str) or not isinstance(call.args.get("changes", []), list)
+    if not all(is_read) or is_other or not (texts or call.paths()):
+        call.found.leave_open("writes", "deletes")
+
+
+def _add_read(call: CallReader) -> None:
+    named = call.paths()
+    call.found.reads(*named)
+    # some tools take patterns for names
+    if not named or any(_PATTERN.search(path) for path in named):
+        call.found.leave_open("reads")
+
+
+def _add_listing(call: CallReader, *, deep: bool = False) -> None:
+    """Add a folder that is listed: the named one, or the working directory; with `deep`, every file of it."""
+    call.found.reads(*(call.paths("path", "paths") or [call.event.cwd or "."]))
+    # a pattern of names may begin anywhere
+    for pattern in event_paths.find_texts([call.args.get("pattern")]) if not deep else ():
+        if pattern.startswith(("/", "~")) or ".." in pattern:
+            call.found.leave_open("reads")
+    if deep:
+        call.found.leave_open("reads")
+
+
+def _add_fetch(call: CallReader) -> None:
+    found = list(event_paths.find_texts([call.args.get("urls"), call.args.get("url")]))
+    found += find_urls(call.text("prompt"))
+    for url in dict.fromkeys(found):
+        add_url(call.found, url)
+        call.found.reads(*_list_files(url))
+    call.found.writes(*call.paths("save_to"))
+    if not found:
+        call.found.leave_open("urls")
+
+
+def _add_resource(call: CallReader) -> None:
+    """Add a resource of an MCP server, which may read anything."""
+    uri = call.text("uri")
+    call.found.add("urls", find_urls(uri))
+    call.found.reads(*_list_files(uri))
+    call.found.leave_open("reads", "urls")
+
+
+def _add_shell(call: CallReader) -> None:
+    command = call.args.get("command")
+    base = make_absolute(call.event.cwd, call.text("cwd")) if call.text("cwd") else call.event.cwd
+    if isinstance(command, str):
+        read_line(command, base, call.found)
+    elif words := _list_words(command):
+        # a list is words or lines: the first has a blank in it only where it is a line
+        if " " in words[0]:
+            for line in words:
+                read_line(line, base, call.found)
+        else:
+            read_words(words, base, call.found)
+    # input of a running program, a list that may be words or lines, or another language
+    is_other = call.event.native_tool.casefold().endswith(_POWERSHELLS)
+    if not isinstance(command, str) or not command.strip() or call.args.get("session") or is_other:
+        call.found.leave_open()
+
+
+def _list_words(command: object) -> list[str]:
+    if not isinstance(command, Sequence) or isinstance(command, bytes):
+        return []
+    return [word for word in command if isinstance(word, str)]
+
+
+def _add_code(call: CallReader, *, key: str) -> None:
+    """Add code that is not analysed."""
+    text = call.text(key)
+    call.found.add("runs", [text] if text else [])
+    call.found.add("urls", find_urls(text))
+    call.found.leave_open()
+
+
+def _add_delegation(call: CallReader) -> None:
+    """Add a call that lets another agent act, or acts later."""
+    call.found.add("urls", (url for key in ("prompt", "text", "message") for url in find_urls(call.text(key))))
+    call.found.leave_open()
+
+
+def _add_control(call: CallReader) -> None:
+    if call.args.get("action", "output") not in _CONTROLS:
+        call.found.leave_open()
+
+
+def _add_worktree(call: CallReader) -> None:
+    call.found.writes(*call.paths("path"))
+    call.found.leave_open()
+
+
+def _add_anything(call: CallReader) -> None:
+    """Add every text in the arguments that looks like a path: an unknown tool may do anything with it."""
+    for text in _list_leaves(call.args, _DEEPEST):
+        call.found.add("urls", find_urls(text))
+        for path in (*_list_files(text), *([text] if looks_like_path(text) else ())):
+            named = spell_paths(call.event.cwd, path)
+            call.found.writes(*named)
+            call.found.reads(*named)
+    named = tuple(call.paths())
+    call.found.writes(*named)
+    call.found.reads(*named)
+    if call.text("command"):
+        read_line(call.text("command"), call.event.cwd, call.found)
+    call.found.leave_open()
+
+
+def _list_leaves(value: object, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+        return
+    inner: Iterable[object] = ()
+    if isinstance(value, Mapping):
+        inner = value.values()
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        inner = value
+    for item in inner if depth else ():
+        yield from _list_leaves(item, depth - 1)
+
+
+def _list_files(uri: str) -> list[str]:
+    """Return the file that a URI names."""
+    if not uri.lower().startswith("file:"):
+        return []
+    try:
+        return [unquote(urlsplit(uri).path)]
+    except ValueError:
+        return []
+
+
+_EDITS: Final = ("edit_file", "multi_edit", "insert_text", "edit_lines", "notebook_edit")
+_HARMLESS: Final = ("web_search", "todo", "ask_user", "plan_mode", "tool_search")
+_DELEGATES: Final = ("subagent", "agent_message", "schedule", "skill")
+
+_TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(
+    {
+        **dict.fromkeys(_HARMLESS, _add_nothing),
+        **dict.fromkeys(_DELEGATES, _add_delegation),
+        **dict.fromkeys(_EDITS, _add_write),
+        "write_file": partial(_add_write, reads=False),
+        "delete_file": _add_delete,
+        "apply_patch": _add_patch,
+        "read_file": _add_read,
+        "read_files": _add_read,
+        "list_dir": _add_listing,
+        "glob": _add_listing,
+        "grep": partial(_add_listing, deep=True),
+        "web_fetch": _add_fetch,
+        "mcp_resource": _add_resource,
+        "shell": _add_shell,
+        "shell_input": partial(_add_code, key="text"),
+        "shell_control": _add_control,
+        "code": partial(_add_code, key="source"),
+        "worktree": _add_worktree,
+    }
+)

@@ -1,0 +1,202 @@
+"""The hooks of an engine, by event."""
+
+import difflib
+import itertools
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from hookline.errors import ConfigError
+from hookline.model.event import CUSTOM_PREFIX, EventName
+from hookline.model.hook import Hook
+
+_NAMES: Final = frozenset(str(name) for name in EventName)
+
+
+def event_key(name: str) -> str:
+    """Check an event's name: a canonical one, or `custom:NAME` for one custom event.
+
+    Raises:
+        ConfigError: There is no such event; the message names the nearest one.
+    """
+    if name in _NAMES or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX)):
+        return str(name)
+    near = difflib.get_close_matches(name, [*EventName], n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f'for an event of your own say "{CUSTOM_PREFIX}{name}"'
+    raise ConfigError(f'unknown event "{name}" ({hint})')
+
+
+def no_events_ready() -> dict[str, bool]:
+    """Return the `ready` table of an engine without hooks."""
+    return {str(name): False for name in EventName}
+
+
+class HookRegistry:
+    """Hold hooks by event, in the order they were registered."""
+
+    def __init__(self) -> None:
+        # Threads may change the hooks at the same time: without the lock, `ready` could lose an event with a guard.
+        self._changing = threading.RLock()
+        # by event, then by id
+        self._by_event: dict[str, dict[str, Hook]] = {}
+        self._events_of: dict[str, list[str]] = {}
+        self._order: dict[str, int] = {}
+        self._registered = 0
+        self._numbers: dict[str, itertools.count[int]] = {}
+        # incremented by every change; caches derived from the hooks compare it
+        self.version = 0
+        # whether each event has hooks: the first check of every emit; mutated in place
+        self.ready = no_events_ready()
+
+    def register_hook(self, event: str, hook: Hook | Mapping[str, object]) -> None:
+        """Register a hook for one event; a mapping is read as the fields of a `Hook`.
+
+        A mapping with a command and a source, as the OLLM document writes it, is a hook of the dialect `ollm` unless it
+        says otherwise.
+
+        Raises:
+            ConfigError: The event is unknown, the definition is not a hook's, or another hook has this id.
+        """
+        key = event_key(event)
+        made = hook if isinstance(hook, Hook) else _read_hook(hook)
+        with self._changing:
+            known = self.get_hook(made.id)
+            if known is not None and not _is_same_hook(known, made):
+                raise ConfigError(f'another hook has the id "{made.id}"', path=made.source_path, line=made.source_line)
+            listed = self._by_event.setdefault(key, {})
+            if made.id in listed:
+                return
+            self._registered += 1
+            self._order.setdefault(made.id, self._registered)
+            listed[made.id] = made
+            self._events_of.setdefault(made.id, []).append(key)
+            # not _update_ready(): with a thousand hooks, scanning all events for each would be quadratic
+            self.ready[_event_name(key)] = True
+            self.version += 1
+
+    def add(self, hook: Hook) -> None:
+        """Register a hook for every event it names in `on`."""
+        if not hook.on:
+            raise ConfigError(f'hook "{hook.id}" names no event', path=hook.source_path, line=hook.source_line)
+        for event in [event_key(event) for event in hook.on]:
+            self.register_hook(event, hook)
+
+    def get_hooks_for_event(self, event: str) -> list[Hook]:
+        """List the hooks of one event, in the order they were registered."""
+        return list(self._by_event.get(event, {}).values())
+
+    def unregister_hook(self, hook_id: str) -> bool:
+        """Remove a hook from every event, and return whether it was there."""
+        with self._changing:
+            events = self._events_of.pop(hook_id, [])
+            for event in events:
+                del self._by_event[event][hook_id]
+            self._order.pop(hook_id, None)
+            self._update_ready()
+            return bool(events)
+
+    def get_all_hooks(self) -> dict[str, list[Hook]]:
+        """List all hooks by event."""
+        with self._changing:
+            return {event: list(hooks.values()) for event, hooks in self._by_event.items() if hooks}
+
+    def clear_event(self, event: str) -> None:
+        """Remove the hooks of one event."""
+        with self._changing:
+            for hook_id in self._by_event.pop(event, {}):
+                events = self._events_of[hook_id]
+                events.remove(event)
+                if not events:
+                    del self._events_of[hook_id], self._order[hook_id]
+            self._update_ready()
+
+    def clear(self) -> None:
+        """Remove all hooks."""
+        with self._changing:
+            self._by_event.clear()
+            self._events_of.clear()
+            self._order.clear()
+            self._update_ready()
+
+    def get_hook_count(self) -> int:
+        """Count the hooks; one that listens to two events counts once."""
+        return len(self._events_of)
+
+    def has_hook(self, hook_id: str) -> bool:
+        """Return whether there is a hook with this id."""
+        return self.get_hook(hook_id) is not None
+
+    def free_id(self, name: str) -> str:
+        """Return an id that no hook has: the name, or the name with a number appended."""
+        if not self.has_hook(name):
+            return name
+        # continues from the last number: a thousand lambdas have the same name
+        numbers = self._numbers.setdefault(name, itertools.count(2))
+        return next(free for number in numbers if not self.has_hook(free := f"{name}-{number}"))
+
+    def get_hook(self, hook_id: str) -> Hook | None:
+        """Return the hook with this id, or None."""
+        with self._changing:
+            events = self._events_of.get(hook_id)
+            return self._by_event[events[0]][hook_id] if events else None
+
+    def events(self) -> frozenset[str]:
+        """Return the events that have hooks."""
+        with self._changing:
+            return frozenset(event for event, hooks in self._by_event.items() if hooks)
+
+    def position(self, hook: Hook) -> int:
+        """Return the registration number of a hook, for ordering."""
+        return self._order.get(hook.id, self._registered)
+
+    def _update_ready(self) -> None:
+        listening = {_event_name(event) for event in self.events()}
+        for name in self.ready:
+            self.ready[name] = name in listening
+        self.version += 1
+
+
+def check_types(hook: Hook) -> None:
+    """Check the types of a hook that a program constructed.
+
+    Raises:
+        ConfigError: A field has a value of another type.
+    """
+    fields = {name: getattr(hook, name) for name in hook.__struct_fields__ if name != "call"}
+    try:
+        msgspec.convert(fields, Hook)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f'hook "{hook.id}": {problem}') from None
+
+
+def _event_name(key: str) -> str:
+    return EventName.CUSTOM if key.startswith(CUSTOM_PREFIX) else key
+
+
+def _is_same_hook(first: Hook, second: Hook) -> bool:
+    # `on` grows when a hook is registered for several events one after another
+    return msgspec.structs.replace(first, on=()) == msgspec.structs.replace(second, on=())
+
+
+def _read_hook(fields: Mapping[str, object]) -> Hook:
+    # `sourcePath` is how the OLLM document spells it
+    renamed = {{"sourcePath": "source_path"}.get(key, key): value for key, value in fields.items()}
+    known = {field.name for field in msgspec.structs.fields(Hook)}
+    for key in renamed:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f' (did you mean "{near[0]}"?)' if near else ""
+            raise ConfigError(f'unknown key "{key}" in hook "{fields.get("id", "?")}"{hint}')
+    if "command" in renamed and "source" in renamed:
+        # as the OLLM document registers programs, which use its wire format
+        renamed.setdefault("dialect", "ollm")
+    call = renamed.pop("call", None)
+    try:
+        made = msgspec.convert({**renamed, **({"kind": "function"} if call else {})}, Hook)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f'hook "{fields.get("id", "?")}": {problem}') from None
+    if callable(call):
+        return msgspec.structs.replace(made, call=call)
+    return made

@@ -1,0 +1,1 @@
+"""Hooks that are commands: parse, prepare, seal and run them, and read their replies."""

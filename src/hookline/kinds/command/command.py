@@ -1,0 +1,458 @@
+"""Hooks that are programs: the event on stdin, the answer on stdout.
+
+A call goes through four steps: prepare (cached per hook), seal (approved files become descriptors of their bytes), run, reply.
+"""
+
+import asyncio
+import errno
+import os
+from collections.abc import Collection, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from msgspec.structs import replace
+
+from hookline import caller_context
+from hookline.errors import ConfigError
+from hookline.kinds.command.missing_script import mark_missing_script
+from hookline.kinds.command.parse import (
+    METACHARACTERS,
+    WHITELIST,
+    CommandLine,
+    can_isolate_python,
+    parse_shell_line,
+    parse_words,
+)
+from hookline.kinds.command.prepare import PreparedCommand, SealedCommand, engine_folder, run_folder, shell_variable
+from hookline.kinds.command.sealing import (
+    SealContext,
+    SealingRefusedError,
+    entered_folders,
+    seal_argv,
+    seal_line,
+    simple_words,
+)
+from hookline.model import ollm_run_command
+from hookline.model.event import Event, EventName
+from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
+from hookline.model.hook import OWN_DIALECT, Hook
+from hookline.model.templates import command_names, describe_missing, has_value
+from hookline.model.workspace_paths import USER_SOURCES, workspace_roots
+from hookline.process import run
+from hookline.process.approved_files import ApprovedFileSet, describe_sealing
+from hookline.process.bootstrap import NO_COMPILED_FILES
+from hookline.process.environment import (
+    Environment,
+    EnvironmentFilter,
+    ProgramFinder,
+    add_variables,
+    get_search_path,
+    get_variable,
+)
+from hookline.process.forkserver import SUPPORTED as CAN_WARM
+from hookline.process.forkserver import ForkserverPool, can_run_warm, parse_python_command
+from hookline.process.limiter import ConcurrencyLimiter
+from hookline.process.long_lived import CallOrder, LongLivedProcesses
+from hookline.process.memfd import LentDescriptors, MemfdPool
+from hookline.process.result import EXIT_NOT_STARTED, Stdin, refusal_reply, result_to_reply, start_failure_reply
+from hookline.process.spec import Launch, ProcessSpec
+from hookline.shell.templates import ShellTemplate, compile_line, fill_words, has_template, spread_lists
+
+__all__ = ["METACHARACTERS", "WHITELIST", "Command", "can_run_warm"]
+
+_SHELL: Final = "/bin/sh"
+
+_NO_SHELL: Final = "it is a shell line, and there is neither sh nor bash here (cmd.exe is not supported)"
+
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES})
+
+_MOST_PREPARED: Final = 256
+
+
+class Command:
+    """Runs hooks that are programs, each call in a process of its own."""
+
+    def __init__(self, *, shell_dialects: Collection[str] = (), template_dialects: Collection[str] = ()) -> None:
+        """Take the names of the dialects whose commands are shell lines, and of those that fill `{{…}}` in."""
+        self._shell_dialects = frozenset(shell_dialects)
+        self._template_dialects = frozenset(template_dialects)
+        self._environment = Environment()
+        self._programs = ProgramFinder()
+        self._shell = _SHELL if Path(_SHELL).exists() else ""
+        self._memfds = MemfdPool()
+        self._prepared: dict[str, PreparedCommand] = {}
+        self._long_lived = LongLivedProcesses()
+        self._forkservers = ForkserverPool()
+        self._limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, ConcurrencyLimiter] = WeakKeyDictionary()
+
+    def refusal(self, hook: Hook) -> str:
+        """Return why the hook may not run as it is written, or ""."""
+        if reason := ollm_run_command.why_refused(hook) or _persistence_problem(hook):
+            return reason
+        line = self._line(hook)
+        if line.script and not line.refusal:
+            if not self._find_shell(caller_context.environ().get("PATH", os.defpath)):
+                return _NO_SHELL
+            if hook.dialect in self._template_dialects:
+                return _template_refusal(line.script)
+        return line.refusal
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
+        """Run the program and wait at most `timeout` seconds from its start."""
+        if reason := ollm_run_command.why_refused(hook, at=request.event.name):
+            return refusal_reply(reason)
+        prepared = self._prepare(hook, request)
+        if isinstance(prepared, Failure):
+            return Reply(failure=prepared, exit_code=EXIT_NOT_STARTED)
+        if prepared.spec.has_templates and (missing := _missing_value(hook, request)):
+            return Reply(failure=Failure(FailureKind.UNAVAILABLE, missing), exit_code=EXIT_NOT_STARTED)
+        if hook.persistent:
+            reply = await self._call_long_lived(hook, prepared, request, timeout=timeout)
+            return _check_script(reply, prepared.spec, request.sealed)
+        limiter = self._limiters.setdefault(asyncio.get_running_loop(), ConcurrencyLimiter())
+        await limiter.acquire()
+        try:
+            # not before it is its turn: files that are used in place are compared right before the start
+            launch = self._launch(prepared, request)
+            if isinstance(launch, Reply):
+                return launch
+            try:
+                spec = _fill_call(launch.spec, request)
+                stdin = request.encode_body() if spec.is_queued else request.encode_body
+                try:
+                    result = await self._forkservers.run(spec, stdin=stdin, timeout=timeout) if spec.warm else None
+                    reply = result_to_reply(
+                        result or await run(spec, stdin=stdin, timeout=timeout), timeout, launch.display_argv
+                    )
+                except (OSError, ValueError) as problem:
+                    reply = await self._call_fallback(spec, stdin, problem, argv=launch.display_argv, timeout=timeout)
+                tampering = launch.find_tampering()
+            finally:
+                launch.release()
+        finally:
+            limiter.release()
+        if reply.failure is not None:
+            prepared.sealed = None  # a program may have moved
+        return refusal_reply(tampering) if tampering else _check_script(reply, prepared.spec, request.sealed)
+
+    def sealing(self, hook: Hook, sealed: Sealed, *, cwd: str = "") -> str:
+        """Describe which of a hook's files run from the approved bytes, and which are only compared."""
+        prepared = self._prepare(hook, Request(event=Event(name=EventName.BEFORE_TOOL, cwd=cwd)))
+        if isinstance(prepared, Failure):
+            return prepared.message
+        with LentDescriptors(self._memfds) as lent:
+            try:
+                approved = self._seal(prepared, sealed, lent)[1]
+            except SealingRefusedError as problem:
+                return str(problem)
+        return describe_sealing(approved)
+
+    async def close(self) -> None:
+        """End the processes that outlive a call, and close the descriptors kept for the next one."""
+        await self._long_lived.close()
+        await self._forkservers.close()
+        self._memfds.close()
+
+    # Prepare: parse the command, and put its environment and folder together
+
+    def _line(self, hook: Hook) -> CommandLine:
+        shell = hook.shell
+        if shell is None:
+            shell = hook.dialect in self._shell_dialects and not hook.args
+        if shell:
+            return parse_shell_line(hook.command, hook.args)
+        has_templates = self._fills_words(hook)
+        folders = tuple(dict.fromkeys(filter(None, (os.path.dirname(hook.source_path), hook.root))))  # noqa: PTH120
+        return parse_words(
+            hook.command,
+            hook.args,
+            templates=has_templates,
+            literal=has_templates and hook.shell is False,
+            folders=folders,
+        )
+
+    def _fills_words(self, hook: Hook) -> bool:
+        """Return whether the words of a hook may hold templates, and a missing value keeps it from running."""
+        return hook.dialect == OWN_DIALECT and OWN_DIALECT in self._template_dialects
+
+    def _prepare(self, hook: Hook, request: Request) -> PreparedCommand | Failure:
+        """Return what the calls of a hook have in common, from the cache while nothing it is made of has changed."""
+        engine_cwd = engine_folder()
+        caller = caller_context.current()
+        cwd = request.event.cwd or ("" if caller is None else caller.folder)
+        umask = -1 if caller is None or caller.umask is None else caller.umask
+        folder = run_folder(hook, cwd, engine_cwd)
+        base, is_sealed = self._environment.for_caller(caller), request.sealed is not None
+        key = (hook, base, cwd, folder, engine_cwd, umask, request.env, is_sealed)
+        prepared = self._prepared.get(hook.id)
+        if prepared is not None and prepared.key == key:
+            return prepared
+        line = self._line(hook)
+        if line.refusal:
+            return Failure(FailureKind.REFUSED, line.refusal)
+        untrusted_dirs = _untrusted_dirs(hook, request.event.cwd)
+        shield = EnvironmentFilter(untrusted_dirs, folder or engine_cwd) if hook.source in USER_SOURCES else None
+        safety = _python_safety(line, is_sealed=is_sealed, is_own=shield is not None)
+        env = self._environment.with_layers(
+            safety, request.env, {"PWD": folder} if folder else {}, hook.env, env_filter=shield
+        )
+        words, script = line.words, line.script
+        if hook.warm and script:
+            # a line that is nothing but a Python command needs no shell
+            alone = simple_words(script, partial(get_variable, env))
+            if alone and parse_python_command(alone[0], alone):
+                words, script = alone, ""
+        spec = ProcessSpec(
+            # sealing decides which approved file runs under this name
+            program=words[0] if words and "/" in words[0] and not is_sealed else "",
+            argv=words,
+            env=env,
+            cwd=folder,
+            engine_cwd=engine_cwd,
+            path=get_search_path(env),
+            script=script,
+            warm=hook.warm and CAN_WARM,
+            untrusted_dirs=untrusted_dirs,
+            umask=umask,
+            is_queued=hook.background,
+            has_templates=self._fills_words(hook) and bool(command_names(hook)),
+        )
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        # a dialect may change the variables of a request afterwards
+        key = (hook, base, cwd, folder, engine_cwd, umask, dict(request.env), is_sealed)
+        prepared = self._prepared[hook.id] = PreparedCommand(key=key, spec=spec)
+        return prepared
+
+    # Launch: replace approved files by their bytes, and find the program
+
+    def _launch(self, prepared: PreparedCommand, request: Request) -> Launch | Reply:
+        """Make a prepared command ready to start; a reply says why it cannot. The caller releases what is lent to it."""
+        if request.sealed is None:
+            spec = self._resolve(prepared.spec, request)
+            if isinstance(spec, Failure):
+                return Reply(failure=spec, exit_code=EXIT_NOT_STARTED)
+            return Launch(spec=spec, display_argv=spec.argv)
+        lent = LentDescriptors(self._memfds)
+        reply: Reply | None = None
+        try:
+            sealed, approved = self._seal(prepared, request.sealed, lent)
+            spec = sealed if sealed.program else self._resolve(sealed, request)
+            if isinstance(spec, Failure):
+                reply = Reply(failure=spec, exit_code=EXIT_NOT_STARTED)
+            elif changed := approved.find_changed():
+                reply = refusal_reply(f'"{changed}" changed since it was checked')
+            else:
+                return Launch(spec=spec, display_argv=prepared.display_argv, lent=lent, approved=approved)
+        except SealingRefusedError as problem:
+            reply = refusal_reply(str(problem))
+        except OSError as problem:
+            reply = refusal_reply(f"its files cannot be kept from changing: {problem.strerror}")
+        lent.__exit__()
+        return reply
+
+    def _seal(
+        self, prepared: PreparedCommand, files: Sealed, lent: LentDescriptors
+    ) -> tuple[ProcessSpec, ApprovedFileSet]:
+        """Replace the names of approved files by descriptors of their bytes, as in the last call where it is the same.
+
+        Raises:
+            SealingRefusedError: It would run a file that was not approved.
+            OSError: The bytes cannot be stored.
+        """
+        last = prepared.sealed
+        if last is not None and last.files == files and lent.lend_again(last.contents, last.descriptors):
+            return last.spec, last.approved
+        first = len(lent.contents)
+        spec = prepared.spec
+        variable = partial(shell_variable, spec, spec.working_dir)
+        words = simple_words(spec.script, variable) if spec.script else spec.argv
+        entered = () if words else entered_folders(spec.script, variable)
+        approved = ApprovedFileSet(files, spec.working_dir, entered=entered)
+
+        def find_program(name: str) -> str:
+            return self._programs.find(name, spec.path, spec.untrusted_dirs)
+
+        context = SealContext(approved, lent, find_program, variable, spec.untrusted_dirs)
+        if words:
+            program, argv = seal_argv(words, context)
+            program = program or (argv[0] if "/" in argv[0] else "")
+            spec = replace(spec, program=program, argv=argv, script="")
+        else:
+            spec = replace(spec, script=seal_line(spec.script, context), argv=())
+        spec = replace(spec, pass_fds=tuple(lent.descriptors))
+        if lent.is_reusable:
+            prepared.sealed = SealedCommand(
+                files=files,
+                contents=tuple(lent.contents[first:]),
+                descriptors=tuple(lent.descriptors[first:]),
+                spec=spec,
+                approved=approved,
+            )
+        return spec, approved
+
+    def _resolve(self, spec: ProcessSpec, request: Request) -> ProcessSpec | Failure:
+        """Find the file to execute: the program's, or a shell's."""
+        if spec.program:
+            return spec
+        name = spec.argv[0] if spec.argv else ""
+        program = name if "/" in name or not name else self._programs.find(name, spec.path, spec.untrusted_dirs)
+        if program:
+            return replace(spec, program=program)
+        inside = self._programs.find(name, spec.path) if name else ""
+        if inside:
+            text = f'program "{name}" is on PATH only as "{inside}", inside the project: name it by its path to use it'
+            return Failure(FailureKind.REFUSED, text)
+        if not spec.script:
+            return Failure(FailureKind.NOT_FOUND, f'program "{name}" not found on PATH')
+        return self._shell_spec(spec, request.values if "{{" in spec.script else None)
+
+    def _find_shell(self, path: str) -> str:
+        return self._shell or self._programs.find("sh", path) or self._programs.find("bash", path)
+
+    def _shell_spec(self, spec: ProcessSpec, values: Mapping[str, object] | None) -> ProcessSpec | Failure:
+        shell = self._find_shell(spec.path)
+        if not shell:
+            return Failure(FailureKind.NOT_FOUND, _NO_SHELL)
+        if values is None:
+            return replace(spec, program=shell, argv=("sh", "-c", spec.script), script="")
+        try:
+            bound = _compile_template(spread_lists(spec.script, values)).bind(values)
+        except ConfigError as problem:
+            return Failure(FailureKind.REFUSED, problem.message)
+        argv = ("sh", "-c", bound.script, "hookline", *bound.arguments)
+        return replace(spec, program=shell, argv=argv, script="", fd3_data=bound.long_values, has_templates=False)
+
+    # Other ways to run it
+
+    async def _call_long_lived(
+        self, hook: Hook, prepared: PreparedCommand, request: Request, *, timeout: float
+    ) -> Reply:
+        order = CallOrder(
+            hook=hook,
+            spec=prepared.spec,
+            request=request,
+            prepare=partial(self._launch, prepared, request),
+            fallback=self._fallback_spec,
+        )
+        return await self._long_lived.request(order, timeout=timeout)
+
+    async def _call_fallback(
+        self,
+        spec: ProcessSpec,
+        stdin: Stdin,
+        problem: OSError | ValueError,
+        *,
+        argv: tuple[str, ...],
+        timeout: float,
+    ) -> Reply:
+        """Run a program that could not be started in another way, if there is one."""
+        other = self._fallback_spec(spec, problem.errno or 0) if isinstance(problem, OSError) else None
+        if other is not None:
+            try:
+                return result_to_reply(await run(other, stdin=stdin, timeout=timeout), timeout, argv)
+            except (OSError, ValueError) as again:
+                problem = again
+        return start_failure_reply(spec.program, spec.cwd, argv, problem=problem)
+
+    def _fallback_spec(self, spec: ProcessSpec, code: int) -> ProcessSpec | None:
+        """Return how else to start a program that could not be started, or None."""
+        if code == errno.ECHILD:  # it did start
+            return None
+        if spec.script:
+            # the shell reports what is wrong with a shell line, as its author expects
+            other = self._shell_spec(spec, None)
+            return other if isinstance(other, ProcessSpec) else None
+        if code == errno.ENOEXEC and _is_text(Path(spec.cwd, spec.program)):
+            # without a "#!" line, shells run a script themselves
+            return replace(spec, program=self._find_shell(spec.path), argv=("sh", spec.program, *spec.argv[1:]))
+        if code in _GONE and "/" not in spec.argv[0]:
+            program = self._programs.find_anew(spec.argv[0], spec.path, spec.untrusted_dirs)
+            return replace(spec, program=program) if program not in {"", spec.program} else None
+        return None
+
+
+def _untrusted_dirs(hook: Hook, cwd: str) -> tuple[str, ...]:
+    """Return the folders from which no program is taken."""
+    try:
+        return workspace_roots(hook, cwd)
+    except OSError:  # the working folder was removed, so there is nothing in it
+        return ()
+
+
+def _fill_call(spec: ProcessSpec, request: Request) -> ProcessSpec:
+    """Return the command with what belongs to this one call: values in its words, and variables."""
+    variables = request.call_variables()
+    if variables:
+        spec = replace(spec, env=add_variables(spec.env, variables))
+    if spec.has_templates and request.values is not None:
+        # a shell has its values as arguments already
+        spec = replace(spec, argv=fill_words(spec.argv, request.values), has_templates=False)
+    return spec
+
+
+def _missing_value(hook: Hook, request: Request) -> str:
+    """Return which value the command names and the event lacks, or ""."""
+    values = request.values or {}
+    missing = [path for path in command_names(hook) if not has_value(values, path)]
+    return describe_missing(".".join(missing[0]), request.event, hook) if missing else ""
+
+
+@lru_cache(maxsize=512)
+def _compile_template(line: str) -> ShellTemplate:
+    return compile_line(line)
+
+
+def _template_refusal(line: str) -> str:
+    if "{{" not in line:
+        return ""
+    try:
+        _compile_template(line)
+    except ConfigError as problem:
+        return problem.message
+    return ""
+
+
+def _persistence_problem(hook: Hook) -> str:
+    """Return why a persistent command cannot answer many events, or ""."""
+    if not hook.persistent:
+        return ""
+    if hook.plain:
+        return "plain text has no end that could be seen: a persistent command answers each event with a line of JSON"
+    if has_template(hook.command) or any(map(has_template, hook.args)):
+        return "a persistent command is started once for many events: read their values from stdin instead of {{…}}"
+    return "persistent commands are not for Windows" if os.name == "nt" else ""
+
+
+def _is_text(file: Path) -> bool:
+    """Return whether a file is a script and not a program of another machine, as shells do: by a NUL in the first line."""
+    try:
+        with file.open("rb") as opened:
+            return b"\0" not in opened.readline(256)
+    except OSError:
+        return False
+
+
+def _python_safety(line: CommandLine, *, is_sealed: bool, is_own: bool) -> Mapping[str, str]:
+    """Return the variables that keep Python from loading modules that were not checked.
+
+    For a hook that needed approval, no compiled file that a project brings counts, and none is written: a file may claim
+    to be made of any source. The bootstrap of a Python script sees to it by itself, which leaves it the compiled files of
+    the standard library. A user's own hook finds no modules in the folder where it runs, unless it runs a
+    script, whose folder is its own.
+    """
+    if is_sealed:
+        is_script = bool(line.words) and parse_python_command(line.words[0], line.words) is not None
+        return {} if is_script else NO_COMPILED_FILES
+    return {"PYTHONSAFEPATH": "1"} if is_own and can_isolate_python(line.words, line.script) else {}
+
+
+def _check_script(reply: Reply, spec: ProcessSpec, approved: Sealed | None) -> Reply:
+    """Return the reply, as a failure where it only says that the script is missing."""
+    if reply.stdout:
+        return reply
+    folder = spec.cwd or engine_folder()
+    variable = partial(shell_variable, spec, folder)
+    return mark_missing_script(reply, spec.argv, spec.script, folder=folder, variable=variable, approved=approved or {})

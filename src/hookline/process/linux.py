@@ -1,0 +1,529 @@
+"""Run a program on Linux: start it, write its stdin, collect its output, and end everything it started.
+
+The event loop watches a pidfd of the child. Its pipes are read when it has ended, or from `_READ_DELAY` on: most hooks
+have ended by then, which saves the loop two registrations and several wake-ups per hook.
+"""
+
+import asyncio
+import errno
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult, Stdin
+from hookline.process.spec import ProcessSpec
+
+_READ_DELAY: Final = 0.01
+_CHUNK: Final = 65_536
+# an empty pipe takes a page without blocking
+_PAGE: Final = 4096
+_FD3: Final = 3
+
+# Python ignores SIGPIPE and SIGXFSZ, and a program started by `nohup` or with `&` ignores others. A child would inherit
+# that: `yes | head` in a hook would never end, and SIGTERM would not end a hook.
+_POPEN_KEEPS: Final = tuple(
+    int(getattr(signal, name)) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD") if hasattr(signal, name)
+)
+_RESET_SIGNALS: Final = _POPEN_KEEPS + tuple(
+    int(getattr(signal, name)) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)
+)
+
+_ENTER_AND_RUN: Final = '{ [ -z "$1" ] || umask "$1"; } && cd -P -- "$2" && shift 2 && exec "$@"'
+
+
+# since Python 3.13
+_CLOSE_FROM: Final[int | None] = getattr(os, "POSIX_SPAWN_CLOSEFROM", None)
+
+
+def is_supported() -> bool:
+    """Return whether this system has `posix_spawn` and pidfds."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return hasattr(os, "posix_spawn") and hasattr(os, "P_PIDFD")
+
+
+async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult:
+    """Run a program to its end and return its output.
+
+    After `timeout` seconds, or more output than allowed, the child's process group and its descendants elsewhere get
+    SIGTERM, and a second later SIGKILL; when the caller is cancelled, SIGKILL at once. Processes that a hook leaves
+    running after a normal exit stay.
+
+    Raises:
+        ChildProcessError: It ran, but its exit code is lost: this program ignores SIGCHLD or reaps all children.
+        OSError: It could not be started.
+        ValueError: An argument or a variable cannot be passed to a program (NUL, or no encoding).
+    """
+    # input that is known now is in the pipe before the start: a child must not find it empty if the engine is killed
+    child = spawn(spec, stdin=stdin if isinstance(stdin, bytes) else b"", timeout=timeout)
+    try:
+        if child.wants_stdin:
+            child.write_stdin(stdin if isinstance(stdin, bytes) else stdin())
+        child.watch()
+        return await child.result
+    except asyncio.CancelledError:
+        await child.kill()
+        raise
+    except BaseException:
+        child.kill_now()
+        raise
+
+
+def spawn(spec: ProcessSpec, *, stdin: bytes, timeout: float) -> "Child":
+    """Start a child with pipes as its streams, and with `stdin` in its pipe if that fits.
+
+    posix_spawn can change neither the directory nor the umask, so children that need it start with Popen, or, where Popen
+    cannot reset the signals or give them descriptor 3, through a shell.
+    """
+    read_in, stdin_pipe, stdout, write_out, stderr, write_err, *fd3 = _open_pipes(spec.fd3_data)
+    ends = (read_in, write_out, write_err, *fd3)
+    try:
+        is_fed = bool(stdin) and _fill_pipe(stdin_pipe, stdin)
+        try:
+            program, argv = spec.program, spec.argv
+            is_elsewhere = bool(spec.cwd) or spec.umask >= 0
+            if is_elsewhere and not fd3 and _has_default_signals():
+                pid = _popen(spec, ends)
+            else:
+                if is_elsewhere:
+                    program, argv = _wrap_in_shell(spec)
+                pid = os.posix_spawn(
+                    program,
+                    argv,
+                    spec.env,
+                    file_actions=_file_actions(ends, spec.pass_fds),
+                    setpgroup=0,
+                    setsigmask=(),
+                    setsigdef=_RESET_SIGNALS,
+                )
+        finally:
+            close_all(ends)
+        pidfd = _open_pidfd(pid)
+        os.set_blocking(stdout, False)
+        os.set_blocking(stderr, False)
+    except BaseException:
+        close_all((stdin_pipe, stdout, stderr))
+        raise
+    child = Child(pid, pidfd=pidfd, pipes=(stdin_pipe, stdout, stderr), timeout=timeout)
+    if is_fed:
+        child.write_stdin(b"")
+    return child
+
+
+def close_all(descriptors: Iterable[int]) -> None:
+    """Close descriptors."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _open_pipes(fd3_data: bytes) -> list[int]:
+    """Open the pipes of stdin, stdout and stderr, and a memfd for descriptor 3 if there is data for it."""
+    descriptors: list[int] = []
+    try:
+        for _ in range(3):
+            descriptors += os.pipe()
+        if fd3_data:
+            descriptors.append(os.memfd_create("hookline"))
+        if min(descriptors) <= STDERR:
+            # this program runs without stdin, stdout or stderr: keep its pipes out of the way of the child's
+            import fcntl  # noqa: PLC0415 - does not exist on Windows
+
+            for index, descriptor in enumerate(descriptors):
+                if descriptor <= STDERR:
+                    descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FD3 + 1)
+                    os.close(descriptor)
+        if fd3_data:
+            os.write(descriptors[-1], fd3_data)
+            os.lseek(descriptors[-1], 0, os.SEEK_SET)
+    except BaseException:
+        close_all(descriptors)
+        raise
+    return descriptors
+
+
+def _fill_pipe(pipe: int, stdin: bytes) -> bool:
+    """Write all of a child's input into its pipe before it starts; return False if it does not fit."""
+    import fcntl  # noqa: PLC0415 - does not exist on Windows
+
+    with suppress(OSError):
+        size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+        if len(stdin) > size:
+            size = fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, len(stdin))
+        return len(stdin) <= size and os.write(pipe, stdin) == len(stdin)
+    return False
+
+
+def _file_actions(ends: tuple[int, ...], pass_fds: tuple[int, ...]) -> list[tuple[int, ...]]:
+    actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(ends)]
+    # duplicated onto itself, a descriptor stays open in the child
+    actions += [(os.POSIX_SPAWN_DUP2, kept, kept) for kept in pass_fds]
+    if _CLOSE_FROM is not None and not pass_fds:
+        actions.append((_CLOSE_FROM, len(ends)))
+        return actions
+    # Python makes its own descriptors close on exec, but not those it was started with or told to pass on
+    for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - only names are needed
+        try:
+            if number >= len(ends) and os.get_inheritable(number) and number not in pass_fds:
+                actions.append((os.POSIX_SPAWN_CLOSE, number))
+        except OSError:  # the descriptor of the listing itself
+            continue
+    return actions
+
+
+def _has_default_signals() -> bool:
+    """Return whether a child of Popen starts with default signals, none of them blocked."""
+    if any(signal.getsignal(number) is signal.SIG_IGN for number in _POPEN_KEEPS):
+        return False
+    return not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def _popen(spec: ProcessSpec, ends: tuple[int, ...]) -> int:
+    if b"" in spec.env:
+        raise ValueError("illegal environment variable name ''")  # posix_spawn refuses it, Popen does not
+    process = subprocess.Popen(
+        spec.argv,
+        executable=spec.program,
+        env=spec.env,
+        cwd=spec.cwd or None,
+        umask=spec.umask,
+        stdin=ends[0],
+        stdout=ends[1],
+        stderr=ends[2],
+        process_group=0,
+        pass_fds=spec.pass_fds,
+    )
+    process.returncode = 0  # reaped by the runner: keeps Popen from reaping it and from warning about it
+    return process.pid
+
+
+def _wrap_in_shell(spec: ProcessSpec) -> tuple[str, tuple[str, ...]]:
+    """Return a command that enters the directory, sets the umask, and then executes the program.
+
+    Raises:
+        OSError: The program could not be executed there; the shell would turn that into an exit code.
+    """
+    cwd = spec.cwd or "."
+    file = Path(cwd, spec.program)
+    for needed in (Path(cwd), file):
+        needed.stat()
+    if file.is_dir() or not os.access(file, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    umask = f"{spec.umask:04o}" if spec.umask >= 0 else ""
+    return "/bin/sh", ("sh", "-c", _ENTER_AND_RUN, "hookline", umask, cwd, spec.program, *spec.argv[1:])
+
+
+def _open_pidfd(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise _exit_code_lost() from None
+    except OSError:  # out of descriptors: a child that cannot be watched must not run
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+
+
+def _exit_code_lost() -> ChildProcessError:
+    return ChildProcessError(errno.ECHILD, os.strerror(errno.ECHILD))
+
+
+class Child:
+    """One running child, its descriptors and its timer.
+
+    The child leads a process group of its own. Its pid, which is also the number of the group, cannot be reused until
+    the child is reaped: so it is reaped last, after the last signal to the group.
+    """
+
+    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pid = pid
+        self._pidfd = pidfd
+        self._stdin, stdout, stderr = pipes
+        self._pipes = {STDOUT: stdout, STDERR: stderr}
+        self._unsent = memoryview(b"")
+        self._output = OutputBuffer()
+        self._reason = ExitReason.EXITED
+        self._descendants: Descendants | None = None
+        self._has_exited = False
+        self._is_finishing = False
+        self._is_reading = False
+        self.result: asyncio.Future[ProcessResult] = self._loop.create_future()
+        self._deadline = self._loop.time() + timeout
+        self._timer = self._loop.call_later(min(timeout, _READ_DELAY), self._start_reading)
+
+    @property
+    def wants_stdin(self) -> bool:
+        """Whether the child's stdin is still open."""
+        return self._stdin >= 0
+
+    def write_stdin(self, stdin: bytes) -> None:
+        """Write what fits into the pipe; the loop writes the rest as the child reads."""
+        if stdin:
+            if len(stdin) > _PAGE:
+                os.set_blocking(self._stdin, False)
+            try:
+                count = os.write(self._stdin, stdin)
+            except BrokenPipeError:
+                count = len(stdin)  # the child closed its stdin or has ended
+            if count < len(stdin):
+                self._unsent = memoryview(stdin)[count:]
+                return
+        os.close(self._stdin)
+        self._stdin = -1
+
+    def watch(self) -> None:
+        """Register the child with the event loop."""
+        self._loop.add_reader(self._pidfd, self._on_exit)
+        if self._stdin >= 0:
+            self._loop.add_writer(self._stdin, self._on_writable)
+
+    async def kill(self) -> None:
+        """Kill the child and everything it started, and wait until the child is gone."""
+        if self._pidfd < 0:
+            return
+        self.result = self._loop.create_future()
+        self._kill()
+        while not self.result.done():
+            # cancelled again: the first cancellation is already being handled
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(self.result)
+
+    def kill_now(self) -> None:
+        """Kill the child without the event loop, which may be closed or may not watch the child."""
+        if self._pidfd < 0:
+            return
+        self._signal(signal.SIGKILL)
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        poll.poll(GRACE_SECONDS * 1000)
+        self._finish()
+
+    def _start_reading(self) -> None:
+        self._is_reading = True
+        for stream, pipe in self._pipes.items():
+            self._loop.add_reader(pipe, self._on_output, stream)
+        self._timer = self._loop.call_at(self._deadline, self._terminate, ExitReason.TIMED_OUT)
+
+    def _on_writable(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._stdin, self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the child closed its stdin
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self._close_stdin()
+
+    def _on_output(self, stream: int) -> None:
+        try:
+            chunk = os.read(self._pipes[stream], _CHUNK)
+        except BlockingIOError:
+            return
+        if chunk and self._output.add(stream, chunk):
+            return
+        self._close_pipe(stream)
+        if chunk and self._reason is ExitReason.EXITED:
+            self._terminate(ExitReason.OVERFLOWED)
+        else:
+            self._finish_if_silent()
+
+    def _on_exit(self) -> None:
+        self._has_exited = True
+        self._loop.remove_reader(self._pidfd)
+        if self._reason is ExitReason.EXITED:
+            self._drain()
+            self._finish()
+        else:
+            self._finish_if_silent()
+
+    def _drain(self) -> None:
+        """Read what is in the pipes and close them; other processes that hold them open are not waited for."""
+        for stream, pipe in tuple(self._pipes.items()):
+            fits = True
+            try:
+                chunk = os.read(pipe, _CHUNK)
+                if chunk:
+                    fits = self._output.add(stream, chunk)
+                if len(chunk) == _CHUNK and fits:  # a program may have enlarged its pipe
+                    fits = self._output.add(stream, os.read(pipe, self._output.remaining + 1))
+            except BlockingIOError:
+                pass
+            self._close_pipe(stream)
+            if not fits and self._reason is ExitReason.EXITED:
+                self._reason = ExitReason.OVERFLOWED
+
+    def _terminate(self, reason: ExitReason) -> None:
+        """Send SIGTERM to everything the hook started, and SIGKILL after a grace period."""
+        self._timer.cancel()
+        self._reason = reason
+        self._close_stdin()
+        if reason is ExitReason.OVERFLOWED:
+            self._drain()
+        self._signal(signal.SIGTERM)
+        self._timer = self._loop.call_later(GRACE_SECONDS, self._kill)
+
+    def _finish_if_silent(self) -> None:
+        """Finish a terminated child before the grace period ends: no process holds its output any more."""
+        if self._has_exited and not self._pipes and self._reason is not ExitReason.EXITED:
+            self._signal(signal.SIGKILL)
+            self._finish()
+
+    def _kill(self) -> None:
+        self._timer.cancel()
+        self._drain()
+        self._signal(signal.SIGKILL)
+        if self._has_exited:
+            self._finish()
+        else:
+            self._timer = self._loop.call_later(GRACE_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        """Stop waiting for a child that no signal ends (another user's, or stuck in the kernel); reap it when it ends."""
+        self._close_stdin()
+        self._set_result(-signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._is_reaped():
+            return
+        # descendants are looked for before their parents end, because their origin cannot be found afterwards
+        self._descendants = self._descendants or Descendants(self._pid)
+        self._descendants.signal(number)
+        # both may be refused when the hook runs as another user (sudo)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, number)
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(self._pid) != self._pid:  # the child left its group
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    def _is_reaped(self) -> bool:
+        """Return whether another part of this program reaped the child: its pid may be reused."""
+        try:
+            os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return False
+
+    def _finish(self) -> None:
+        """Close the pipes and reap the child."""
+        if self._is_finishing:
+            return
+        self._is_finishing = True
+        self._timer.cancel()
+        self._close_stdin()
+        for stream in tuple(self._pipes):
+            self._close_pipe(stream)
+        self._reap()
+
+    def _reap(self) -> None:
+        try:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            pid = status = 0
+        if pid:
+            self._complete(os.waitstatus_to_exitcode(status))
+        else:
+            # reaped elsewhere, or held by a debugger: an unknown exit code must not be taken for success
+            self._complete(None if self._reason is ExitReason.EXITED else -signal.SIGKILL)
+
+    def _complete(self, exit_code: int | None) -> None:
+        """Close everything that is left, and set the result; without an exit code, that is an error."""
+        if not self._has_exited and not self._loop.is_closed():
+            self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = -1
+        if self._descendants is not None:
+            self._descendants.close()
+        self._set_result(exit_code)
+
+    def _set_result(self, exit_code: int | None) -> None:
+        if self.result.done() or self._loop.is_closed():
+            return
+        if exit_code is None:
+            self.result.set_exception(_exit_code_lost())
+            return
+        stdout, stderr = self._output.get(STDOUT), self._output.get(STDERR)
+        self.result.set_result(ProcessResult(exit_code=exit_code, stdout=stdout, stderr=stderr, reason=self._reason))
+
+    def _close_stdin(self) -> None:
+        if self._stdin >= 0:
+            if not self._loop.is_closed():
+                self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+            self._stdin = -1
+
+    def _close_pipe(self, stream: int) -> None:
+        pipe = self._pipes.pop(stream)
+        if self._is_reading and not self._loop.is_closed():
+            self._loop.remove_reader(pipe)
+        os.close(pipe)
+
+
+class Descendants:
+    """The descendants of a process in other process groups, which a signal to its group does not reach.
+
+    They are looked for while their parents live: an orphan belongs to init, and its origin is lost. Each is held by a
+    pidfd.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._pidfds: dict[int, int] = {}
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to all descendants found now or before."""
+        for pid, parent in self._find().items():
+            if pid not in self._pidfds:
+                with suppress(OSError):
+                    pidfd = os.pidfd_open(pid)
+                    # the pid may have been reused between the search and the open
+                    if _parent_and_group(pid)[0] == parent:
+                        self._pidfds[pid] = pidfd
+                    else:
+                        os.close(pidfd)
+        for pidfd in self._pidfds.values():
+            with suppress(OSError):
+                signal.pidfd_send_signal(pidfd, number)
+
+    def close(self) -> None:
+        """Close the pidfds."""
+        close_all(self._pidfds.values())
+        self._pidfds.clear()
+
+    def _find(self) -> dict[int, int]:
+        """Return the descendants outside the group, with their parents."""
+        children: dict[int, list[int]] = {}
+        groups: dict[int, int] = {}
+        try:
+            names = os.listdir("/proc")  # noqa: PTH208 - only names are needed
+        except OSError:
+            return {}
+        for pid in (int(name) for name in names if name.isdigit()):
+            parent, groups[pid] = _parent_and_group(pid)
+            children.setdefault(parent, []).append(pid)
+        outside: dict[int, int] = {}
+        parents = [self._pid]
+        while parents:
+            parent = parents.pop()
+            for pid in children.get(parent, ()):
+                parents.append(pid)
+                if groups[pid] != self._pid:
+                    outside[pid] = parent
+        return outside
+
+
+def _parent_and_group(pid: int) -> tuple[int, int]:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - opened for every process of the system
+            # the name, in parentheses, may hold anything
+            fields = file.read().rpartition(b")")[2].split()
+        return int(fields[1]), int(fields[2])
+    except (OSError, IndexError, ValueError):
+        return -1, -1

@@ -1,0 +1,580 @@
+"""Long-lived hook processes: one process for many events, started at the first, started again after it died.
+
+All processes of an engine live on one event loop in a thread of its own. So one process serves every event loop of the
+embedding program, that of `emit_sync` included, and outlives each of them.
+
+A process belongs to one hook in one directory and has the environment of the event that started it. It is replaced when
+the hook, its approved bytes, or, where no approval is needed, the files its command names have changed. A request is
+never sent twice, because the engine cannot know what a hook did before it died.
+
+Requests and answers are lines of JSON. JSON-RPC requests carry an id and may run side by side; all others are sent one at
+a time, because only their order tells which answer belongs to which.
+"""
+
+import asyncio
+import itertools
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline import json_codec
+from hookline.model.exchange import Failure, FailureKind, Reply, Request
+from hookline.model.hook import Hook
+from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
+from hookline.process.result import (
+    EXIT_NOT_STARTED,
+    GRACE_SECONDS,
+    OUTPUT_LIMIT,
+    STDERR,
+    STDOUT,
+    ProcessResult,
+    refusal_reply,
+    result_to_reply,
+    start_failure_reply,
+)
+from hookline.process.spec import Launch, ProcessSpec
+
+IDLE: Final = 600.0
+"""Seconds without a request after which a process is ended; the next request starts another."""
+
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds until a hook is started again that died twice before its first answer; doubled each time, up to a minute."""
+
+_FORGIVEN_DEATHS: Final = 1
+_SHOWN_OUTPUT: Final = 300
+# A process without ids that prints a second line for one event would have it taken for the next answer. Most such lines
+# come at once, and are recognised if the next request waits this long.
+_SETTLE_SECONDS: Final = 0.01
+_STDIN: Final = 0
+_STDERR_KEPT: Final = 65_536
+
+_FileStamps = tuple[tuple[str, int, int, int], ...]
+
+
+class CallOrder(Struct, frozen=True, kw_only=True):
+    """One event for one hook, and how its process is started.
+
+    `prepare` makes the launch, and `fallback` returns another spec after a failed start with this errno.
+    """
+
+    hook: Hook
+    spec: ProcessSpec
+    request: Request
+    prepare: Callable[[], Launch | Reply]
+    fallback: Callable[[ProcessSpec, int], ProcessSpec | None]
+
+
+class PendingCall:
+    """One request: its line, the id sent to the process (0 without JSON-RPC), and the id it came with."""
+
+    def __init__(self, document: object, call_id: int, limit: asyncio.Timeout) -> None:
+        self.limit = limit
+        self.id = 0
+        self.original_id: object = None
+        if isinstance(document, dict) and "jsonrpc" in document:
+            self.id = call_id
+            self.original_id = document.get("id")
+            document = {**document, "id": call_id}
+        self.line = json_codec.dump(document) + b"\n"
+        self.answers_before = 0
+        self.answer: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+
+    def resolve(self, reply: Reply | None) -> None:
+        """Set the answer, unless the caller has given up."""
+        if not self.answer.done():
+            self.answer.set_result(reply)
+
+
+class HookProcess(asyncio.SubprocessProtocol):
+    """One long-lived process, from its start until it is reaped.
+
+    `answer_count` counts its answers, and `has_died` tells that it ended by itself. `last_output` is what it had printed
+    besides answers, on both streams, when it ended. `complaint` is a note for the next caller. `on_unusable` is called
+    when it takes no more requests, and `on_reaped` when nothing is left of it.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        on_unusable: "Callable[[HookProcess], None]",
+        on_reaped: "Callable[[HookProcess], object]",
+    ) -> None:
+        self.launch = launch
+        self.answer_count = 0
+        self.has_died = False
+        self.last_output = (b"", b"")
+        self.complaint = ""
+        self.reaping: asyncio.Task[None] | None = None
+        self._on_unusable = on_unusable
+        self._on_reaped = on_reaped
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[PendingCall] = deque()
+        self._sent: dict[int, PendingCall] = {}
+        self._abandoned_ids: set[int] = set()
+        self._line = bytearray()
+        self._noise = bytearray()
+        self._stderr = bytearray()
+        self._open = {_STDIN, STDOUT, STDERR}
+        self._is_ending = False
+        self._is_retired = False
+        self._send_after = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it takes requests."""
+        return not (self._is_ending or self._is_retired or self._exited.done()) and {_STDIN, STDOUT} <= self._open
+
+    @property
+    def pid(self) -> int:
+        """Its pid, which is also the number of its group; 0 before it was started."""
+        return self._transport.get_pid() if self._transport is not None else 0
+
+    async def request(self, call: PendingCall) -> Reply | None:
+        """Wait for an answer; None if the process ended before the request was sent, so that another one may be tried.
+
+        A caller that gives up waiting ends a process that is stuck.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+        self._queue.append(call)
+        self._send()
+        try:
+            return await call.answer
+        except asyncio.CancelledError:
+            self._abandon(call)
+            raise
+
+    def retire(self) -> None:
+        """End it after it has answered all requests."""
+        self._is_retired = True
+        if not self._sent and not self._queue:
+            self.end(Failure(FailureKind.INTERNAL, "was ended because nothing was left to ask"))
+
+    def end(self, failure: Failure, *, is_final: bool = False) -> None:
+        """End it and everything it started; sent requests fail, and with `is_final` those in the queue, too."""
+        if self._is_ending:
+            return
+        self._is_ending = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.has_died:
+            self.last_output = (_take(self._noise), _take(self._stderr))
+        reply = Reply(failure=failure, stderr=self.last_output[1], exit_code=1, argv=self.launch.display_argv)
+        self._resolve_all(sent=reply, queued=reply if is_final else None)
+        self._on_unusable(self)
+        pipe = self._transport.get_pipe_transport(_STDIN) if self._transport is not None else None
+        if pipe is not None:
+            pipe.close()
+        if not self._exited.done() and self.pid:
+            signal_group(self.pid, "SIGTERM")
+        self.reaping = self._loop.create_task(self._reap())
+
+    # callbacks of asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note that it runs."""
+        if isinstance(transport, asyncio.SubprocessTransport):
+            self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Read answers line by line, and keep the end of stderr."""
+        if fd == STDERR:
+            self._stderr += data
+            del self._stderr[:-_STDERR_KEPT]
+            return
+        self._line += data
+        *lines, rest = self._line.split(b"\n")
+        self._line = rest
+        for line in lines:
+            self._read_line(bytes(line))
+        if len(self._line) + len(self._noise) > OUTPUT_LIMIT:
+            text = f"printed more than {OUTPUT_LIMIT >> 20} MB without an answer; ended"
+            self.end(Failure(FailureKind.TOO_MUCH_OUTPUT, text))
+        self._send()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Note that one stream ended; without stdout there are no answers."""
+        self._open.discard(fd)
+        if fd == STDOUT and self._line:
+            self._read_line(_take(self._line))
+        if fd == STDOUT or (fd == _STDIN and not self._sent):
+            self._die_soon()
+        if self._exited.done() and not self._open & {STDOUT, STDERR}:
+            self._die()
+
+    def process_exited(self) -> None:
+        """Note that it ended; other processes may still hold its output."""
+        set_done(self._exited)
+        if self._open & {STDOUT, STDERR}:
+            self._die_soon()
+        else:
+            self._die()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Note that everything is closed."""
+        set_done(self._closed)
+
+    # requests and answers
+
+    def _send(self) -> None:
+        pipe = self._transport.get_pipe_transport(_STDIN) if self._transport is not None else None
+        if self._is_ending or not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing():
+            return
+        while self._queue and (self._queue[0].id or not self._sent):
+            if self._loop.time() < self._send_after:
+                self._loop.call_at(self._send_after, self._send)
+                return
+            call = self._queue.popleft()
+            call.answers_before = self.answer_count
+            self._sent[call.id] = call
+            pipe.write(call.line)
+
+    def _read_line(self, line: bytes) -> None:
+        document, rest = json_codec.find_last_object(line) if line.lstrip().startswith(b"{") else (None, "")
+        if document is None or rest:
+            self._noise += line + b"\n" if line.strip() else b""
+            return
+        calls = self._match_calls(document)
+        for call in calls:
+            self._answer(call, document)
+        if not calls:
+            self._handle_unmatched(document, line)
+
+    def _match_calls(self, document: dict[str, object]) -> list[PendingCall]:
+        """Return the calls that this document answers."""
+        if 0 in self._sent:
+            return [self._sent[0]]
+        call_id = document.get("id")
+        if call_id is None and document.get("error") is not None:
+            # the process could not parse a request, and so cannot tell which
+            return list(self._sent.values())
+        is_answer = "result" in document or "error" in document
+        call = self._sent.get(call_id) if isinstance(call_id, int) and call_id is not True and is_answer else None
+        return [call] if call is not None else []
+
+    def _answer(self, call: PendingCall, document: dict[str, object]) -> None:
+        del self._sent[call.id]
+        self.answer_count += 1
+        if not call.id:
+            self._send_after = self._loop.time() + _SETTLE_SECONDS
+        if call.id and document.get("id") is not None:
+            document = {**document, "id": call.original_id}
+        stdout = _take(self._noise) + json_codec.dump(document)
+        call.resolve(Reply(stdout=stdout, stderr=_take(self._stderr), argv=self.launch.display_argv))
+        if not self._sent and not self._queue:
+            self._wait_idle()
+        elif not self._sent and _STDIN not in self._open:
+            self._die_soon()
+
+    def _handle_unmatched(self, document: dict[str, object], line: bytes) -> None:
+        call_id = document.get("id")
+        if isinstance(call_id, int) and call_id in self._abandoned_ids:
+            self._abandoned_ids.discard(call_id)  # late: its caller has given up
+        elif "jsonrpc" in document or self._sent:
+            self._noise += line + b"\n"  # answers have ids here, so it cannot be mistaken for one
+        else:
+            # the next caller would take it for its answer
+            self.complaint = "its process was ended, because it printed more than one line of JSON for one event"
+            self.end(Failure(FailureKind.INVALID_REPLY, "printed more than one line of JSON for one event; ended"))
+
+    def _wait_idle(self) -> None:
+        if self._is_retired or _STDIN not in self._open:
+            self.retire()
+        else:
+            self._timer = self._loop.call_later(IDLE, self.retire)
+
+    def _abandon(self, call: PendingCall) -> None:
+        if call in self._queue:
+            self._queue.remove(call)
+        elif self._sent.pop(call.id, None) is not None:
+            self._abandoned_ids.add(call.id)
+            # others still wait, and a cancelled call (not one that timed out) proves nothing about the process
+            is_spared = call.id and self._sent and not call.limit.expired()
+            if call.answers_before == self.answer_count and not is_spared:
+                # no answer since: it is stuck; and without ids, the late answer would be taken for the next one
+                self.end(Failure(FailureKind.KILLED, "was ended, because it did not answer an earlier event in time"))
+        if not self._sent and not self._queue and not self._is_ending:
+            self._wait_idle()
+
+    def _resolve_all(self, *, sent: Reply, queued: Reply | None = None) -> None:
+        for call in self._sent.values():
+            call.resolve(sent)
+        for call in self._queue:
+            call.resolve(queued)
+        self._sent.clear()
+        self._queue.clear()
+
+    # the end
+
+    def _die_soon(self) -> None:
+        """Give output that is left in the pipes, and the exit code, a moment to arrive."""
+        self._loop.call_later(DRAIN_SECONDS, self._die)
+
+    def _die(self) -> None:
+        """Fail the sent requests of a process that ended by itself."""
+        if self._is_ending:
+            return
+        self.has_died = True
+        code = self._transport.get_returncode() if self._transport is not None else None
+        stdout, stderr = self.last_output = (_take(self._noise), _take(self._stderr))
+        argv = self.launch.display_argv
+        if code:
+            reply = result_to_reply(ProcessResult(exit_code=code, stdout=stdout, stderr=stderr), 0.0, argv)
+        else:
+            event = "closed its stdout" if code is None else "ended with exit code 0"
+            failure = Failure(FailureKind.INVALID_REPLY, f"{event} without an answer")
+            reply = Reply(stdout=stdout, stderr=stderr, exit_code=1, failure=failure, argv=argv)
+        self._resolve_all(sent=reply)
+        self.end(Failure(FailureKind.KILLED, "ended"))
+
+    async def _reap(self) -> None:
+        """Wait for its end, kill it after the grace period, and close everything."""
+        await wait_for(GRACE_SECONDS, self._exited)
+        if self.pid:
+            signal_group(self.pid, "SIGKILL")
+        await wait_for(GRACE_SECONDS, self._exited)
+        if self._transport is not None:
+            close_transport(self._transport)
+        await wait_for(GRACE_SECONDS, self._closed)
+        self.launch.release()
+        self._on_reaped(self)
+
+
+def _take(buffer: bytearray) -> bytes:
+    content = bytes(buffer)
+    buffer.clear()
+    return content
+
+
+class LongLivedProcesses:
+    """The long-lived processes of one engine."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: _SupervisorThread | None = None
+        self._call_ids = itertools.count(1)
+
+    async def request(self, order: CallOrder, *, timeout: float) -> Reply:
+        """Send an event to a hook's process, and wait at most `timeout` seconds, its start included."""
+        with self._lock:
+            # a forked program has the loop, but not its thread
+            if self._thread is None or not self._thread.is_alive:
+                self._thread = _SupervisorThread()
+                weakref.finalize(self, _abandon_thread, self._thread)
+            thread = self._thread
+        work = thread.request(order, next(self._call_ids), timeout=timeout)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, thread.loop))
+
+    async def close(self) -> None:
+        """End all processes, and wait until they are gone."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None and thread.is_alive:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(thread.end_processes(), thread.loop))
+            thread.stop()
+
+
+class _ProcessSlot:
+    """The process of one hook in one directory, what it was started for, and how often it died early."""
+
+    def __init__(self) -> None:
+        self.process: HookProcess | None = None
+        self.hook: Hook | None = None
+        self.sealed: object = None
+        self.stamps: _FileStamps = ()
+        self.deaths = 0
+        self.paused_until = 0.0
+        self.last_stderr = ""
+        self.complaint = ""
+        self.lock = asyncio.Lock()
+
+    def fits(self, order: CallOrder, stamps: _FileStamps) -> bool:
+        """Return whether a process started now would be the same."""
+        return self.hook == order.hook and self.sealed == order.request.sealed and self.stamps == stamps
+
+    def record_end(self, process: HookProcess) -> None:
+        """Count an early death, and pause the hook after several."""
+        self.complaint = process.complaint or self.complaint
+        if process.answer_count:
+            self.deaths = 0
+        elif process.has_died:
+            self.deaths += 1
+        self.last_stderr = process.last_output[1].decode("utf-8", "replace").strip()
+        if self.deaths > _FORGIVEN_DEATHS:
+            pause = FIRST_PAUSE * 2 ** min(self.deaths - _FORGIVEN_DEATHS - 1, 10)
+            self.paused_until = asyncio.get_running_loop().time() + min(pause, LONGEST_PAUSE)
+
+    def describe_pause(self, seconds: float) -> Failure:
+        """Return why no process is started now."""
+        output = f": {self.last_stderr[-_SHOWN_OUTPUT:]}" if self.last_stderr else ""
+        text = f"its process ended {self.deaths} times before it answered anything{output}; started again in {seconds:.0f} s"
+        return Failure(FailureKind.UNAVAILABLE, text)
+
+
+class _SupervisorThread:
+    """The event loop and the thread of long-lived processes."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.processes: dict[int, HookProcess] = {}
+        self._owner = os.getpid()
+        self._slots: dict[tuple[str, str], _ProcessSlot] = {}
+        self._thread = threading.Thread(target=_run_loop, args=(self.loop,), name="hookline-persistent", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs in this process."""
+        return self._owner == os.getpid() and self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End the loop and its thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    async def end_processes(self) -> None:
+        """End all processes, and wait until they are gone."""
+        processes = list(self.processes.values())
+        for process in processes:
+            process.end(Failure(FailureKind.KILLED, "was ended because the engine was closed"), is_final=True)
+        tasks = [process.reaping for process in processes if process.reaping is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def request(self, order: CallOrder, call_id: int, *, timeout: float) -> Reply:
+        """Find or start the process, send the request, and check whether its answer counts."""
+        slot = self._slots.setdefault((order.hook.id, order.spec.working_dir), _ProcessSlot())
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                while True:
+                    async with slot.lock:
+                        process = await self._get_process(slot, order)
+                    if isinstance(process, Reply):
+                        return process
+                    answer = await process.request(PendingCall(order.request.document, call_id, limit))
+                    if answer is not None:  # else the process ended before the request was sent
+                        break
+        except TimeoutError:
+            return _timeout_reply(slot.process, timeout)
+        if tampering := process.launch.find_tampering():
+            process.end(Failure(FailureKind.REFUSED, tampering))
+            return refusal_reply(tampering)
+        if slot.complaint:
+            answer = replace(answer, notes=(*answer.notes, slot.complaint))
+            slot.complaint = ""
+        return answer
+
+    async def _get_process(self, slot: _ProcessSlot, order: CallOrder) -> HookProcess | Reply:
+        stamps = _stamp_files(order.spec) if order.request.sealed is None else ()
+        fits = slot.fits(order, stamps)
+        if slot.process is not None and slot.process.is_usable:
+            if fits:
+                return slot.process
+            slot.process.retire()
+        if not fits:
+            # whatever made it die may have been fixed
+            slot.deaths, slot.paused_until = 0, 0.0
+        pause = slot.paused_until - self.loop.time()
+        if pause > 0:
+            return Reply(failure=slot.describe_pause(pause), exit_code=EXIT_NOT_STARTED)
+        launch = order.prepare()
+        if isinstance(launch, Reply):
+            return launch
+        slot.hook, slot.sealed, slot.stamps = order.hook, order.request.sealed, stamps
+        try:
+            try:
+                slot.process = await self._start(launch, slot)
+            except OSError as problem:
+                spec = order.fallback(launch.spec, problem.errno or 0)
+                if spec is None:
+                    raise
+                slot.process = await self._start(replace(launch, spec=spec), slot)
+        except (OSError, ValueError) as problem:
+            launch.release()
+            return start_failure_reply(launch.spec.program, launch.spec.cwd, launch.display_argv, problem=problem)
+        return slot.process
+
+    async def _start(self, launch: Launch, slot: _ProcessSlot) -> HookProcess:
+        process = HookProcess(
+            launch, on_unusable=slot.record_end, on_reaped=lambda process: self.processes.pop(process.pid, None)
+        )
+        spec = launch.spec
+        starting = asyncio.ensure_future(
+            self.loop.subprocess_exec(
+                lambda: process,
+                *spec.argv,
+                executable=spec.program,
+                env=spec.env,
+                cwd=spec.cwd or None,
+                process_group=0,
+                umask=spec.umask,
+                pass_fds=spec.pass_fds,
+            )
+        )
+
+        def end_unwanted(started: "asyncio.Future[tuple[asyncio.SubprocessTransport, HookProcess]]") -> None:
+            if started.cancelled() or started.exception() is not None:
+                launch.release()
+                return
+            self.processes[process.pid] = process
+            process.end(Failure(FailureKind.KILLED, "was ended because nobody waited for it any more"))
+
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(end_unwanted)
+            raise
+        self.processes[process.pid] = process
+        return process
+
+
+# not a method: the thread must not keep its owner alive
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    while tasks := asyncio.all_tasks(loop):
+        for task in tasks:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    loop.close()
+
+
+def _abandon_thread(thread: _SupervisorThread) -> None:
+    """Kill the processes of an engine that was never closed."""
+    if thread.is_alive:
+        for pid in list(thread.processes):
+            signal_group(pid, "SIGKILL")
+        thread.loop.call_soon_threadsafe(thread.loop.stop)
+
+
+def _timeout_reply(process: HookProcess | None, timeout: float) -> Reply:
+    stdout, stderr = process.last_output if process is not None else (b"", b"")
+    text = stdout.decode("utf-8", "replace").strip()
+    hint = f"; it printed, and that is not one line of JSON: {text[-_SHOWN_OUTPUT:]}" if text else ""
+    failure = Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; ended{hint}")
+    return Reply(failure=failure, stdout=stdout, stderr=stderr, exit_code=1)
+
+
+def _stamp_files(spec: ProcessSpec) -> _FileStamps:
+    """Return the files that a command names, and when they changed: an edited script is a new script."""
+    stamps = []
+    for word in spec.argv or spec.script.split():
+        path = os.path.join(spec.working_dir, word.strip("\"'"))  # noqa: PTH118 - runs at each event
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        stamps.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(stamps)

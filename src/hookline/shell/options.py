@@ -1,0 +1,196 @@
+"""Read the options and operands of a command with its row of the table."""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from hookline.shell.program import OptionSpec, Program
+from hookline.shell.script import Word
+
+_NUMBER: Final = re.compile(r"[-+][0-9]+")
+# more letters than this behind one dash are a long option of an unknown program
+_MOST_JOINED: Final = 8
+
+
+class GivenOption(Struct, frozen=True):
+    """An option as it was given; `value` is None without one."""
+
+    option: OptionSpec
+    value: Word | None = None
+
+
+class Arguments(Struct, kw_only=True):
+    """The words of a command, sorted.
+
+    `path` are the subcommands that the table knows, `row` the row of the last of them. `operands` are without the
+    subcommands. `dashes` is the number of operands before `--`, or None without it. `strays` are options that the row
+    does not have; `unclear` are words that may be options because they are not literal.
+    """
+
+    row: Program | None
+    path: tuple[str, ...] = ()
+    options: list[GivenOption] = field(default_factory=list)
+    operands: list[Word] = field(default_factory=list)
+    dashes: int | None = None
+    strays: list[str] = field(default_factory=list)
+    unclear: list[Word] = field(default_factory=list)
+    # the words of a wrapped command
+    rest: list[Word] | None = None
+
+    def has(self, *names: str) -> bool:
+        """Return whether one of these options was given, by any spelling."""
+        return any(one.option.name in names for one in self.options)
+
+    def values(self, *names: str) -> list[Word]:
+        """Return the values of these options."""
+        return [one.value for one in self.options if one.option.name in names and one.value is not None]
+
+
+def read_arguments(row: Program | None, words: Sequence[Word], *, is_exact: bool = False) -> Arguments:
+    """Sort the words behind a program's name; with `is_exact`, a shortened long option is a stray."""
+    found = Arguments(row=row)
+    chain = [row] if row is not None else []
+    pending = deque(words)
+    wanted = _count_leading(row)
+    while pending:
+        word = pending.popleft()
+        text = word.text
+        if not word.is_literal and not text.startswith("-") and found.dashes is None:
+            # it may be anything, an option included
+            found.unclear.append(word)
+        is_option = text.startswith("-") and text != "-" and found.dashes is None and word.is_literal
+        if row is not None and row.interpreter and _is_script_given(found):
+            # what follows belongs to the script
+            found.operands += [word, *pending]
+            return found
+        if text == "--" and found.dashes is None and word.is_literal:
+            found.dashes = len(found.operands)
+            if row is not None and row.wraps:
+                found.rest = list(pending)
+                return found
+            continue
+        if is_option and not (
+            row is not None and row.style == "find" and text in {"-exec", "-execdir", "-ok", "-okdir"}
+        ):
+            _read_option(chain, word, pending, found, is_exact=is_exact)
+            continue
+        if row is not None and row.wraps and not row.dashes and not _is_own_operand(row, found, word, wanted):
+            found.rest = [word, *pending]
+            return found
+        sub = row.subcommands.get(text) if row is not None and word.is_literal and not found.operands else None
+        if sub is not None and found.dashes is None:
+            row = found.row = sub
+            chain.append(sub)
+            found.path = (*found.path, sub.name if text not in sub.names else text)
+            wanted = _count_leading(row)
+            continue
+        found.operands.append(word)
+        if row is not None and row.style in {"find", "fd"} and text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            found.operands += pending
+            break
+    return found
+
+
+def _is_script_given(found: Arguments) -> bool:
+    return bool(found.operands) or any(one.option.role in {"code", "module"} for one in found.options)
+
+
+def _count_leading(row: Program | None) -> int:
+    """Return how many operands stand before a wrapped command."""
+    return sum(role != "env*" for role in row.operands) if row is not None else 0
+
+
+def _is_own_operand(row: Program, found: Arguments, word: Word, wanted: int) -> bool:
+    if row.operands and row.operands[0] == "env*" and re.match(r"[A-Za-z_]\w*=", word.text):
+        return True
+    plain = [one for one in found.operands if row.operands[:1] != ("env*",) or not re.match(r"\w+=", one.text)]
+    return len(plain) < wanted
+
+
+def _read_option(chain: list[Program], word: Word, pending: deque[Word], found: Arguments, *, is_exact: bool) -> None:
+    text = word.text
+    row = chain[-1] if chain else None
+    name, equals, value = text.partition("=")
+    option = _look_up(chain, text if text in _spellings(chain) else name)
+    if option is None and row is not None and row.single_dash:
+        option = _look_up(chain, name.replace("--", "-", 1))
+    if option is not None and (text.startswith("--") or len(name) > 2 or not equals):
+        _take(option, word, value if equals else None, pending, found)
+        return
+    if text.startswith("--"):
+        option = None if is_exact else _find_abbreviation(chain, name)
+        if option is None:
+            found.strays.append(name)
+            found.options.append(GivenOption(OptionSpec(name), _cut_word(word, value) if equals else None))
+        else:
+            _take(option, word, value if equals else None, pending, found)
+        return
+    if (row is None or row.style in {"numbers", "grep"} or "-n" in row.options) and _NUMBER.fullmatch(text):
+        found.options.append(GivenOption(OptionSpec("-number"), _cut_word(word, text[1:])))
+        return
+    if row is not None and row.single_dash:
+        found.strays.append(name)
+        found.options.append(GivenOption(OptionSpec(name), _cut_word(word, value) if equals else None))
+        return
+    _read_letters(chain, word, pending, found)
+
+
+def _read_letters(chain: list[Program], word: Word, pending: deque[Word], found: Arguments) -> None:
+    text = word.text
+    if not chain and len(text) > _MOST_JOINED:
+        found.options.append(GivenOption(OptionSpec(text)))
+        return
+    for at, letter in enumerate(text[1:], start=2):
+        option = _look_up(chain, f"-{letter}")
+        if option is None:
+            found.strays.append(f"-{letter}")
+            found.options.append(GivenOption(OptionSpec(f"-{letter}")))
+            continue
+        if option.takes_value or option.may_take_value:
+            rest = text[at:]
+            # -F= is a value, -n=5 is not
+            rest = rest[1:] if len(rest) > 1 and rest.startswith("=") else rest
+            if option.takes_value or rest:
+                _take(option, word, rest or None, pending, found)
+                return
+        found.options.append(GivenOption(option))
+
+
+def _take(option: OptionSpec, word: Word, joined: str | None, pending: deque[Word], found: Arguments) -> None:
+    if joined is not None:
+        found.options.append(GivenOption(option, _cut_word(word, joined)))
+    elif option.takes_value:
+        if option.takes_name and pending:
+            pending.popleft()
+        found.options.append(GivenOption(option, pending.popleft() if pending else None))
+    else:
+        found.options.append(GivenOption(option))
+
+
+def _cut_word(word: Word, text: str) -> Word:
+    """Return the part of a word that is a value."""
+    return Word(
+        text, text, word.end - len(text), word.end, (), word.is_literal, word.is_glob, text if word.is_glob else ""
+    )
+
+
+def _spellings(chain: list[Program]) -> set[str]:
+    return {name for row in chain for name in row.options}
+
+
+def _look_up(chain: list[Program], name: str) -> OptionSpec | None:
+    return next((row.options[name] for row in reversed(chain) if name in row.options), None)
+
+
+def _find_abbreviation(chain: list[Program], name: str) -> OptionSpec | None:
+    """Return the long option that a beginning stands for, as GNU programs and git read it."""
+    found = {
+        option.name: option
+        for row in chain
+        for spelling, option in row.options.items()
+        if spelling.startswith("--") and spelling.startswith(name)
+    }
+    return next(iter(found.values())) if len(found) == 1 and len(name) > 2 else None

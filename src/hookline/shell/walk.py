@@ -1,0 +1,997 @@
+"""List every command that a script may run.
+
+`walk_commands` follows lists, pipelines, loops, functions, substitutions and every wrapper of the table (`sudo`, `env`,
+`bash -c`, `xargs`, `find -exec`, `eval`, `ssh host`, …). Variables with a known value are put in place, `cd` is followed,
+and each command knows whose output it reads or executes. Both the wrapper and the wrapped command are listed.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, product
+from posixpath import join, normpath
+from typing import Final
+
+from msgspec import Struct, structs
+
+from hookline.shell.options import Arguments, read_arguments
+from hookline.shell.program import Program
+from hookline.shell.programs import find_program, name_program
+from hookline.shell.reader import parse_script
+from hookline.shell.script import (
+    Assignment,
+    Compound,
+    Node,
+    Pipeline,
+    Redirect,
+    Script,
+    SimpleCommand,
+    Word,
+    WordPart,
+)
+
+_DEEPEST: Final = 12
+# code of interpreters beyond this is not searched for commands
+_LONGEST_CODE: Final = 20_000
+_MOST_FEEDS: Final = 32
+# the text of all scripts inside scripts
+_MOST_TEXT: Final = 262_144
+_LONGEST_VALUE: Final = 65_536
+_MOST_FOLDERS: Final = 8
+_MOST_COMMANDS: Final = 5000
+_MOST_ALTERNATIVES: Final = 16
+_GLOB: Final = re.compile(r"[*?\[]")
+_SUFFIX: Final = re.compile(r"(?<=.)@[^/]*$")
+_FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+# calls that start a shell or a program from inside the code of an interpreter
+_CODE_CALLS: Final = re.compile(
+    r"(?:system|exec|execSync|execFileSync|spawn|spawnSync|popen|run|call|check_call|check_output|getoutput|Popen|shell_exec"
+    r"|passthru|sh|qx|execvp)\s*[(\s]\s*(\[[^\]]*\]|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`)",
+)
+_STRING: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`")
+
+
+class KnownValue(Struct, frozen=True):
+    """A value of a variable; `pattern` is set where it is a glob."""
+
+    text: str
+    pattern: str = ""
+    is_home: bool = False
+
+
+# None is a value that is not known
+Values = tuple[KnownValue | None, ...]
+
+
+class ShellCommand(Struct, frozen=True, kw_only=True):
+    """One command that may run.
+
+    `name` is the program's name without path and version, and empty when the program cannot be known or when the
+    command has no words. `words` begin with the program. `folders` are the folders it may run in, relative to where the
+    script started, the likely one first; None is a folder that cannot be known. `wrappers` are the names of the commands
+    around it, outermost first. `feeds` are the commands whose output it reads, `code_from` those whose output it
+    executes. `stdin` is the text that it reads, where that is known. `is_remote` says that it runs on another machine
+    or in a container.
+    """
+
+    name: str = ""
+    words: tuple[Word, ...] = ()
+    row: Program | None = None
+    arguments: Arguments
+    assignments: tuple[Assignment, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    folders: tuple[str | None, ...] = (".",)
+    wrappers: tuple[str, ...] = ()
+    feeds: tuple["ShellCommand", ...] = ()
+    code_from: tuple["ShellCommand", ...] = ()
+    stdin: str | None = None
+    is_remote: bool = False
+
+    @property
+    def text(self) -> str:
+        """The command as one text, words separated by blanks, the program without its path."""
+        return (
+            " ".join([self.name or self.words[0].text, *(word.text for word in self.words[1:])]) if self.words else ""
+        )
+
+
+class Walk(Struct, frozen=True):
+    """All commands that may run, in order, and why there may be more; `scripts` are those given as text inside."""
+
+    commands: tuple[ShellCommand, ...]
+    doubts: tuple[str, ...]
+    scripts: tuple[Script, ...] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether commands were left out because the script is too long or nested too deeply."""
+        return any(doubt.startswith("too ") for doubt in self.doubts)
+
+
+class _Context(Struct):
+    """What a command finds around it."""
+
+    variables: dict[str, Values]
+    functions: dict[str, Compound]
+    folders: tuple[str | None, ...] = (".",)
+    wrappers: tuple[str, ...] = ()
+    feeds: tuple[ShellCommand, ...] = ()
+    stdin: str | None = None
+    is_remote: bool = False
+    is_optional: bool = False
+    depth: int = 0
+    called: frozenset[str] = frozenset()
+
+    def fork(self, **changes: object) -> "_Context":
+        """Return a context of its own, for a subshell or a wrapped command."""
+        return structs.replace(
+            self, **{"variables": dict(self.variables), "functions": dict(self.functions), **changes}
+        )
+
+
+def walk_commands(script: Script, *, variables: Mapping[str, str] | None = None) -> Walk:
+    """List every command that a script may run.
+
+    Args:
+        script: The parsed script.
+        variables: Values of variables that are known from outside.
+    """
+    known: dict[str, Values] = {
+        "HOME": (KnownValue("~", is_home=True),),
+        "PWD": (KnownValue("."),),
+        "IFS": (KnownValue(" "),),
+    }
+    known |= {name: (KnownValue(text),) for name, text in (variables or {}).items()}
+    walker = _Walker()
+    walker.doubt(*script.doubts)
+    context = _Context(known, {})
+    try:
+        walker.script(script, context)
+        for name in [one for one in context.functions if one not in walker.called]:
+            # a function that is never called by name may be called in another way
+            body = context.functions[name]
+            walker.bodies(body, context.fork(depth=context.depth + 1, called=frozenset({name})))
+    except RecursionError:
+        walker.doubt("too deep: commands in commands")
+    return Walk(tuple(walker.commands), tuple(walker.doubts), tuple(walker.scripts))
+
+
+class _Walker:
+    """The commands found so far."""
+
+    def __init__(self) -> None:
+        self.commands: list[ShellCommand] = []
+        self.doubts: dict[str, None] = {}
+        self.called: set[str] = set()
+        self.scripts: list[Script] = []
+        self.text_left = _MOST_TEXT
+
+    def doubt(self, *reasons: str) -> None:
+        self.doubts |= dict.fromkeys(reasons)
+
+    # structure
+
+    def script(self, script: Script, context: _Context) -> list[ShellCommand]:
+        if context.depth > _DEEPEST or len(self.commands) > _MOST_COMMANDS:
+            self.doubt("too deep: commands in commands")
+            return []
+        found: list[ShellCommand] = []
+        before: tuple[str | None, ...] = context.folders
+        was_optional = context.is_optional
+        is_choice = False
+        for step in script.steps:
+            if len(self.commands) > _MOST_COMMANDS:
+                self.doubt("too many commands")
+                break
+            came_from = context.folders
+            found += self.node(step.node, context)
+            if is_choice and context.folders != came_from:
+                # behind `||` the `cd` may be left out, and what follows happens all the same
+                context.folders = tuple(dict.fromkeys((*context.folders, *came_from)))[:_MOST_FOLDERS]
+            is_choice = step.then == "||" or (is_choice and step.then == "&&")
+            context.is_optional = was_optional or step.then in {"&&", "||"}
+            before = tuple(dict.fromkeys((*context.folders, *before)))
+            if step.then == "&&":
+                # what follows runs only where the `cd` has worked
+                continue
+            # any `cd` of the list may have failed
+            context.folders = before = before[:_MOST_FOLDERS]
+        context.is_optional = was_optional
+        return found
+
+    def node(self, node: Node, context: _Context) -> list[ShellCommand]:
+        if isinstance(node, SimpleCommand):
+            return self.simple(node, context)
+        if isinstance(node, Pipeline):
+            return self.pipeline(node, context)
+        return self.compound(node, context)
+
+    def pipeline(self, node: Pipeline, context: _Context) -> list[ShellCommand]:
+        if len(node.stages) == 1:
+            return self.node(node.stages[0], context)
+        found: list[ShellCommand] = []
+        feeds, stdin = context.feeds, context.stdin
+        for stage in node.stages:
+            made = self.node(stage, context.fork(feeds=feeds, stdin=stdin))
+            found += made
+            feeds = (*feeds, *made)[-_MOST_FEEDS:]
+            stdin = _know_output(made)
+        return found
+
+    def compound(self, node: Compound, context: _Context) -> list[ShellCommand]:
+        found = self.words_inside(node.words, context)
+        inner, more = self.apply_redirects(node.redirects, context)
+        found += more
+        if node.kind == "function":
+            context.functions[node.name] = node
+            return found
+        if node.kind == "subshell":
+            return found + self.bodies(node, inner.fork())
+        if node.kind == "group":
+            # it changes this shell
+            made = self.bodies(node, inner)
+            context.folders = inner.folders
+            return found + made
+        if node.kind == "for" and node.name:
+            values: list[KnownValue | None] = []
+            for word in node.words:
+                values += _values_of(self.resolve(word, context))
+            inner.variables[node.name] = tuple(values)[: _MOST_ALTERNATIVES * 4] or (None,)
+        was_optional, inner.is_optional = inner.is_optional, True
+        found += self.bodies(node, inner)
+        inner.is_optional = was_optional
+        context.folders = tuple(dict.fromkeys((*context.folders, *inner.folders)))[:_MOST_FOLDERS]
+        return found
+
+    def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> tuple[_Context, list[ShellCommand]]:
+        """Return the context inside redirections, and the commands that these run."""
+        if not redirects:
+            return context, []
+        found: list[ShellCommand] = []
+        inner = structs.replace(context)
+        for one in redirects:
+            made = self.words_inside([word for word in (one.target, one.body) if word is not None], context)
+            found += made
+            if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
+                inner.feeds = tuple(made)
+                inner.stdin = (
+                    self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
+                )
+        if found or any(one.operator not in {"<<", "<<-", "<<<"} for one in redirects):
+            found.append(
+                self.add(
+                    ShellCommand(
+                        arguments=Arguments(row=None),
+                        redirects=self.resolve_redirects(redirects, context),
+                        folders=context.folders,
+                        wrappers=context.wrappers,
+                        is_remote=context.is_remote,
+                    )
+                )
+            )
+        return inner, found
+
+    def bodies(self, node: Compound, context: _Context) -> list[ShellCommand]:
+        return [command for body in node.bodies for command in self.script(body, context)]
+
+    def words_inside(self, words: Iterable[Word], context: _Context) -> list[ShellCommand]:
+        """Run the substitutions of words."""
+        found: list[ShellCommand] = []
+        for word in words:
+            for script in word.scripts:
+                found += self.script(script, context.fork(depth=context.depth + 1, feeds=(), stdin=None))
+        return found
+
+    # commands
+
+    def add(self, command: ShellCommand) -> ShellCommand:
+        if len(self.commands) <= _MOST_COMMANDS:
+            self.commands.append(command)
+        else:
+            self.doubt("too many commands")
+        return command
+
+    def simple(self, node: SimpleCommand, context: _Context) -> list[ShellCommand]:
+        found: list[ShellCommand] = []
+        inside: dict[int, list[ShellCommand]] = {}
+        assigned = [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
+        for word in (*node.words, *assigned):
+            if word.scripts:
+                inside[word.start] = self.words_inside([word], context)
+                found += inside[word.start]
+        inner, more = self.apply_redirects(node.redirects, context)
+        own = [one for one in more if not one.words]
+        found += [one for one in more if one.words]
+        if own:
+            # the redirections belong to the command itself
+            self.commands.remove(own[-1])
+        redirects = self.resolve_redirects(node.redirects, context)
+        declares = node.words and node.words[0].text in {"export", "declare", "local", "readonly", "typeset"}
+        if not node.words or declares:
+            self.assign(node.assignments, context)
+        if not node.words:
+            if redirects or found:
+                found.append(self.add(self.make((), inner, redirects=redirects)))
+            return found
+        alternatives = self.expand(node.words, context)
+        for number, words in enumerate(alternatives):
+            found += self.emit(
+                words,
+                structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
+                if node.assignments
+                else inner,
+                outer=context,
+                redirects=redirects if not number else (),
+                assignments=node.assignments,
+                inside=inside,
+            )
+        return found
+
+    def make(self, words: tuple[Word, ...], context: _Context, **more: object) -> ShellCommand:
+        row = find_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else None
+        name = name_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else ""
+        arguments = read_arguments(row, words[1:])
+        values = {
+            "name": name,
+            "words": words,
+            "row": row,
+            "arguments": arguments,
+            "folders": context.folders,
+            "wrappers": context.wrappers,
+            "feeds": context.feeds,
+            "stdin": context.stdin,
+            "is_remote": context.is_remote,
+        }
+        return ShellCommand(**{**values, **more})  # type: ignore[arg-type]
+
+    def emit(
+        self,
+        words: tuple[Word, ...],
+        context: _Context,
+        *,
+        outer: _Context | None = None,
+        redirects: tuple[Redirect, ...] = (),
+        assignments: tuple[Assignment, ...] = (),
+        inside: Mapping[int, list[ShellCommand]] | None = None,
+    ) -> list[ShellCommand]:
+        """Add a command, and those that it wraps."""
+        if not words:
+            return []
+        if context.depth > _DEEPEST:
+            self.doubt("too deep: commands in commands")
+            return []
+        made = self.make(words, context, redirects=redirects, assignments=assignments)
+        first = words[0].text
+        if first in context.functions and words[0].is_literal:
+            return self.call_function(first, words, context, made)
+        alias = context.variables.get(f"alias {first}", ())
+        if alias and alias[0] is not None and words[0].is_literal and first not in context.called:
+            # expanded by interactive shells
+            inner = context.fork(depth=context.depth + 1, called=context.called | {first})
+            self.text(" ".join([alias[0].text, *(word.text for word in words[1:])]), inner)
+        code_from = self.find_code_sources(made, context, inside or {})
+        if code_from:
+            made = structs.replace(made, code_from=tuple(code_from))
+        found = [self.add(made)]
+        if first in {"cd", "pushd", "chdir", "popd"}:
+            self.change_folder(made, outer or context)
+        elif made.row is not None:
+            found += self.unwrap(made, context)
+        else:
+            # a program that is not known may start the command behind its `--`
+            at = next((n for n, word in enumerate(words[:-1]) if word.text == "--"), None)
+            if at is not None and find_program(words[at + 1].text) is not None:
+                wrapper = made.name or first
+                found += self.emit(
+                    words[at + 1 :], context.fork(wrappers=(*context.wrappers, wrapper), depth=context.depth + 1)
+                )
+        if made.name == "alias":
+            for word in made.arguments.operands:
+                name, equals, value = word.text.partition("=")
+                if equals and word.is_literal:
+                    (outer or context).variables[f"alias {name}"] = (KnownValue(value),)
+        if made.name in {"read", "mapfile", "readarray", "unset", "getopts"} or (
+            made.name == "printf" and made.arguments.has("-v")
+        ):
+            for word in (*made.arguments.operands, *made.arguments.values("-v")):
+                (outer or context).variables[word.text] = (None,)
+        if made.name == "shift" or (
+            made.name == "set" and (made.arguments.operands or made.arguments.dashes is not None)
+        ):
+            parameters = [name for name in context.variables if name.isdigit() or name in {"@", "#"}]
+            (outer or context).variables |= dict.fromkeys(parameters, (None,))
+        return found
+
+    def call_function(
+        self, name: str, words: tuple[Word, ...], context: _Context, made: ShellCommand
+    ) -> list[ShellCommand]:
+        self.called.add(name)
+        found = [self.add(structs.replace(made, name="", row=None, words=()))] if made.redirects else []
+        if name in context.called:
+            self.doubt("a function calls itself")
+            return found
+        inner = context.fork(depth=context.depth + 1, called=context.called | {name})
+        inner.variables |= _positional(words)
+        found += self.bodies(context.functions[name], inner)
+        context.folders = inner.folders
+        return found
+
+    def find_code_sources(
+        self, made: ShellCommand, context: _Context, inside: Mapping[int, list[ShellCommand]]
+    ) -> list[ShellCommand]:
+        """Return the commands whose output this one executes."""
+        row = made.row
+        substituted = [one for word in made.words[1:] for one in inside.get(word.start, ())]
+        if row is None:
+            return []
+        if row.wraps == "text" or made.name == "source":
+            return substituted
+        if not row.interpreter:
+            return []
+        has_code = any(one.option.role == "code" for one in made.arguments.options)
+        if row.style == "shell":
+            if made.arguments.has("-c"):
+                return substituted
+        elif has_code:
+            return substituted
+        operands = made.arguments.operands
+        if (
+            (not operands and not made.arguments.values("-m"))
+            or (operands[:1] and operands[0].text in {"-", "/dev/stdin"})
+            or made.arguments.has("-s")
+        ):
+            return list(context.feeds)
+        first = operands[0] if operands else None
+        return (
+            list(inside.get(first.start, ()))
+            if first is not None and any(part.kind == "process" for part in first.parts)
+            else []
+        )
+
+    # wrappers
+
+    def unwrap(self, made: ShellCommand, context: _Context) -> list[ShellCommand]:
+        row, arguments = made.row, made.arguments
+        assert row is not None  # noqa: S101 - the caller looked
+        last = arguments.row or row
+        name = made.name
+        inner = context.fork(wrappers=(*context.wrappers, name), depth=context.depth + 1)
+        inner.is_remote = context.is_remote or last.remote
+        for one in arguments.options:
+            if one.option.role == "folder" and one.value is not None:
+                inner.folders = _go(inner.folders, one.value)
+        found: list[ShellCommand] = []
+        for one in arguments.options:
+            if one.option.role == "shell" and one.value is not None:
+                found += self.text(one.value.text, inner)
+            elif one.option.role == "code" and one.value is not None:
+                found += self.code(one.value.text, inner)
+            elif one.option.role == "module" and one.value is not None:
+                found += self.module(made, inner)
+        style = last.style
+        if style == "shell":
+            return found + self.shell(made, inner)
+        if row.style == "git":
+            return found + self.git(made, inner)
+        if row.style in {"find", "fd"}:
+            return found + self.find(made, inner)
+        if style == "command" and arguments.has("-v", "-V"):
+            return found
+        if style == "terminal":
+            return found + self.terminal(made, inner)
+        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
+            found += self.code(made.stdin, inner)
+        for role, word in assign_roles(last.operands, arguments.operands, scripted=arguments.has(*last.scripted)):
+            if role == "shell":
+                found += self.text(word.text, inner)
+            elif role == "code":
+                found += self.code(word.text, inner)
+        if style == "after-dashes":
+            at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
+            found += self.emit(made.words[at + 1 :], inner) if at is not None else []
+        if made.name in {"at", "batch"} and made.stdin is not None:
+            found += self.text(made.stdin, inner)
+        if last.wraps and arguments.rest:
+            found += self.unfold_wrapper(made, list(arguments.rest), inner)
+        return found
+
+    def unfold_wrapper(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
+        last = made.arguments.row or made.row
+        assert last is not None  # noqa: S101 - the caller looked
+        for word in made.arguments.operands:
+            key, equals, value = word.text.partition("=")
+            if last.operands[:1] == ("env*",) and equals:
+                inner.variables[key] = (KnownValue(value),) if word.is_literal else (None,)
+        if last.wraps == "text":
+            return self.text(" ".join(_requote(word) for word in rest), inner)
+        if last.style == "xargs":
+            return self.xargs(made, rest, inner)
+        if last.style == "parallel":
+            marks = [at for at, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)]
+            words, values = (rest[: marks[0]], rest[marks[0] + 1 :]) if marks else (rest, [])
+            return self.text(" ".join(_requote(word) for word in (*words, *values, _unknown_word())), inner)
+        if last.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
+            rest = rest[1:]
+        if last.style == "yarn-workspace":
+            rest = [Word("yarn", "yarn"), *rest]
+        if rest and rest[0].is_literal:
+            rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
+        return self.emit(tuple(rest), inner)
+
+    def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
+        found = _find_pattern(made.feeds[-1]) if made.feeds else None
+        values: list[Word] = []
+        if made.stdin is not None:
+            values = [Word(text, text, parts=(WordPart("text", text, is_quoted=True),)) for text in made.stdin.split()]
+        elif found is not None:
+            values = [found]
+        elif made.feeds and made.feeds[-1].name == "ls":
+            values = list(made.feeds[-1].arguments.operands)
+        marks = made.arguments.values("-I", "-J")
+        values = values or [_unknown_word()]
+        if marks or made.arguments.has("-i"):
+            mark = marks[0].text if marks else "{}"
+            return [
+                one
+                for value in values[:_MOST_ALTERNATIVES]
+                for one in self.emit(tuple(_replace(word, mark, value) for word in rest), inner)
+            ]
+        return self.emit((*rest, *values), inner)
+
+    def find(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+        found: list[ShellCommand] = []
+        value = _find_pattern(made) or _unknown_word()
+        actions = _FIND_ACTIONS if made.name == "find" else {"-x", "-X", "--exec", "--exec-batch"}
+        chosen: list[Word] | None = None
+        # each word belongs to one command at most, so that a line with thousands of them is read once
+        for word in (*made.words[1:], Word(";", ";")):
+            is_action = word.text in actions
+            if chosen is not None and (is_action or word.text in {";", "+"}):
+                if is_action:
+                    self.doubt("a command of find has no end")
+                if made.name != "find" and not any("{}" in one.text for one in chosen):
+                    chosen.append(value)
+                found += self.emit(tuple(_replace(one, "{}", value) for one in chosen), inner)
+                chosen = None
+            if is_action:
+                chosen = []
+            elif chosen is not None:
+                chosen.append(word)
+        return found
+
+    def shell(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+        arguments = made.arguments
+        if arguments.has("-c"):
+            if not arguments.operands:
+                return []
+            script, *rest = arguments.operands
+            inner.variables |= _positional(tuple(rest), first=0)
+            return self.text(self.text_of(script, inner) or script.text, inner)
+        if made.stdin is not None and (not arguments.operands or arguments.has("-s")):
+            return self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
+        first = arguments.operands[0] if arguments.operands else None
+        if first is not None and made.code_from and (text := _know_output(made.code_from)) is not None:
+            return self.text(text, inner)
+        return []
+
+    def git(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+        arguments = made.arguments
+        aliases = dict(
+            value.text.removeprefix("alias.").split("=", 1)
+            for value in arguments.values("-c")
+            if re.match(r"alias\.[^=]+=", value.text)
+        )
+        operands = arguments.operands
+        if not arguments.path and operands and operands[0].text in aliases:
+            meaning = aliases[operands[0].text]
+            at = next(n for n, word in enumerate(made.words) if word is operands[0])
+            rest = " ".join(_requote(word) for word in made.words[at + 1 :])
+            return self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
+        if arguments.path == ("bisect",) and operands and operands[0].text == "run":
+            at = next(n for n, word in enumerate(made.words) if word is operands[0])
+            return self.emit(made.words[at + 1 :], inner)
+        if arguments.path == ("submodule",) and operands and operands[0].text == "foreach":
+            at = next(n for n, word in enumerate(made.words) if word is operands[0])
+            return self.text(" ".join(_requote(word) for word in made.words[at + 1 :]), inner)
+        return []
+
+    def terminal(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+        """Run what is typed into a terminal: texts with blanks, or the words behind the first that is a program."""
+        found = [one for word in made.arguments.operands if " " in word.text for one in self.text(word.text, inner)]
+        at = next((n for n, word in enumerate(made.words) if n and find_program(word.text) is not None), None)
+        return found + (self.emit(made.words[at:], inner) if at is not None else [])
+
+    def module(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+        """Run a module as a program: `python -m pip`."""
+        at = next(
+            (n for n, word in enumerate(made.words) if word.text == "-m" or re.fullmatch(r"-[a-zA-Z]*m", word.text)),
+            None,
+        )
+        if at is None or at + 1 >= len(made.words) or find_program(made.words[at + 1].text) is None:
+            return []
+        return self.emit(made.words[at + 1 :], inner)
+
+    def code(self, code: str, inner: _Context) -> list[ShellCommand]:
+        """Find commands in the code of an interpreter: calls that start a program with a literal."""
+        found: list[ShellCommand] = []
+        if inner.wrappers[-1:] in {("ruby",), ("perl",), ("php",)}:
+            found += [
+                one for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20] for one in self.text(text, inner)
+            ]
+        for match in islice(_CODE_CALLS.finditer(code[:_LONGEST_CODE]), 20):
+            texts = [next(filter(None, groups), "") for groups in _STRING.findall(match[1])]
+            if match[1].startswith("["):
+                found += self.emit(tuple(Word(text, text) for text in texts), inner)
+            elif texts:
+                found += self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
+        return found
+
+    def text(self, text: str, inner: _Context) -> list[ShellCommand]:
+        """Run a text as a script."""
+        self.text_left -= len(text)
+        if self.text_left < 0:
+            self.doubt("too much text in commands")
+            return []
+        script = parse_script(text)
+        self.scripts.append(script)
+        self.doubt(*script.doubts)
+        return self.script(script, inner)
+
+    # values
+
+    def values(self, assignments: Sequence[Assignment], context: _Context) -> dict[str, Values]:
+        found: dict[str, Values] = {}
+        for one in assignments:
+            if one.value is None:
+                found[one.name] = (None,)
+                found[f"{one.name}[@]"] = tuple(
+                    value for word in one.values for value in _values_of(self.resolve(word, context))
+                )
+                continue
+            resolved = self.resolve(one.value, context, split=False)
+            values = _values_of(resolved)
+            if one.is_append:
+                before = context.variables.get(one.name, (None,))
+                values = [KnownValue(a.text + b.text) if a and b else None for a in before[:4] for b in values[:4]]
+            # values that double themselves are not followed
+            short = [value if value is None or len(value.text) <= _LONGEST_VALUE else None for value in values]
+            found[one.name] = tuple(short)[:_MOST_ALTERNATIVES] or (None,)
+        return found
+
+    def assign(self, assignments: Sequence[Assignment], context: _Context) -> None:
+        for name, values in self.values(assignments, context).items():
+            before = context.variables.get(name, (None,)) if context.is_optional else ()
+            context.variables[name] = tuple(dict.fromkeys((*values, *before)))
+
+    def text_of(self, word: Word | None, context: _Context) -> str | None:
+        """Return the one text that a word stands for; None when it cannot be known."""
+        if word is None:
+            return None
+        values = _values_of(self.resolve(word, context, split=False))
+        return values[0].text if len(values) == 1 and values[0] is not None else None
+
+    def resolve_redirects(self, redirects: Sequence[Redirect], context: _Context) -> tuple[Redirect, ...]:
+        found: list[Redirect] = []
+        for one in redirects:
+            if one.target is None or one.target.is_literal:
+                found.append(one)
+                continue
+            for words in self.resolve(one.target, context):
+                found += [structs.replace(one, target=word) for word in words]
+        return tuple(found)
+
+    def expand(self, words: Sequence[Word], context: _Context) -> list[tuple[Word, ...]]:
+        """Put values in place of variables; one list of words for each combination."""
+        choices = [self.resolve(word, context) for word in words]
+        combined = list(islice(product(*choices), _MOST_ALTERNATIVES + 1))
+        if len(combined) > _MOST_ALTERNATIVES:
+            # too many: those with several values stay unknown
+            combined = [
+                tuple(choice[0] if len(choice) == 1 else [word] for choice, word in zip(choices, words, strict=True))
+            ]
+        return [tuple(word for part in one for word in part) for one in combined]
+
+    def resolve(self, word: Word, context: _Context, *, split: bool = True) -> list[list[Word]]:
+        """Return what a word may stand for: alternatives, each any number of words."""
+        if word.is_literal or word.is_ambiguous or not word.parts:
+            return [[word]]
+        significant = [part for part in word.parts if part.kind != "text" or part.text]
+        listed = _name_list(significant[0]) if len(significant) == 1 else ""
+        if listed:
+            values = context.variables.get(listed)
+            if values is not None and None not in values:
+                # a glob among the values was given without quotes
+                return [[_value_word(word, [value], quoted=False) for value in values if value is not None]]
+            return [[word]]
+        choices = [self.part_values(part, context) for part in word.parts]
+        found: list[list[Word]] = []
+        for combination in islice(product(*choices), _MOST_ALTERNATIVES):
+            if any(value is None for value in combination):
+                found.append([word])
+                continue
+            known = [value for value in combination if value is not None]
+            if sum(len(value.text) for value in known) > _LONGEST_VALUE:
+                found.append([word])
+                continue
+            found.append(self.join(word, known, split=split))
+        return list({tuple(one): one for one in found}.values())
+
+    def join(self, word: Word, values: list[KnownValue], *, split: bool) -> list[Word]:
+        """Join the parts of a word; an unquoted value is split at blanks."""
+        pieces: list[list[KnownValue]] = [[]]
+        for part, value in zip(word.parts, values, strict=True):
+            texts = (
+                re.split(r"\s+", value.text)
+                if split and part.kind != "text" and not part.is_quoted and re.search(r"\s", value.text)
+                else None
+            )
+            if texts is None:
+                pieces[-1].append(value)
+                continue
+            for number, text in enumerate(texts):
+                if number:
+                    pieces.append([])
+                if text:
+                    pieces[-1].append(KnownValue(text))
+        words = [_value_word(word, piece, quoted=False) for piece in pieces if piece]
+        # an unquoted empty value is no word at all
+        is_quoted = any(part.is_quoted or (part.kind == "text" and part.text) for part in word.parts)
+        return [one for one in words if one.text or is_quoted]
+
+    def part_values(self, part: WordPart, context: _Context) -> list[KnownValue | None]:
+        if part.kind == "text":
+            is_glob = not part.is_quoted and _GLOB.search(part.text) is not None
+            return [KnownValue(part.text, part.text if is_glob else "")]
+        if part.kind == "variable":
+            return list(context.variables.get(part.text, (None,)))
+        default = re.fullmatch(r"\$\{(\w+):?[-=]([\w./,:@%+=-]*)\}", part.text) if part.kind == "expansion" else None
+        if default is not None:
+            # the variable may be set where the script starts
+            return list(dict.fromkeys((*context.variables.get(default[1], (None,)), KnownValue(default[2]))))
+        if part.kind == "command" and len(part.scripts) == 1:
+            return [_evaluate(part.scripts[0], self, context)]
+        return [None]
+
+    def change_folder(self, made: ShellCommand, context: _Context) -> None:
+        operands = [word for word in made.arguments.operands if word.text != "--"]
+        if made.name == "popd" or any(word.text in {"-", "+1", "-1"} for word in made.words[1:]):
+            context.folders = (None,)
+        elif not operands:
+            context.folders = ("~",) if made.name == "cd" else (None,)
+        else:
+            context.folders = _go(context.folders, operands[0])
+
+
+def assign_roles(roles: Sequence[str], operands: Sequence[Word], *, scripted: bool = False) -> list[tuple[str, Word]]:
+    """Pair operands with their roles; with `scripted`, an option took the place of the first one."""
+    wanted = list(roles)
+    if scripted and wanted and wanted[0] in {"plain", "code"}:
+        wanted = wanted[1:]
+    starred = next((at for at, role in enumerate(wanted) if role.endswith("*")), None)
+    if starred is None:
+        return [(wanted[at] if at < len(wanted) else "plain", word) for at, word in enumerate(operands)]
+    before, role, after = wanted[:starred], wanted[starred][:-1], wanted[starred + 1 :]
+    last = len(operands) - len(after)
+    found: list[tuple[str, Word]] = []
+    for at, word in enumerate(operands):
+        if at < len(before):
+            found.append((before[at], word))
+        elif at >= last and after:
+            found.append((after[at - last] if last >= len(before) else role, word))
+        else:
+            found.append((role, word))
+    return found
+
+
+def _name_list(part: WordPart) -> str:
+    """Return the name of the list that a part stands for: the positional parameters, or an array."""
+    if part.kind == "variable" and part.text in {"@", "*"}:
+        return "@"
+    found = re.fullmatch(r"\$\{(\w+)\[[@*]\]\}", part.text) if part.kind == "expansion" else None
+    return f"{found[1]}[@]" if found else ""
+
+
+def _go(folders: tuple[str | None, ...], target: Word) -> tuple[str | None, ...]:
+    """Return the folders after a change of folder."""
+    if not target.is_literal or target.is_glob or not target.text:
+        return (None,)
+    if target.text.startswith("/") or target.is_home:
+        return (normpath(target.text) if target.text.startswith("/") else target.text.rstrip("/"),)
+    return tuple(dict.fromkeys(None if one is None else normpath(join(one, target.text)) for one in folders))
+
+
+def _positional(words: Sequence[Word], *, first: int = 0) -> dict[str, Values]:
+    values: list[KnownValue | None] = [
+        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None for word in words
+    ]
+    found: dict[str, Values] = {str(at): (value,) for at, value in enumerate(values, start=first)}
+    found["@"] = tuple(values[1:]) if len(values) > 1 else ()
+    found["#"] = (KnownValue(str(max(len(values) - 1, 0))),)
+    return found
+
+
+def _values_of(alternatives: Iterable[Sequence[Word]]) -> list[KnownValue | None]:
+    return [
+        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None
+        for words in alternatives
+        for word in words
+    ]
+
+
+def _value_word(word: Word, values: Sequence[KnownValue | None], *, quoted: bool) -> Word:
+    known = [value for value in values if value is not None]
+    text = "".join(value.text for value in known)
+    is_glob = any(value.pattern for value in known) and not quoted
+    pattern = "".join(value.pattern or re.sub(r"[*?\[]", r"[\g<0>]", value.text) for value in known) if is_glob else ""
+    first = next((value for value in known if value.text), None)
+    is_home = first is not None and first.is_home and (text == "~" or text.startswith("~/"))
+    return Word(
+        text,
+        word.raw,
+        word.start,
+        word.end,
+        (WordPart("text", text, is_quoted=True),),
+        is_glob=is_glob,
+        pattern=pattern,
+        is_home=is_home,
+    )
+
+
+def _unknown_word() -> Word:
+    return Word("", "", is_literal=False)
+
+
+def _requote(word: Word) -> str:
+    """Write a word so that it can be parsed again inside a joined text."""
+    return word.text
+
+
+def _replace(word: Word, mark: str, value: Word) -> Word:
+    if mark not in word.text:
+        return word
+    if word.text == mark:
+        return value
+    text = word.text.replace(mark, value.text)
+    is_glob = value.is_glob or word.is_glob
+    pattern = (word.pattern or word.text).replace(mark, value.pattern or value.text) if is_glob else ""
+    return structs.replace(
+        word, text=text, is_literal=value.is_literal and word.is_literal, is_glob=is_glob, pattern=pattern
+    )
+
+
+def find_tests(made: ShellCommand) -> tuple[list[Word], list[Word], bool]:
+    """Return the roots of a `find` command, the globs of names and paths, and whether there are no other tests."""
+    words = made.words[1:]
+    start = next(
+        (at for at, word in enumerate(words) if not word.text.startswith(("-H", "-L", "-P", "-O", "-D"))), len(words)
+    )
+    end = next(
+        (at for at, word in enumerate(words) if at >= start and word.text.startswith(("-", "(", "!"))), len(words)
+    )
+    roots = list(words[start:end]) or [Word(".", ".")]
+    globs: list[Word] = []
+    is_all = True
+    for at, word in enumerate(words[end:], start=end):
+        is_negated = at > 0 and words[at - 1].text in {"!", "-not"}
+        if word.text in {"-name", "-iname", "-path", "-ipath", "-wholename"} and at + 1 < len(words):
+            if is_negated:
+                is_all = False
+            else:
+                globs.append(structs.replace(words[at + 1], raw=word.text))
+        elif word.text in _OTHER_TESTS:
+            is_all = False
+    return roots, globs, is_all
+
+
+_OTHER_TESTS: Final = frozenset(
+    {
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-size",
+        "-empty",
+        "-perm",
+        "-user",
+        "-group",
+        "-newer",
+        "-regex",
+    }
+    | {
+        "-iregex",
+        "-links",
+        "-inum",
+        "-prune",
+        "-newermt",
+        "-executable",
+        "-readable",
+        "-writable",
+        "-samefile",
+        "-lname",
+    }
+)
+
+
+def find_globs(made: ShellCommand) -> list[Word] | None:
+    """Return globs for the files that a `find` command gives; None where they cannot be known."""
+    roots, globs, is_all = find_tests(made)
+    if not all(word.is_literal and not word.is_glob for word in roots) or not all(one.is_literal for one in globs):
+        return None
+    if not globs and not is_all:
+        return None
+    found: list[Word] = []
+    for root in roots:
+        base = re.sub(r"[*?\[]", r"[\g<0>]", root.text.rstrip("/"))
+        for one in globs:
+            # a star in a path also stands for slashes
+            is_path = one.raw not in {"-name", "-iname"}
+            pattern = re.sub(r"\*+", "**", one.text) if is_path else f"{base}/**/{one.text}"
+            found.append(Word(pattern, pattern, is_glob=True, pattern=pattern, is_home=root.is_home))
+        if not globs:
+            found.append(Word(f"{base}/**", root.raw, is_glob=True, pattern=f"{base}/**", is_home=root.is_home))
+    return found
+
+
+def _find_pattern(made: ShellCommand) -> Word | None:
+    """Return a glob for the files that a `find` command gives; None for another command."""
+    if made.name != "find":
+        return _unknown_word() if made.name == "fd" else None
+    globs = find_globs(made)
+    return globs[0] if globs and len(globs) == 1 else _unknown_word()
+
+
+def _know_output(commands: Sequence[ShellCommand]) -> str | None:
+    """Return the text that commands print, where that is known: echo, printf, and cat of a here-document."""
+    if len(commands) != 1:
+        return None
+    made = commands[0]
+    if any(one.operator.startswith(">") or one.operator.startswith("&>") for one in made.redirects):
+        return None
+    words = made.words[1:]
+    if made.name == "cat" and not made.arguments.operands:
+        return made.stdin
+    if made.name not in {"echo", "printf"} or not all(word.is_literal and not word.is_glob for word in words):
+        return None
+    if made.name == "echo":
+        texts = [word.text for word in words]
+        while texts and re.fullmatch(r"-[neE]+", texts[0]):
+            texts = texts[1:]
+        return " ".join(texts) + "\n"
+    if not words:
+        return None
+    form, *rest = [word.text for word in words if word.text != "--"] or [""]
+    form = (
+        form.encode("utf-8", "replace").decode("unicode_escape", "replace") if "\\" in form and form.isascii() else form
+    )
+    if "%" not in form:
+        return form
+    if set(re.findall(r"%(.)", form)) <= {"s", "b"} and rest:
+        count = form.count("%")
+        pieces = re.split(r"%[sb]", form)
+        groups = [[*rest[at : at + count], *[""] * count] for at in range(0, len(rest), count)]
+        return "".join("".join(map("".join, zip(pieces, [*group[:count], ""], strict=True))) for group in groups)
+    return None
+
+
+def _evaluate(script: Script, walker: _Walker, context: _Context) -> KnownValue | None:
+    """Return what a substitution gives: `$(pwd)`, `$(echo text)`, `$(printf text)`."""
+    if len(script.steps) != 1 or not isinstance(script.steps[0].node, SimpleCommand):
+        return None
+    node = script.steps[0].node
+    if node.assignments or not node.words:
+        return None
+    words = walker.expand(node.words, context)
+    if len(words) != 1:
+        return None
+    [alone] = words
+    if [word.text for word in alone] == ["pwd"]:
+        return KnownValue(".")
+    stdin = None
+    for one in node.redirects:
+        if one.body is None:
+            return None
+        stdin = walker.text_of(one.body, context)
+    made = walker.make(alone, structs.replace(context, stdin=stdin), redirects=node.redirects)
+    text = _know_output([made])
+    return KnownValue(text.rstrip("\n")) if text is not None else None

@@ -1,0 +1,332 @@
+"""Detect changes of a project's files: notifications of the system, checked against the files.
+
+A notification is only a hint where to look: what is reported follows from comparing each file with its last known
+state. So a file that was written twice is one change, one that came and went is none, an editor that replaces the file
+edits it, and a lost notification is made up for when everything is compared.
+"""
+
+import asyncio
+import errno
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from hookline.errors import EngineError
+from hookline.model.event import EventName
+from hookline.sources import file_snapshots
+from hookline.sources.file_snapshots import ContentCache
+from hookline.sources.gitignore import GitIgnore
+from hookline.sources.tree_snapshot import FileStamp, FileTree, is_rules_file
+
+# seconds of quiet before changes are looked at (debounce), and the longest wait for it
+QUIET: Final = 0.1
+LONGEST: Final = 1.0
+# seconds between two comparisons where the system sends no notifications
+POLLING: Final = 2.0
+
+# From so many hints on, the system may have dropped some: its queue is bounded.
+_MANY_HINTS: Final = 512
+_SETTLED: Final = 1.0
+# On Linux each folder is watched by itself: a recursive watch would follow links and enter ignored folders.
+_RECURSIVE: Final = not sys.platform.startswith("linux")
+
+# the notified paths, or None where the system sends none, and the round in which they came
+Hints = asyncio.Queue[tuple[set[str] | None, int]]
+Tell = Callable[[str], None]
+
+
+class Batch(Struct, frozen=True):
+    """Files that may have changed, the round of hooks in which the hint came, and whether there was a hint at all."""
+
+    paths: set[str]
+    number: int
+    is_hint: bool = False
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One change of a file, with the data of its event. `changed` is in milliseconds since the epoch."""
+
+    event: EventName
+    path: str
+    changed: int
+    size: int | None = None
+    before: bytes | None = None
+    now: bytes | None = None
+    is_read: bool = True
+
+    def data(self) -> dict[str, object]:
+        """Return the data of the event, with content and diff, or the reason why one is omitted."""
+        made: dict[str, object] = {"path": self.path, "changed": self.changed}
+        if self.size is None:
+            return made
+        made["size"] = self.size
+        text = file_snapshots.decode_text(self.now) if self.now is not None else None
+        if text is None:
+            return made | ({"content_omitted": self._why_no_content()} if self.is_read else {})
+        made["content"] = text
+        if self.event is not EventName.FILE_EDITED:
+            return made
+        before = file_snapshots.decode_text(self.before) if self.before is not None else None
+        if before is None:
+            return made | {"diff_omitted": "what the file said before is not known"}
+        return made | {"diff": file_snapshots.diff(self.path, before, text)}
+
+    def _why_no_content(self) -> str:
+        if self.now is not None:
+            return "it is not text"
+        is_large = self.size is not None and self.size > file_snapshots.LARGEST
+        return f"it is larger than {file_snapshots.LARGEST // 1024} KB" if is_large else "it cannot be read"
+
+
+class FileMonitor:
+    """Watches the files of a project.
+
+    `number` returns the round of hooks in which a change arrives, and `tell` gets messages about problems.
+    """
+
+    def __init__(
+        self,
+        tree: FileTree,
+        *,
+        rules: Callable[[], GitIgnore],
+        number: Callable[[], int],
+        tell: Tell,
+        quiet: float = QUIET,
+        room: int = file_snapshots.ROOM,
+    ) -> None:
+        self._tree = tree
+        self._rules = rules
+        self._number = number
+        self._tell = tell
+        self._quiet = quiet
+        self._cache = ContentCache(room)
+
+    async def start(self, *, read: bool) -> int:
+        """Take the present state as known, with `read` also the contents; return the number of files."""
+        seen = await asyncio.to_thread(self._tree.walk)
+        self._tree.known = dict(seen.files)
+        self._tree.folders = seen.folders
+        if read:
+            await self.read_all()
+        return len(seen.files)
+
+    async def read_all(self) -> None:
+        """Cache the contents of files as long as there is room, so that the first edit has a diff."""
+        for path, found in sorted(self._tree.known.items()):
+            if self._cache.is_full:
+                return
+            if found.size <= file_snapshots.LARGEST and self._cache.before(path) is None:
+                raw = await asyncio.to_thread(file_snapshots.read, self._tree.absolute(path))
+                # a change in between is reported as a change
+                if raw is not None and self._tree.known.get(path) == self._tree.stamp(path):
+                    self._cache.keep(path, raw)
+
+    async def look(self, path: str, *, read: bool) -> Change | None:
+        """Compare a file with its known state and update that; return the change, or None.
+
+        With `read` its content is compared, so that a file that was only touched has not changed.
+        """
+        found = self._tree.stamp(path)
+        raw = None
+        if found is not None and read and found.size <= file_snapshots.LARGEST:
+            raw = await asyncio.to_thread(file_snapshots.read, self._tree.absolute(path))
+        known = self._tree.known.get(path)
+        if found is None:
+            return self._mark_deleted(path) if known is not None else None
+        before = self._cache.before(path)
+        if known is not None and self._is_same(path, known, found, raw):
+            self._tree.known[path] = found
+            return None
+        self._tree.known[path] = found
+        self._remember(path, raw)
+        return Change(
+            event=EventName.FILE_CREATED if known is None else EventName.FILE_EDITED,
+            path=path,
+            changed=found.changed // 1_000_000,
+            size=len(raw) if raw is not None else found.size,
+            before=before,
+            now=raw,
+            is_read=read,
+        )
+
+    def event_name(self, path: str) -> EventName | None:
+        """Return the event for a file, judged by its metadata, or None where it has not existed."""
+        known, found = self._tree.known.get(path), self._tree.stamp(path)
+        if found is None:
+            return EventName.FILE_DELETED if known is not None else None
+        return EventName.FILE_CREATED if known is None else EventName.FILE_EDITED
+
+    def _mark_deleted(self, path: str) -> Change:
+        self._tree.known.pop(path, None)
+        self._cache.forget(path)
+        return Change(event=EventName.FILE_DELETED, path=path, changed=int(time.time() * 1000))
+
+    def _is_same(self, path: str, known: FileStamp, found: FileStamp, raw: bytes | None) -> bool:
+        same = self._cache.is_same(path, raw) if raw is not None else None
+        return known == found if same is None else same
+
+    def _remember(self, path: str, raw: bytes | None) -> None:
+        if raw is None:
+            self._cache.forget(path)
+        else:
+            self._cache.keep(path, raw)
+
+    async def changes(self) -> AsyncGenerator[Batch, None]:
+        """Yield the files that may have changed, as it happens.
+
+        Raises:
+            EngineError: The project was removed.
+        """
+        number = 0
+        while True:
+            hints: Hints = asyncio.Queue()
+            listening = asyncio.create_task(self._listen(hints))
+            try:
+                # the watch starts before the comparison: a change in between is seen by one of the two
+                await asyncio.sleep(0)
+                started, watched = time.monotonic(), self._tree.folders
+                yield Batch(await self._compare(), number)
+                if self._tree.folders <= watched:
+                    async for batch in self._batches(hints):
+                        yield batch
+                        number = batch.number
+                # folders were added: restart at most once a second
+                await asyncio.sleep(max(0.0, _SETTLED - (time.monotonic() - started)))
+            finally:
+                listening.cancel()
+                with suppress(asyncio.CancelledError):
+                    await listening
+
+    async def _compare(self) -> set[str]:
+        tree = self._tree
+        if not os.path.isdir(tree.root):  # noqa: PTH112, ASYNC240 - one look at a text
+            raise EngineError(f"{tree.root} is not there any more; nothing is watched")
+        seen = await asyncio.to_thread(tree.walk)
+        tree.folders = seen.folders
+        return tree.find_changed(seen)
+
+    async def _listen(self, hints: Hints) -> None:
+        """Queue the notifications of the system; where there are none, queue None periodically."""
+        from watchfiles import awatch  # noqa: PLC0415 - takes time to import
+
+        folders = [self._tree.absolute(folder) for folder in ([""] if _RECURSIVE else sorted(self._tree.folders))]
+        before = _inotify_watches()
+        try:
+            watching = awatch(
+                *folders,
+                watch_filter=None,
+                debounce=int(max(LONGEST, self._quiet) * 1000),
+                step=int(self._quiet * 1000),
+                recursive=_RECURSIVE,
+                ignore_permission_denied=True,
+            )
+            async with aclosing(watching):
+                first = asyncio.ensure_future(anext(watching, None))
+                # the first step of the generator starts the watch before it waits
+                await asyncio.sleep(0)
+                try:
+                    if before is not None and not first.done():
+                        _check_watches(folders, before)
+                    changes = await first
+                finally:
+                    first.cancel()
+                    with suppress(asyncio.CancelledError, StopAsyncIteration):
+                        await first
+                while changes is not None:
+                    hints.put_nowait(({path for _, path in changes}, self._number()))
+                    changes = await anext(watching, None)
+        except (FileNotFoundError, ExceptionGroup):
+            # a folder was removed before it was watched, or the library cannot decode a name: compare everything
+            hints.put_nowait(({self._tree.root}, self._number()))
+        except (OSError, RuntimeError) as problem:
+            self._tell(f"the system does not tell of changes ({problem}); files are compared every {POLLING:g} seconds")
+            while True:
+                await asyncio.sleep(POLLING)
+                hints.put_nowait((None, self._number()))
+
+    async def _batches(self, hints: Hints) -> AsyncGenerator[Batch, None]:
+        """Yield the files behind the hints, until other folders have to be watched."""
+        may_have_missed, number, root = False, 0, _identity(self._tree.root)
+        while True:
+            try:
+                async with asyncio.timeout(_SETTLED if may_have_missed else POLLING):
+                    hinted, number = await hints.get()
+            except TimeoutError:
+                if _identity(self._tree.root) != root:
+                    # a replaced root sends no notifications as long as a process keeps the old one open
+                    yield Batch(await self._compare(), number)
+                    return
+                if not may_have_missed:
+                    continue
+                may_have_missed = False
+                yield Batch(await self._compare(), number)
+                continue
+            if hinted is None:
+                changed = await self._compare()
+                yield Batch(changed, number)
+                await self._apply_rules(changed)
+                continue
+            paths = self._relative(hinted)
+            yield Batch(self._tree.find_suspects(paths), number, is_hint=True)
+            is_other = await self._apply_rules(paths) or "" in paths
+            if is_other or any(self._tree.is_new_folder(path) or self._tree.is_removed_folder(path) for path in paths):
+                yield Batch(await self._compare(), number)
+                return
+            may_have_missed = may_have_missed or len(hinted) >= _MANY_HINTS or hints.qsize() > 0
+
+    async def _apply_rules(self, paths: Iterable[str]) -> bool:
+        """Reload the rules about ignored files where one of their files changed; return whether."""
+        if not any(map(is_rules_file, paths)):
+            return False
+        rules = self._rules()
+        await asyncio.to_thread(self._tree.set_rules, rules)
+        return True
+
+    def _relative(self, paths: Iterable[str]) -> set[str]:
+        top = f"{self._tree.root}/"
+        return {path.removeprefix(top) if path != self._tree.root else "" for path in paths}
+
+
+def _inotify_watches() -> dict[str, int] | None:
+    """Return how many folders the system watches for this program, by descriptor; None where the system does not say."""
+    if not sys.platform.startswith("linux"):
+        return None
+    counts: dict[str, int] = {}
+    try:
+        for file in Path("/proc/self/fdinfo").iterdir():
+            with suppress(FileNotFoundError):
+                if count := file.read_bytes().count(b"inotify wd:"):
+                    counts[file.name] = count
+    except OSError:
+        return None
+    return counts
+
+
+def _check_watches(folders: Sequence[str], before: Mapping[str, int]) -> None:
+    """Check that the system watches every folder: at its limit it leaves some out silently.
+
+    Raises:
+        OSError: It does not watch all of them.
+    """
+    # a folder may have two names, and an unreadable folder cannot be watched
+    wanted = {_identity(folder) for folder in folders if os.access(folder, os.R_OK)} - {None}
+    watched = sum(count for name, count in (_inotify_watches() or {}).items() if name not in before)
+    if watched < len(wanted):
+        raise OSError(
+            errno.ENOSPC, f"{watched} of {len(wanted)} folders are watched, see /proc/sys/fs/inotify/max_user_watches"
+        )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return device and inode, which tell a folder from a later one of the same name."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - one look at a text
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

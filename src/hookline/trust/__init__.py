@@ -1,0 +1,1 @@
+"""Whether a hook may run: approvals, and what they are about."""

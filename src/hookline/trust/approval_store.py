@@ -1,0 +1,316 @@
+"""The approvals of a user, in a file that several processes may write at once, and their export to other machines."""
+
+import glob
+import hashlib
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline.errors import ConfigError, StoreError
+from hookline.model.workspace_paths import is_inside_real
+from hookline.trust.executables import Executable
+from hookline.trust.repository import find_top
+
+_LARGEST: Final = 64 * 1024 * 1024
+
+LONGEST_STORED: Final = 262_144
+"""Longer texts are stored by their hash only: nobody reads a diff of them."""
+
+# a temporary file that is older was left behind by a killed process
+_STALE_SECONDS: Final = 600.0
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_EXPORT_VERSION: Final = 1
+
+_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+
+Key = tuple[str, str]
+
+
+class Approval(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A person's yes to exactly these bytes, in exactly this repository.
+
+    `runs`, `definition` and `files` (name in the project, hash) are what was approved, so that a change can be
+    shown. `programs` are compared when the hook runs; None when any will do, as in an approval that came from another
+    machine.
+    """
+
+    hook: str
+    digest: str
+    repository: str = ""
+    source_path: str = ""
+    name: str = ""
+    by: str = ""
+    at: float = 0.0
+    runs: str = ""
+    note: str = ""
+    imported: bool = False
+    definition: dict[str, object] = {}
+    files: dict[str, str] = {}
+    programs: tuple[Executable, ...] | None = None
+
+    @property
+    def key(self) -> Key:
+        """The digest and the repository that the approval holds for."""
+        return self.digest, self.repository
+
+
+class _ApprovalFile(Struct, frozen=True, kw_only=True):
+    version: int = 2
+    approvals: tuple[Approval, ...] = ()
+
+
+class _Export(Struct, frozen=True, kw_only=True):
+    hookline_approvals: int
+    approvals: tuple[Approval, ...]
+
+
+class ApprovalStore:
+    """All approvals; with a path, as they are in the file now."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        # the content of the file; invalid when the stat of the file is another one
+        self._approvals: dict[Key, Approval] | None = None
+        self._stat: tuple[int, ...] = ()
+        self._texts: dict[str, bytes] = {}
+
+    def load(self) -> Mapping[Key, Approval]:
+        """Return the approvals as they are now: another process may have revoked one.
+
+        Raises:
+            StoreError: The file exists but cannot be read, or other users could have written it.
+        """
+        now = self._read_stat()
+        if self._approvals is None or now != self._stat:
+            self._approvals = self._read()
+            self._stat = now
+        return self._approvals
+
+    def reload(self) -> None:
+        """Read the approvals again, even if the stat of the file is the same."""
+        self._approvals = self._read()
+        self._stat = self._read_stat()
+
+    def add(self, approvals: Iterable[Approval], contents: Iterable[bytes] = ()) -> None:
+        """Store approvals, and the texts that were approved."""
+        new = {approval.key: approval for approval in approvals}
+        self._change(lambda stored: stored.update(new), list(contents))
+
+    def remove(self, is_unwanted: Callable[[Approval], bool]) -> list[Approval]:
+        """Remove approvals, and return them."""
+        removed: list[Approval] = []
+
+        def remove(stored: dict[Key, Approval]) -> None:
+            removed.extend(item for item in stored.values() if is_unwanted(item))
+            for item in removed:
+                del stored[item.key]
+
+        self._change(remove)
+        return removed
+
+    def save(self) -> None:
+        """Write the file if there is none; every change is written when it is made."""
+        own = {} if self._read_stat() else dict(self.load())
+        self._change(lambda stored: stored.update(own))
+
+    def read_text(self, sha256: str) -> bytes | None:
+        """Return a text that was approved, by its hash; None when it was not stored or has another hash."""
+        if self._path is None:
+            return self._texts.get(sha256)
+        try:
+            raw = (self._folder / sha256).read_bytes() if sha256.isalnum() else b""
+        except OSError:
+            return None
+        return raw if hashlib.sha256(raw).hexdigest() == sha256 else None
+
+    @property
+    def _folder(self) -> Path:
+        return (self._path or Path()).parent / "approved"
+
+    def _read_stat(self) -> tuple[int, ...]:
+        if self._path is None:
+            return (0,)
+        try:
+            info = os.stat(self._path)  # noqa: PTH116 - called before each run
+        except OSError:
+            return ()
+        # mtime can be set back, ctime cannot
+        return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode
+
+    def _read(self) -> dict[Key, Approval]:
+        if self._path is None:
+            return dict(self._approvals or {})
+        try:
+            raw = read_guarded(self._path)
+        except FileNotFoundError:
+            return {}
+        except OSError as problem:
+            raise StoreError(f"cannot read the approvals in {self._path}: {problem.strerror}") from problem
+        try:
+            file = msgspec.json.decode(raw, type=_ApprovalFile)
+        except msgspec.MsgspecError as problem:
+            raise StoreError(f"{self._path} is no list of approvals ({problem}); move it away to start anew") from None
+        return {approval.key: approval for approval in file.approvals}
+
+    def _change(self, change: Callable[[dict[Key, Approval]], object], contents: Iterable[bytes] = ()) -> None:
+        """Change the approvals under a lock, on top of what other processes wrote, and replace the file atomically."""
+        path = self._path
+        texts = {hashlib.sha256(text).hexdigest(): text for text in contents if should_store_text(text)}
+        if path is None:
+            self._texts.update(texts)
+            stored = dict(self.load())
+            change(stored)
+            self._approvals = stored
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _file_lock(path):
+                stored = self._read()
+                change(stored)
+                self._write_texts(texts)
+                ordered = tuple(sorted(stored.values(), key=lambda approval: approval.at))
+                raw = msgspec.json.encode(_ApprovalFile(approvals=ordered))
+                replace_file(path, msgspec.json.format(raw) + b"\n")
+                self._remove_unused_texts(stored.values())
+        except OSError as problem:
+            raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
+        self._approvals = stored
+        self._stat = self._read_stat()
+
+    def _write_texts(self, texts: Mapping[str, bytes]) -> None:
+        if texts:
+            self._folder.mkdir(exist_ok=True, mode=0o700)
+        for name, text in texts.items():
+            if not (self._folder / name).exists():
+                replace_file(self._folder / name, text)
+
+    def _remove_unused_texts(self, approvals: Iterable[Approval]) -> None:
+        used = {name for approval in approvals for name in approval.files.values()}
+        if self._folder.is_dir():
+            for path in self._folder.iterdir():
+                if path.name not in used:
+                    path.unlink(missing_ok=True)
+
+
+def should_store_text(content: bytes) -> bool:
+    """Return whether a content is text and short enough to be stored for a later diff."""
+    if len(content) > LONGEST_STORED or b"\0" in content:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def export_approvals(approvals: Iterable[Approval], *, exact: bool = False) -> bytes:
+    """Write approvals as JSON that people can read; with `exact`, with the programs they hold for."""
+    # the stat of a program means nothing on another machine
+    portable = tuple(
+        replace(item, programs=tuple(replace(one, seen=()) for one in item.programs or ()) if exact else None)
+        for item in approvals
+    )
+    raw = msgspec.json.encode(_Export(hookline_approvals=_EXPORT_VERSION, approvals=portable))
+    return msgspec.json.format(raw, indent=2) + b"\n"
+
+
+def read_export(path: Path, *, workspace: Path | None) -> list[Approval]:
+    """Read exported approvals from outside of a workspace.
+
+    Raises:
+        ConfigError: The file lies in the workspace, other users could have written it, or it is something else.
+    """
+    if workspace is not None and is_inside_real(str(path.absolute()), (str(workspace.resolve()), find_top(workspace))):
+        raise ConfigError(
+            "approvals are not taken from inside the workspace they are about: whoever wrote the hooks "
+            "could have written them; keep the file elsewhere",
+            path=str(path),
+        )
+    try:
+        file = msgspec.json.decode(read_guarded(path), type=_Export)
+    except OSError as problem:
+        raise ConfigError(f"the approvals cannot be read: {problem.strerror}", path=str(path)) from None
+    except StoreError as problem:
+        raise ConfigError(str(problem)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"this is no export of approvals ({problem})", path=str(path)) from None
+    if file.hookline_approvals != _EXPORT_VERSION:
+        raise ConfigError(
+            f"the export has version {file.hookline_approvals}, wanted {_EXPORT_VERSION}; export it again",
+            path=str(path),
+        )
+    for item in file.approvals:
+        if not _DIGEST.fullmatch(item.digest) or not item.repository:
+            raise ConfigError(f'the approval of "{item.hook}" has no valid digest or no repository', path=str(path))
+    return [replace(item, imported=True) for item in file.approvals]
+
+
+def read_guarded(path: Path) -> bytes:
+    """Read a file that decides what may run.
+
+    Raises:
+        StoreError: Another user could have written it.
+        OSError: It cannot be read.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise StoreError(f"{path} is not a file; move it away")
+        if hasattr(os, "geteuid"):
+            if info.st_uid not in {0, os.geteuid()}:
+                raise StoreError(f"{path} belongs to somebody else, so nothing in it counts; move it away")
+            if info.st_mode & _OTHERS:
+                raise StoreError(
+                    f"{path} can be written by others, so nothing in it counts; "
+                    f"look at what it approves, then run: chmod 600 {path}"
+                )
+        raw = file.read(_LARGEST + 1)
+    if len(raw) > _LARGEST:
+        raise StoreError(f"{path} is larger than {_LARGEST // 1024 // 1024} MB; move it away")
+    return raw
+
+
+@contextmanager
+def _file_lock(path: Path) -> Iterator[None]:
+    """Hold the lock beside a file; where the system has none, the atomic replace has to do."""
+    handle = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        if sys.platform != "win32":
+            import fcntl  # noqa: PLC0415 - not on Windows
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def replace_file(path: Path, raw: bytes) -> None:
+    """Write a file whole or not at all, readable by its owner only."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # a file that a crash left behind, or another process put there, is not written into
+    beside.unlink(missing_ok=True)
+    for stale in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        with suppress(OSError):
+            if stale.suffix[1:].isdigit() and time.time() - stale.stat().st_mtime > _STALE_SECONDS:
+                stale.unlink()
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

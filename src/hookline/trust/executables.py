@@ -1,0 +1,164 @@
+"""Find the programs that a hook is run with outside of the workspace, and compare them with the approved ones."""
+# ruff: noqa: PTH113, PTH116, PTH118, PTH120 - called before each run
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from os.path import dirname, isfile, join, normpath, realpath
+from stat import S_ISREG
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline.model.workspace_paths import is_inside
+from hookline.trust.file_cache import SETTLED, FileState, state_from_stat
+
+# root can write everywhere: these are the folders of the system's packages
+_SYSTEM_FOLDERS: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System")
+LONGEST_SHEBANG: Final = 256
+_OPTION: Final = re.compile(r"-.*|\w+=.*")
+
+
+class Executable(Struct, frozen=True, omit_defaults=True):
+    """A program and where it was found.
+
+    A program that the user cannot change has no hash, so that updates of the system need no new approval. `seen` is the
+    state of the file when it was hashed: while it is the same, so is the content.
+    """
+
+    name: str
+    path: str
+    sha256: str = ""
+    seen: FileState = ()
+
+
+class ExecutableInfo(Struct, frozen=True):
+    """Facts about the file of a program in one state; `is_fixed` says that the user cannot change it."""
+
+    state: FileState
+    real: str
+    is_fixed: bool
+    is_text: bool
+    interpreters: tuple[str, ...]
+
+
+class ExecutableFinder:
+    """Find programs and compare them."""
+
+    def __init__(self) -> None:
+        # both invalid when the state of the file is another one
+        self._info: dict[str, ExecutableInfo] = {}
+        self._hashes: dict[str, tuple[str, FileState]] = {}
+
+    def find(self, name: str, path: str, *, base: str = "") -> str:
+        """Find a program on a search path as a shell would; return "" when there is none."""
+        return next(self.find_all(name, path, base=base), "")
+
+    def find_all(
+        self, name: str, path: str, look: Callable[[str], None] | None = None, *, base: str = ""
+    ) -> Iterator[str]:
+        """Yield each program of this name on a search path; relative folders are counted from `base`, if at all.
+
+        `look` is called with every path that was tried.
+        """
+        for folder in path.split(os.pathsep):
+            if not folder.startswith("/") and not base:
+                continue
+            candidate = normpath(join(base, folder, name))
+            if look is not None:
+                look(candidate)
+            if isfile(candidate) and os.access(candidate, os.X_OK):
+                yield candidate
+
+    def inspect(self, path: str) -> ExecutableInfo | None:
+        """Return facts about a file without reading all of it; None when there is none."""
+        try:
+            info = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        # opening anything else could block, or consume data meant for others
+        if not S_ISREG(info.st_mode):
+            return None
+        state = state_from_stat(info)
+        found = self._info.get(path)
+        if found is None or found.state != state:
+            real, first = realpath(path), _read_start(path)
+            # as shells tell a script from a binary
+            is_text = b"\0" not in first.partition(b"\n")[0]
+            found = ExecutableInfo(state, real, _is_fixed(path, real), is_text, parse_shebang(first))
+            self._info[path] = found
+        return found
+
+    def with_hash(self, program: Executable) -> Executable:
+        """Return a program with its hash, if the user can change it."""
+        if not program.seen:
+            return program
+        digest, state = self._hash(program.path)
+        return replace(program, sha256=digest, seen=state)
+
+    def is_same(self, now: Executable, approved: Executable) -> bool:
+        """Return whether a program is the approved one."""
+        if now.path != approved.path:
+            return False
+        if not approved.sha256:
+            return not now.seen
+        return (bool(now.seen) and now.seen == approved.seen) or self._hash(now.path)[0] == approved.sha256
+
+    def list_changed(self, now: Iterable[Executable], approved: Iterable[Executable]) -> list[str]:
+        """Return the names of the programs that are not the approved ones."""
+        known = {program.name: program for program in approved}
+        return [one.name for one in now if one.name not in known or not self.is_same(one, known[one.name])]
+
+    def _hash(self, path: str) -> tuple[str, FileState]:
+        """Hash a program, and return the state in which it has the hash; () while it may still change unnoticed."""
+        cached = self._hashes.get(path)
+        try:
+            if cached is not None and cached[1] == state_from_stat(os.stat(path)):
+                return cached
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+                info = os.fstat(file.fileno())
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                state = state_from_stat(info)
+                if state_from_stat(os.fstat(file.fileno())) != state:
+                    state = ()
+        except OSError as problem:
+            return f"unreadable: {problem.strerror}", ()
+        if time.time_ns() - info.st_ctime_ns <= SETTLED:
+            return digest, ()
+        self._hashes[path] = (digest, state)
+        return digest, state
+
+
+def parse_shebang(start: bytes) -> tuple[str, ...]:
+    """Return the program that an interpreter line names and, behind `env`, the one that is looked up."""
+    if not start.startswith(b"#!"):
+        return ()
+    words = start[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split()
+    if not words or words[0].rpartition("/")[2] != "env":
+        return tuple(words[:1])
+    return (words[0], *[word for word in words[1:] if not _OPTION.fullmatch(word)][:1])
+
+
+def list_shebang_files(start: bytes) -> tuple[str, ...]:
+    """Return the words of an interpreter line that could be files relative to the working directory."""
+    if not start.startswith(b"#!"):
+        return ()
+    words = start[2:].split(b"\n", 1)[0].decode("utf-8", "replace").replace("=", " ").split()
+    return tuple(word for word in words if not word.startswith(("/", "-")))
+
+
+def _is_fixed(path: str, real: str) -> bool:
+    if not hasattr(os, "geteuid") or os.geteuid() == 0:
+        return is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
+    return not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
+
+
+def _read_start(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a regular file: the caller looked
+            return file.read(LONGEST_SHEBANG)
+    except OSError:
+        return b""
