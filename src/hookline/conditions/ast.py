@@ -110,7 +110,7 @@ Node: TypeAlias = (
 )
 
 
-def list_children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line for each shape
+def list_children(node: Node) -> tuple[Node, ...]:
     """Return the nodes directly below a node."""
     match node:
         case Literal() | Name():

@@ -74,7 +74,7 @@ def list_files(pattern: str) -> list[str] | None:
     return found if budget[0] > 0 else None
 
 
-def _glob(folder: str, parts: list[str], budget: list[int]) -> Iterator[str]:  # noqa: C901 - one walk over folders
+def _glob(folder: str, parts: list[str], budget: list[int]) -> Iterator[str]:
     if not parts:
         yield folder
         return

@@ -262,7 +262,7 @@ class HookRunner:
             hook, event, sealed, budget, is_admitted=True
         )
 
-    async def _admit(  # noqa: PLR0911 - one for each reason
+    async def _admit(
         self, hook: Hook, event: Event, sealed: Sealed | None, budget: TimeBudget | None
     ) -> Execution | Skip | None:
         """Return why a hook does not run now, its cached verdict, or its place in the queue; None lets it run."""
@@ -319,7 +319,7 @@ class HookRunner:
         self._trace(Step.FAILED, hook, event, lambda: verdict_detail(verdict, reply) | detail)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
 
-    async def _call_hook(  # noqa: C901, PLR0912, PLR0915 - one call, from the request to the verdict
+    async def _call_hook(
         self,
         hook: Hook,
         event: Event,

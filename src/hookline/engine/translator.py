@@ -191,7 +191,7 @@ def _plain_text(reply: Reply) -> Verdict:
     return Verdict(effects=(Effect(EffectKind.CONTEXT, text),) if text else (), notes=notes)
 
 
-def read_returned(value: object, *, dialect: str) -> Verdict | Mapping[str, object] | None:  # noqa: PLR0911 - one for each form
+def read_returned(value: object, *, dialect: str) -> Verdict | Mapping[str, object] | None:
     """Read what a Python function returned; a mapping is left to the hook's dialect.
 
     False denies; True and None are no opinion. A text is a decision, alone or with a reason: "deny: no force pushes". A
