@@ -51,6 +51,9 @@ _ZSH: Final = re.compile(r"[#^]|\*\*")
 _ZSH_RANGE: Final = re.compile(rb"<[0-9]*-[0-9]*>")
 # characters that stand for themselves, outside of quotes and in double quotes
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_./:@%+-]+")
+# The scanner of tree-sitter-bash looks a character up in a table of ASCII characters without a bounds check, so that `{`
+# before an ideograph ends the process with a segmentation fault. The parser is given a letter in place of each such byte.
+_NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _QUOTED: Final = re.compile(rb"[^\"\\$`]+")
 _BEFORE_A_WORD: Final = (b"", b" ", b"\t", b"\n", b";", b"&", b"|", b"(")
 _ESCAPED_BLANK: Final = re.compile(rb"(?:^|[^\\])\\[ \t\n]")
@@ -124,7 +127,7 @@ class _Reader:
         self.doubts[reason] = None
 
     def read(self) -> Script:
-        tree = _load_parser().parse(self.source)
+        tree = _load_parser().parse(_NOT_ASCII.sub(b"_", self.source))
         if tree.root_node.has_error and _has_error(tree.root_node):
             self.doubt("there is a syntax error")
         if any(child.type in _CASE_ENDS for child in tree.root_node.children):
@@ -437,9 +440,9 @@ class _Reader:
 
     def word(self, nodes: "list[Tree]") -> list[Word]:
         """Read one word, which becomes several where braces are expanded."""
-        if len(nodes) == 1 and nodes[0].type == "word" and _PLAIN.fullmatch(plain := nodes[0].text or b""):
-            text = plain.decode()
-            start, end = nodes[0].start_byte, nodes[0].end_byte
+        start, end = nodes[0].start_byte, nodes[0].end_byte
+        if len(nodes) == 1 and nodes[0].type == "word" and _PLAIN.fullmatch(self.source, start, end):
+            text = self.source[start:end].decode()
             if self.source[start - 1 : start] in _BEFORE_A_WORD and self.source[end : end + 1] != b"\\":
                 return [Word(text, text, start, end, (WordPart("text", text),))]
         start, end = _widen(self.source, nodes[0].start_byte, nodes[-1].end_byte)
