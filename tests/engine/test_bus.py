@@ -287,8 +287,8 @@ def test_records_that_are_written_later_keep_their_place_and_a_broken_one_takes_
         seen: list[str] = []
         bus.subscribe(lambda record: seen.append(record.trace))
         bus.enqueue(line("first"))
-        bus.enqueue(lambda: (line("second"), line("third")))
-        bus.enqueue(broken)
+        bus.enqueue_lazily(lambda name: (line(name), line("third")), "second")
+        bus.enqueue_lazily(broken)
         bus.enqueue(line("fourth"))
         assert seen == []
         await asyncio.sleep(0)

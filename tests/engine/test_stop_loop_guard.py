@@ -228,7 +228,7 @@ def test_an_agent_rests_in_its_own_words() -> None:
 
 def test_nothing_is_remembered_where_no_hook_is_asked_at_the_end(tmp_path: Path) -> None:
     state = SqliteState(tmp_path / "state.db")
-    guard = StopLoopGuard(state, Engine().bus, ready={"after_agent": False, "subagent_stop": False}, most=3)
+    guard = StopLoopGuard(state, Engine().bus, listening=frozenset(), most=3)
     event = Engine().event("before_agent", {"prompt": "hello"})
     asyncio.run(guard.reset(event))
     assert not (tmp_path / "state.db").exists()

@@ -23,8 +23,8 @@ _MAX_PENDING: Final = 5_000
 
 Handler = Callable[[str, object], object]
 Unsubscribe = Callable[[], None]
-# builds records at flush time; what it refers to must not change until then
-LazyRecords = Callable[[], Iterable[Record]]
+# builds records at flush time from arguments that must not change until then
+BuildRecords = Callable[..., Iterable[Record]]
 _T = TypeVar("_T")
 
 
@@ -41,7 +41,7 @@ class MessageBus:
         self._sinks: tuple[Sink, ...] = ()
         self._handlers: tuple[tuple[str, Handler], ...] = ()
         self._changing = threading.RLock()
-        self._pending: deque[Record | LazyRecords] = deque()
+        self._pending: deque[tuple[BuildRecords, tuple[object, ...]]] = deque()
         # the loop on which a flush is scheduled
         self._flush_loop: asyncio.AbstractEventLoop | None = None
         # One thread flushes at a time, so that each trace keeps its order; reentrant because a sink may publish.
@@ -58,24 +58,25 @@ class MessageBus:
             self._set_sinks((*self._sinks, sink))
         return self._once(lambda: self._set_sinks(_without(self._sinks, sink)))
 
-    def enqueue(self, record: Record | LazyRecords) -> None:
+    def enqueue(self, record: Record) -> None:
         """Deliver a record, in order, when the running loop is idle: a sink never delays an answer."""
-        self._pending.append(record)
+        self.enqueue_lazily(tuple, (record,))
+
+    def enqueue_lazily(self, build: BuildRecords, *arguments: object) -> None:
+        """Deliver the records that `build(*arguments)` returns, like `enqueue`: building them delays no answer either."""
+        self._pending.append((build, arguments))
         loop = asyncio.get_running_loop()
         # Compared by loop: one that was closed, or hangs, before its flush must not hold back later records.
         if self._flush_loop is not loop:
-            self._schedule_flush(loop)
+            self._flush_loop = loop
+            loop.call_soon(self._flush)
         elif len(self._pending) >= _MAX_PENDING:
             self._flush()
 
     def publish(self, record: Record) -> None:
         """Deliver a record to every sink now, after all pending ones."""
-        self._pending.append(record)
+        self._pending.append((tuple, ((record,),)))
         self._flush()
-
-    def _schedule_flush(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._flush_loop = loop
-        loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         with self._flush_lock:
@@ -86,18 +87,16 @@ class MessageBus:
             self._flush_loop = None
             try:
                 while self._pending:
-                    item = self._pending.popleft()
-                    for record in (item,) if isinstance(item, Record) else self._build(item):
+                    build, arguments = self._pending.popleft()
+                    try:
+                        records = tuple(build(*arguments))
+                    except Exception:
+                        logger.exception("the trace of an event could not be written out")
+                        continue
+                    for record in records:
                         self._deliver(record)
             finally:
                 self._is_flushing = False
-
-    def _build(self, records: LazyRecords) -> Iterable[Record]:
-        try:
-            return list(records())
-        except Exception:
-            logger.exception("the trace of an event could not be written out")
-            return ()
 
     def _deliver(self, record: Record) -> None:
         for sink in self._sinks:

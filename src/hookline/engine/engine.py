@@ -30,7 +30,7 @@ from hookline.engine.event_factory import (
 from hookline.engine.metrics import HookDebugger
 from hookline.engine.ordering import references, refuse_cycles
 from hookline.engine.planner import HookPlanner
-from hookline.engine.registry import HookRegistry, check_types, no_events_ready
+from hookline.engine.registry import HookRegistry, check_types
 from hookline.engine.runner import HookRunner, Run
 from hookline.engine.session import SessionScope
 from hookline.engine.stop_loop_guard import TURN_ENDS, TURN_START, StopLoopGuard
@@ -59,9 +59,6 @@ HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 NO_OPINION: Final = Outcome()
 # Events at which `no_hooks = "deny"` holds. At the end of a turn, a denial would send the agent back forever.
 NEEDS_A_HOOK: Final = frozenset(name for name, spec in EVENTS.items() if spec.can_block) - TURN_ENDS
-
-# most events have no hook, so `emit` checks the usual types inline
-_PLAIN_TYPES: Final = frozenset({dict, type(None)})
 
 Texts = str | Sequence[str]
 # a number of seconds, a text with a unit such as "500ms", or a timedelta
@@ -182,16 +179,17 @@ class Engine:
             background=self.background,
             cwd=self.cwd,
         )
-        self._ready = self.registry.ready if self.settings.enabled else no_events_ready()
-        self.stop_guard = StopLoopGuard(self.state, self.bus, ready=self._ready, most=self.settings.returns)
+        self._listening = self.registry.listening if self.settings.enabled else frozenset[str]()
+        self.stop_guard = StopLoopGuard(self.state, self.bus, listening=self._listening, most=self.settings.returns)
         self._ask = ask
         self._identify = identify
         # False where events come from elsewhere, such as a watched folder: prompts then wait in the inbox for an agent
         self.agent_listens = True
         self._inbox_events = INBOX_EVENTS if queue is not None and self.settings.enabled else frozenset()
-        # events that are handled even without a hook
         denied = NEEDS_A_HOOK if self.settings.no_hooks == "deny" else frozenset()
-        self._always_handled = frozenset({TURN_START}) | self._inbox_events | denied
+        always_handled = frozenset({TURN_START}) | self._inbox_events | denied
+        self.registry.handle_always(always_handled)
+        self._idle = self.registry.idle if self.settings.enabled else frozenset(EventName) - always_handled
         self._notifications = TaskSet("notification")
         self._referenced: set[str] = set()
         self._sync_loop = SyncLoop()
@@ -229,34 +227,23 @@ class Engine:
         return load_project(root, settings=settings, ask=ask, approve=approve, tell_agent=tell_agent).engine
 
     async def emit(
-        self,
-        name: str,
-        data: Mapping[str, object] | None = None,
-        *,
-        tool: str = "",
-        args: Mapping[str, object] | None = None,
-        session: Session = ANONYMOUS,
-        cwd: str = "",
+        self, name: str, data: Mapping[str, object] | None = None, **options: Unpack[EventOptions]
     ) -> Outcome:
         """Raise an event, and return the merged answer of all its hooks.
 
         `name` is a canonical event, the name a dialect has for it, or `custom:NAME`. A tool call is given as `tool` and
-        `args`, or inside `data`.
+        `args`, or inside `data`; `session` and `cwd` say where it happens.
 
         Raises:
             ConfigError: There is no such event.
             TypeError: An argument is of another type.
         """
-        if (
-            type(tool) is not str
-            or type(session) is not Session
-            or type(data) not in _PLAIN_TYPES
-            or type(args) not in _PLAIN_TYPES
-        ):
-            check_arguments(tool, session, data, args)
-        if self._ready.get(name) is False and name not in self._always_handled:
+        # most events have no hook: the usual types are recognised without a call
+        if options or type(data) is not dict:
+            check_arguments(data, **options)
+        if name in self._idle:
             return NO_OPINION
-        return await self.handle(self.event(name, data, tool=tool, args=args, session=session, cwd=cwd))
+        return await self.handle(self.event(name, data, **options))
 
     def event(self, name: str, data: Mapping[str, object] | None = None, **options: Unpack[EventOptions]) -> Event:
         """Build the event that `emit` would handle.
@@ -279,7 +266,7 @@ class Engine:
         event = add_error_type(event)
         if event.name is TURN_START:
             await self.stop_guard.reset(event)
-        if not self._ready[event.name]:
+        if event.name not in self._listening:
             plan = Plan()
         elif plan is None:
             plan = self.planner.plan(event)
@@ -355,8 +342,8 @@ class Engine:
         Raises:
             EngineError: A loop is running, which waiting here would block. Use `await engine.emit(…)`.
         """
-        check_arguments(options.get("tool", ""), options.get("session", ANONYMOUS), data, options.get("args"))
-        if self._ready.get(name) is False and name not in self._always_handled:
+        check_arguments(data, **options)
+        if name in self._idle:
             return NO_OPINION
 
         async def emit() -> Outcome:
@@ -425,7 +412,7 @@ class Engine:
         Raises:
             EngineError: No event loop is running. Use `engine.emit_sync("notification", …)`.
         """
-        if not self._ready[EventName.NOTIFICATION]:
+        if EventName.NOTIFICATION not in self._listening:
             return
         require_loop()
         data = {"message": message, "type": type}

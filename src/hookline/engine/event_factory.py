@@ -56,7 +56,9 @@ def take_tool(fields: dict[str, object], tool: str = "") -> tuple[str, dict[str,
         ConfigError: The arguments are neither an object nor the JSON of one, so a guard could not read them.
     """
     tool = tool or str(fields.pop("tool_name", "") or fields.pop("tool", ""))
-    args = fields.pop("args", {}) if tool else {}
+    if not tool:
+        return "", {}
+    args = fields.pop("args", {})
     if isinstance(args, str | bytes):
         # models return arguments as text
         with suppress(ValueError):
@@ -101,14 +103,14 @@ def make_event(
         ConfigError: There is no such event.
         TypeError: An argument is of another type.
     """
-    check_arguments(tool, session, data, args)
+    check_arguments(data, tool=tool, args=args, session=session)
     fields = dict(data) if data else {}
-    event_name = _read_name(resolve_event(name), fields)
+    event_name = _NAMES.get(name) or _read_name(resolve_event(name), fields)
     if not tool or args is None:
         tool, own_args = take_tool(fields, tool)
         args = own_args if args is None else args
     # cached by a plain str: a subclass may compare differently
-    tool, native = _canonical_tool(str.__str__(tool))
+    tool, native = _canonical_tool(str.__str__(tool)) if tool else ("", "")
     now = int(time() * 1000)
     return Event(
         name=event_name,
@@ -123,7 +125,9 @@ def make_event(
     )
 
 
-def check_arguments(tool: object, session: object, data: object = None, args: object = None) -> None:
+def check_arguments(
+    data: object, *, tool: object = "", args: object = None, session: object = ANONYMOUS, **_others: object
+) -> None:
     """Refuse arguments of `emit` that are of another type.
 
     Raises:

@@ -142,7 +142,10 @@ def merge(before: Event, after: Event, verdicts: Sequence[Verdict]) -> Outcome:
     `after` is the event as the last hook left it (see `apply_changes`). Observed verdicts decide nothing. A decision
     that the event does not support is dropped: what already happened cannot be blocked.
     """
-    if not any(verdict.decision or verdict.effects or verdict.reason for verdict in verdicts):
+    for verdict in verdicts:
+        if verdict.decision or verdict.effects or verdict.reason:
+            break
+    else:
         return Outcome(verdicts=tuple(verdicts))
     counted = [verdict for verdict in verdicts if not verdict.observed]
     decision = max((verdict.decision for verdict in counted), default=Decision.PASS)

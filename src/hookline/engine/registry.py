@@ -28,16 +28,11 @@ def event_key(name: str) -> str:
     raise ConfigError(f'unknown event "{name}" ({hint})')
 
 
-def no_events_ready() -> dict[str, bool]:
-    """Return the `ready` table of an engine without hooks."""
-    return {str(name): False for name in EventName}
-
-
 class HookRegistry:
     """Hold hooks by event, in the order they were registered."""
 
     def __init__(self) -> None:
-        # Threads may change the hooks at the same time: without the lock, `ready` could lose an event with a guard.
+        # Threads may change the hooks at the same time: without the lock, `listening` could lose an event with a guard.
         self._changing = threading.RLock()
         # by event, then by id
         self._by_event: dict[str, dict[str, Hook]] = {}
@@ -47,8 +42,16 @@ class HookRegistry:
         self._numbers: dict[str, itertools.count[int]] = {}
         # incremented by every change; caches derived from the hooks compare it
         self.version = 0
-        # whether each event has hooks: the first check of every emit; mutated in place
-        self.ready = no_events_ready()
+        # the events with hooks, and those that an emit answers at once; both are changed in place
+        self.listening: set[str] = set()
+        self.idle: set[str] = set(_NAMES)
+        self._always_handled: frozenset[str] = frozenset()
+
+    def handle_always(self, events: frozenset[str]) -> None:
+        """Keep these events out of `idle`, whether or not they have hooks."""
+        with self._changing:
+            self._always_handled = events
+            self._update_events()
 
     def register_hook(self, event: str, hook: Hook | Mapping[str, object]) -> None:
         """Register a hook for one event; a mapping is read as the fields of a `Hook`.
@@ -72,8 +75,9 @@ class HookRegistry:
             self._order.setdefault(made.id, self._registered)
             listed[made.id] = made
             self._events_of.setdefault(made.id, []).append(key)
-            # not _update_ready(): with a thousand hooks, scanning all events for each would be quadratic
-            self.ready[_event_name(key)] = True
+            # not _update_events(): with a thousand hooks, scanning all events for each would be quadratic
+            self.listening.add(_event_name(key))
+            self.idle.discard(_event_name(key))
             self.version += 1
 
     def add(self, hook: Hook) -> None:
@@ -94,7 +98,7 @@ class HookRegistry:
             for event in events:
                 del self._by_event[event][hook_id]
             self._order.pop(hook_id, None)
-            self._update_ready()
+            self._update_events()
             return bool(events)
 
     def get_all_hooks(self) -> dict[str, list[Hook]]:
@@ -110,7 +114,7 @@ class HookRegistry:
                 events.remove(event)
                 if not events:
                     del self._events_of[hook_id], self._order[hook_id]
-            self._update_ready()
+            self._update_events()
 
     def clear(self) -> None:
         """Remove all hooks."""
@@ -118,7 +122,7 @@ class HookRegistry:
             self._by_event.clear()
             self._events_of.clear()
             self._order.clear()
-            self._update_ready()
+            self._update_events()
 
     def get_hook_count(self) -> int:
         """Count the hooks; one that listens to two events counts once."""
@@ -151,10 +155,12 @@ class HookRegistry:
         """Return the registration number of a hook, for ordering."""
         return self._order.get(hook.id, self._registered)
 
-    def _update_ready(self) -> None:
+    def _update_events(self) -> None:
         listening = {_event_name(event) for event in self.events()}
-        for name in self.ready:
-            self.ready[name] = name in listening
+        self.idle -= listening | self._always_handled
+        self.idle |= _NAMES - listening - self._always_handled
+        self.listening |= listening
+        self.listening &= listening
         self.version += 1
 
 

@@ -16,24 +16,27 @@ from hookline.engine.admission import AdmissionControl, Denied
 from hookline.engine.background import Background
 from hookline.engine.budget import TimeBudget
 from hookline.engine.bus import MessageBus
-from hookline.engine.call_splitting import deny_unsplittable, merge_parts
+from hookline.engine.call_splitting import COMPOUND_TOOLS, deny_unsplittable, merge_parts
 from hookline.engine.components import STEPS, Components, default_components
 from hookline.engine.event_factory import make_event
 from hookline.engine.failure_policy import apply_failure_policy, failed_verdict, fails_closed
 from hookline.engine.filters import HookFilters
+from hookline.engine.hook_index import has_filters
 from hookline.engine.ordering import check_list
 from hookline.engine.planner import HookPlanner
 from hookline.engine.subjects import EventSubjects
 from hookline.engine.trace_records import (
-    event_record,
+    event_records,
+    hook_records,
     outcome_records,
-    record,
-    snapshot_event,
     snapshot_verdict,
+    started_records,
     verdict_detail,
+    verdict_records,
 )
 from hookline.engine.translator import HookTranslator
 from hookline.errors import ConfigError, StoreError
+from hookline.model.copying import snapshot
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Layer, OnError, Unknown
@@ -77,6 +80,21 @@ class Run(Struct, frozen=True, kw_only=True):
         return tuple([execution.verdict for execution in self.executions])
 
 
+class _HookProfile(Struct, frozen=True, kw_only=True):
+    """What is the same for every call of a hook."""
+
+    hook: Hook
+    refusal: str
+    timeout: float
+    is_dry_run: bool
+    has_filters: bool
+    names_values: bool
+    names_file: bool
+    is_limited: bool
+    # whether `HookRunner._admit` has to look at the hook, whatever the event is
+    is_gated: bool
+
+
 class HookRunner:
     """Call hooks, one after another or in parallel, and turn every reply into a verdict.
 
@@ -113,8 +131,8 @@ class HookRunner:
         self._admission = admission
         self._background = background
         self._cwd = cwd
-        # parsing a command line for each call would cost 5 % of starting its process
-        self._refusals: dict[str, tuple[Hook, str]] = {}
+        # valid for the very hook it was made of; parsing a command line for each call would cost 5 % of starting its process
+        self._profiles: dict[str, _HookProfile] = {}
         self.tap: Tap | None = None
 
     def for_trial(self) -> "HookRunner":
@@ -135,6 +153,7 @@ class HookRunner:
     def set_timeout(self, seconds: float) -> None:
         """Set the timeout of hooks without one of their own."""
         self._timeout = seconds
+        self._profiles.clear()
 
     async def execute_hook(self, hook: Hook, event: Event | Mapping[str, object]) -> Verdict:
         """Run one hook and return its verdict."""
@@ -193,10 +212,10 @@ class HookRunner:
         original, ended_by = event, ""
         executions: list[Execution] = []
         skipped: list[Skip] = []
-        planned = {hook.id for hook in plan.hooks}
-        planned |= {skip.hook.id for skip in plan.skipped if skip.gate is not Gate.CONDITION}
+        plans = [plan]
         while True:
-            _sort_results([self._fail_or_skip(skip, event) for skip in plan.skipped], executions, skipped)
+            if plan.skipped:
+                _sort_results([self._fail_or_skip(skip, event) for skip in plan.skipped], executions, skipped)
             for stage in plan.stages:
                 if ended_by:
                     skipped += [Skip(hook, Gate.ENDED, f'hook "{ended_by}" ended the run') for hook in stage]
@@ -204,25 +223,29 @@ class HookRunner:
                 if len(stage) == 1:
                     # not through _admit_and_call: a task or a coroutine more for each hook
                     hook, sealed = stage[0], plan.sealed.get(stage[0].id)
-                    results: list[Execution | Skip] = [
-                        await self._admit(hook, event, sealed, budget)
-                        or await self._call_hook(hook, event, sealed, budget, is_admitted=True)
-                    ]
+                    is_gated = self._profile(hook).is_gated or budget is not None or event.chain
+                    result = await self._admit(hook, event, sealed, budget) if is_gated else None
+                    results = [result or await self._call_hook(hook, event, sealed, budget, is_admitted=True)]
                 else:
                     results = await self._run_parallel(stage, event, plan.sealed, budget)
                 done = _sort_results(results, executions, skipped)
-                event = merge.apply_changes(event, [execution.verdict for execution in done])
-                ended_by = next((one.hook.id for one in done if one.verdict.ends and not one.verdict.observed), "")
+                if changes := [one.verdict for one in done if one.verdict.effects]:
+                    event = merge.apply_changes(event, changes)
+                if enders := [one.hook.id for one in done if one.verdict.ends and not one.verdict.observed]:
+                    ended_by = enders[0]
             # by identity: values of hooks may define their own equality, and `apply_changes` keeps an unchanged event
             if not replan or event is original or ended_by or self._planner is None:
                 break
+            planned = {hook.id for one in plans for hook in one.hooks}
+            planned |= {skip.hook.id for skip in plans[0].skipped if skip.gate is not Gate.CONDITION}
             due = [hook for hook in self._planner.plan(event).hooks if hook.id not in planned]
             if not due:
                 break
             ids = {hook.id for hook in due}
-            planned |= ids
             skipped = [skip for skip in skipped if skip.hook.id not in ids]
             plan = await self._trust.vet(Plan(tuple((hook,) for hook in due)), event)
+            # a hook that trust took out of the plan was planned as well
+            plans.append(Plan(tuple((hook,) for hook in due)))
         return Run(executions=tuple(executions), event=event, skipped=tuple(skipped))
 
     async def _run_parallel(
@@ -270,17 +293,18 @@ class HookRunner:
             return Skip(hook, Gate.CHAIN, f"it led to this event itself: {chaining.format_chain(event, hook)}")
         if budget is not None and budget.remaining <= 0 and budget.applies_to(hook):
             return self._fail_unstarted(hook, event, FailureKind.TIMEOUT, f"not started: {budget}")
-        if self.refusal(hook):
+        profile = self._profile(hook)
+        if profile.refusal:
             # fails when it is called, without using up a limit
             return None
-        if lacking := self._subjects.missing_value(hook, event):
+        if profile.names_values and (lacking := self._subjects.missing_value(hook, event)):
             return self._deny(hook, event, Denied(Gate.NEEDS, lacking, failed=True))
-        if self._admission is not None and self._admission.applies_to(hook):
+        if self._admission is not None and profile.is_limited:
             answer = await self._admission.admit(hook, event, sealed)
             if isinstance(answer, Denied):
                 return self._deny(hook, event, answer)
             if answer is not None:
-                verdict = replace(answer, hook=hook.id, cached=True, duration=0.0, observed=self.is_dry_run(hook))
+                verdict = replace(answer, hook=hook.id, cached=True, duration=0.0, observed=profile.is_dry_run)
                 self._trace_verdict(hook, event, verdict, Reply())
                 return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
         if hook.background and self._background is not None:
@@ -297,7 +321,7 @@ class HookRunner:
             return self._fail_unstarted(
                 hook, event, FailureKind.INTERNAL, f"it cannot be put into the queue: {problem!r}"
             )
-        self._trace(Step.QUEUED, hook, event, lambda: {"job": job})
+        self._trace(Step.QUEUED, hook, event, {"job": job})
         return Execution(hook=hook, verdict=Verdict(hook=hook.id, job=job), reply=Reply(), duration=0.0)
 
     def _deny(self, hook: Hook, event: Event, denied: Denied) -> Execution | Skip:
@@ -316,10 +340,10 @@ class HookRunner:
     def _fail_unstarted(self, hook: Hook, event: Event, kind: FailureKind, message: str, **detail: object) -> Execution:
         verdict, reply = self._make_failed(hook, kind, message)
         verdict = replace(verdict, hook=hook.id, observed=self.is_dry_run(hook))
-        self._trace(Step.FAILED, hook, event, lambda: verdict_detail(verdict, reply) | detail)
+        self._trace(Step.FAILED, hook, event, verdict_detail(verdict, reply) | detail)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
 
-    async def _call_hook(
+    async def _call_hook(  # noqa: PLR0912 - one path for every hook, in the order in which things happen
         self,
         hook: Hook,
         event: Event,
@@ -332,37 +356,38 @@ class HookRunner:
 
         With `is_admitted`, the verdict is reported to admission control.
         """
-        unknown = self._subjects.unknown_reason(hook, event)
-        self._trace(
-            Step.STARTED, hook, event, lambda: {"dialect": hook.dialect} | ({"unknown": unknown} if unknown else {})
-        )
+        profile = self._profile(hook)
+        unknown = self._subjects.unknown_reason(hook, event) if profile.has_filters else ""
+        if self._bus.listening:
+            self._bus.enqueue_lazily(started_records, event, hook, time(), unknown)
         started = perf_counter()
-        refusal, reply = self.refusal(hook), Reply()
+        reply = Reply()
         verdicts: list[Verdict] = []
         parts: tuple[Event, ...] = ()
         try:
             if unknown and hook.on_unknown is Unknown.CONFIRM:
                 reason = f'hook "{hook.name or hook.id}" asks you to confirm this: {unknown}'
-                verdicts = [Verdict(decision=Decision.ASK, reason=reason)]
-            elif refusal:
-                verdict, reply = self._make_failed(hook, FailureKind.REFUSED, refusal)
-                verdicts = [verdict]
-            else:
+                verdicts.append(Verdict(decision=Decision.ASK, reason=reason))
+            elif profile.refusal:
+                verdict, reply = self._make_failed(hook, FailureKind.REFUSED, profile.refusal)
+                verdicts.append(verdict)
+            elif event.tool in COMPOUND_TOOLS or profile.names_file:
                 parts = self._split_event(hook, event)
                 verdicts = [] if parts else [deny_unsplittable(event, hook)]
+            else:
+                parts = (event,)
             for part in parts:
                 request = self._translator.encode(part, hook)
                 request.sealed = sealed
                 request.find_facts = partial(self._subjects.call_facts, hook, part)
-                own = self._timeout_of(hook)
-                timeout = own if budget is None else budget.limit(own, hook)
+                timeout = profile.timeout if budget is None else budget.limit(profile.timeout, hook)
                 if hook.steps:
                     reply = await self._run_steps(hook, part, timeout)
                 else:
                     reply = await self._kinds[hook.kind].call(hook, request, timeout=timeout)
                 if self.tap is not None:
                     self.tap(hook, request, reply)
-                if budget is not None and timeout < own:
+                if budget is not None and timeout < profile.timeout:
                     reply = _explain_timeout(reply, budget)
                 verdict = self._translator.read(reply, request, hook)
                 if verdict.effects:
@@ -372,24 +397,25 @@ class HookRunner:
                     break
         except asyncio.CancelledError:
             detail = {"failure": "cancelled", "message": "the caller gave up", "duration": perf_counter() - started}
-            self._trace(Step.FAILED, hook, event, lambda: detail)
+            self._trace(Step.FAILED, hook, event, detail)
             raise
         except Exception as problem:
             # a guard that fails because of an error of ours has not allowed anything
             logger.exception("hook %s could not be asked", hook.id)
             verdict, reply = self._make_failed(hook, FailureKind.INTERNAL, f"error inside Hookline: {problem!r}")
             verdicts, parts = [verdict], ()
+        # the only part may be the call itself under another name
         is_whole = not parts or (len(parts) == 1 and parts[0].tool == event.tool)
         verdict = verdicts[0] if is_whole else merge_parts(verdicts)
         duration = perf_counter() - started
         if budget is not None:
             budget.spend(hook, duration)
-        verdict = replace(verdict, hook=hook.id, duration=duration, observed=self.is_dry_run(hook))
+        verdict = replace(verdict, hook=hook.id, duration=duration, observed=profile.is_dry_run)
         if verdict.failure is not None and hook.kind == "function":
             # the program that registered the function sees its error nowhere else
             logger.warning('hook "%s" failed at %s: %s', hook.id, event.name, verdict.failure.message)
         self._trace_verdict(hook, event, verdict, reply)
-        if is_admitted and not refusal and self._admission is not None and self._admission.applies_to(hook):
+        if is_admitted and profile.is_limited and not profile.refusal and self._admission is not None:
             await self._admission.record(hook, event, sealed, verdict)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
 
@@ -436,7 +462,7 @@ class HookRunner:
             waiting = [place for place, some in skips.items() if any(skip.gate in _CONTENT_GATES for skip in some)]
         skipped = [skip for _, some in sorted(skips.items()) for skip in some]
         for skip in skipped:
-            self._trace(Step.SKIPPED, skip.hook, event, partial(dict, gate=skip.gate, reason=skip.reason))
+            self._trace(Step.SKIPPED, skip.hook, event, {"gate": skip.gate, "reason": skip.reason})
         notes = [f'step "{skip.hook.id}" was left out: {skip.reason}' for skip in skipped]
         untrusted = [f'step "{skip.hook.id}": {skip.reason}' for skip in skipped if skip.gate is Gate.TRUST]
         failure = None
@@ -486,7 +512,7 @@ class HookRunner:
                 verdict = replace(verdict, notes=(*verdict.notes, f'it wanted to raise the event "{name}"'))
                 continue
             if limit := chaining.count_raise(event, hook, name):
-                self._trace(Step.WARNING, hook, event, partial(dict, message=limit))
+                self._trace(Step.WARNING, hook, event, {"message": limit})
                 verdict = replace(verdict, notes=(*verdict.notes, limit))
                 if self.fails_closed(hook):
                     # a guard that depends on the raised event has not allowed anything
@@ -559,16 +585,32 @@ class HookRunner:
             code=OutcomeCode.DISAGREEMENT,
         )
 
+    def _profile(self, hook: Hook) -> _HookProfile:
+        profile = self._profiles.get(hook.id)
+        if profile is not None and profile.hook is hook:
+            return profile
+        if self._planner is None and hook.kind == STEPS and not hook.invalid:
+            refusal = f'there is no kind "{STEPS}"; known are {", ".join(sorted(self._kinds))}'
+        else:
+            refusal = self._components.refusal(hook)
+        names_values = self._subjects.names_values(hook)
+        is_limited = self._admission is not None and self._admission.applies_to(hook)
+        self._profiles[hook.id] = profile = _HookProfile(
+            hook=hook,
+            refusal=refusal,
+            timeout=self._timeout_of(hook) if self._translator.knows(hook) else inf,
+            is_dry_run=self.is_dry_run(hook),
+            has_filters=has_filters(hook),
+            names_values=names_values,
+            names_file=self._subjects.names_file(hook),
+            is_limited=is_limited,
+            is_gated=is_limited or names_values or hook.background,
+        )
+        return profile
+
     def refusal(self, hook: Hook) -> str:
         """Return why a hook cannot run as it is configured, or ""."""
-        cached = self._refusals.get(hook.id)
-        if cached is None or cached[0] is not hook:
-            if self._planner is None and hook.kind == STEPS and not hook.invalid:
-                refusal = f'there is no kind "{STEPS}"; known are {", ".join(sorted(self._kinds))}'
-            else:
-                refusal = self._components.refusal(hook)
-            cached = self._refusals[hook.id] = (hook, refusal)
-        return cached[1]
+        return self._profile(hook).refusal
 
     def fails_closed(self, hook: Hook) -> bool:
         """Return whether a failure of the hook blocks."""
@@ -592,25 +634,21 @@ class HookRunner:
     def trace_event(self, event: Event) -> None:
         """Write the first record of a trace."""
         if self._bus.listening:
-            snapshot, at = snapshot_event(event), time()
-            self._bus.enqueue(lambda: (event_record(snapshot, at=at),))
+            args = snapshot(event.args) if event.args else event.args
+            self._bus.enqueue_lazily(event_records, event, snapshot(event.data), args, time())
 
     def trace_outcome(self, event: Event, outcome: Outcome) -> None:
         """Write the last records of a trace."""
         if self._bus.listening:
-            self._bus.enqueue(partial(outcome_records, event, outcome, at=time()))
+            self._bus.enqueue_lazily(outcome_records, event, outcome, time())
 
-    def _trace(self, step: Step, hook: Hook, event: Event, detail: Callable[[], Mapping[str, object]]) -> None:
-        """Enqueue a record about a hook; its detail is built after the answer was given."""
+    def _trace(self, step: Step, hook: Hook, event: Event, detail: Mapping[str, object]) -> None:
         if self._bus.listening:
-            at = time()
-            self._bus.enqueue(lambda: (record(event, step, detail(), hook=hook.id, at=at),))
+            self._bus.enqueue_lazily(hook_records, event, step, hook, time(), detail)
 
     def _trace_verdict(self, hook: Hook, event: Event, verdict: Verdict, reply: Reply) -> None:
         if self._bus.listening:
-            snapshot = snapshot_verdict(verdict)
-            step = Step.COMPLETED if verdict.failure is None else Step.FAILED
-            self._trace(step, hook, event, lambda: verdict_detail(snapshot, reply))
+            self._bus.enqueue_lazily(verdict_records, event, hook, time(), snapshot_verdict(verdict), reply)
 
 
 def _sort_results(

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -43,16 +44,16 @@ class StopLoopGuard:
     `most`, nothing is counted.
     """
 
-    def __init__(self, state: StateStore, bus: MessageBus, *, ready: Mapping[str, bool], most: int) -> None:
+    def __init__(self, state: StateStore, bus: MessageBus, *, listening: AbstractSet[str], most: int) -> None:
         self._state = state
         self._bus = bus
         # which events have hooks: without one at the end of a turn, nothing was counted
-        self._ready = ready
+        self._listening = listening
         self._most = most
 
     async def reset(self, event: Event) -> None:
         """Reset the counts of a session where an event starts a new turn."""
-        if self._most < 1 or event.name is not TURN_START or not any(self._ready[name] for name in TURN_ENDS):
+        if self._most < 1 or event.name is not TURN_START or self._listening.isdisjoint(TURN_ENDS):
             return
         try:
             if not await self._access(lambda: self._is_own_prompt(event)):

@@ -81,6 +81,14 @@ class EventSubjects:
             return (event,)
         return tuple(replace(event, files=(path,)) for path in files)
 
+    def names_values(self, hook: Hook) -> bool:
+        """Return whether a hook's command names values that an event may lack."""
+        return bool(self._template_use(hook).required)
+
+    def names_file(self, hook: Hook) -> bool:
+        """Return whether a hook names `{{file.path}}`, and so runs once for each file."""
+        return self._template_use(hook).uses_file
+
     def missing_value(self, hook: Hook, event: Event) -> str:
         """Return which value a hook's command names and the event lacks, or ""."""
         required = self._template_use(hook).required

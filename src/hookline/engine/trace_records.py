@@ -12,6 +12,7 @@ from hookline.engine.metrics import SLOW
 from hookline.model.copying import snapshot
 from hookline.model.event import Event
 from hookline.model.exchange import Reply
+from hookline.model.hook import Hook
 from hookline.model.plan import Gate
 from hookline.model.record import Record, Step
 from hookline.model.verdict import Decision, Outcome, Verdict
@@ -32,19 +33,39 @@ def record(
     return Record(event.id, step, time() if at is None else at, event.name, event.session.id, hook, detail)
 
 
-def event_record(event: Event, *, at: float | None = None) -> Record:
-    """Build the first record of a trace: the event, and the hooks that led to it."""
-    detail: dict[str, object] = {"data": event.data}
+def event_record(event: Event) -> Record:
+    """Build the first record of a trace now."""
+    return next(event_records(event, event.data, event.args, time()))
+
+
+def event_records(event: Event, data: Mapping[str, object], args: Mapping[str, object], at: float) -> Iterator[Record]:
+    """Build the first record of a trace: the event, and the hooks that led to it.
+
+    `data` and `args` are snapshots of the event's fields: callers and hooks may change theirs before the record is built.
+    """
+    detail: dict[str, object] = {"data": data}
     if event.tool:
-        detail |= {"tool": event.tool, "args": event.args}
+        detail |= {"tool": event.tool, "args": args}
     if event.chain:
         detail |= {"chain": event.chain, "parent": event.parent}
-    return record(event, Step.EVENT, detail, at=at)
+    yield record(event, Step.EVENT, detail, at=at)
 
 
-def snapshot_event(event: Event) -> Event:
-    """Copy the fields of an event for a record that is built later: callers and hooks may change theirs."""
-    return replace(event, data=snapshot(event.data), args=snapshot(event.args))
+def hook_records(event: Event, step: Step, hook: Hook, at: float, detail: Mapping[str, object]) -> Iterator[Record]:
+    """Build the record of one step of a hook."""
+    yield record(event, step, detail, hook=hook.id, at=at)
+
+
+def started_records(event: Event, hook: Hook, at: float, unknown: str) -> Iterator[Record]:
+    """Build the record of a hook that is called; `unknown` is what could not be known about the event."""
+    detail = {"dialect": hook.dialect, "unknown": unknown} if unknown else {"dialect": hook.dialect}
+    yield record(event, Step.STARTED, detail, hook=hook.id, at=at)
+
+
+def verdict_records(event: Event, hook: Hook, at: float, verdict: Verdict, reply: Reply) -> Iterator[Record]:
+    """Build the record of a hook's answer; `verdict` is a snapshot."""
+    step = Step.COMPLETED if verdict.failure is None else Step.FAILED
+    yield record(event, step, verdict_detail(verdict, reply), hook=hook.id, at=at)
 
 
 def snapshot_verdict(verdict: Verdict) -> Verdict:
@@ -75,7 +96,7 @@ def verdict_detail(verdict: Verdict, reply: Reply) -> dict[str, object]:
     return detail
 
 
-def outcome_records(event: Event, outcome: Outcome, *, at: float | None = None) -> Iterator[Record]:
+def outcome_records(event: Event, outcome: Outcome, at: float) -> Iterator[Record]:
     """Build the last records of a trace: skipped hooks, degradations, warnings, and the outcome."""
     for skip in outcome.skipped:
         yield record(event, Step.SKIPPED, {"gate": skip.gate, "reason": skip.reason}, hook=skip.hook.id, at=at)

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 from msgspec import UNSET
@@ -95,8 +94,8 @@ class HookTranslator:
     def read(self, reply: Reply, request: Request, hook: Hook) -> Verdict:
         """Decode a hook's reply; one that cannot be decoded is a failure."""
         event = request.event
-        if reply.failure is None and (too_long := _find_too_long(reply, event)):
-            reply = replace(reply, failure=Failure(FailureKind.TOO_LONG, too_long))
+        if reply.exit_code == _NOT_STARTED or _TOO_LONG in reply.stderr:
+            reply = _fail_too_long(reply, event)
         if reply.failure is not None:
             verdict = failed_verdict(reply.failure, notes=reply.notes)
         else:
@@ -121,13 +120,13 @@ class HookTranslator:
                 _check_effects(returned, hook.dialect)
                 return replace(returned, notes=(*returned.notes, *reply.notes))
             reply = replace(reply, value=returned)
-        decode = partial(self._dialects[hook.dialect].decode_reply, reply, request)
+        dialect = self._dialects[hook.dialect]
         if not hook.plain or reply.exit_code or reply.value is not UNSET:
-            return decode()
+            return dialect.decode_reply(reply, request)
         if json_codec.find_last_object(reply.stdout)[0] is None:
             return _plain_text(reply)
         try:
-            return decode()
+            return dialect.decode_reply(reply, request)
         except DialectError as problem:
             if problem.is_answer:
                 raise
@@ -135,18 +134,17 @@ class HookTranslator:
             return _plain_text(reply)
 
 
-def _find_too_long(reply: Reply, event: Event) -> str:
-    """Return the problem where a hook's shell could not pass a long value to the program that was to judge it, or ""."""
-    if not (reply.exit_code == _NOT_STARTED or _TOO_LONG in reply.stderr):
-        return ""
+def _fail_too_long(reply: Reply, event: Event) -> Reply:
+    """Fail a reply where a hook's shell could not pass a long value to the program that was to judge it."""
     values = (*event.args.values(), *event.data.values())
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)
-    if longest < _LONG_VALUE:
-        return ""
-    return (
+    if longest < _LONG_VALUE or reply.failure is not None:
+        return reply
+    message = (
         f"a value of {longest} characters is too long for an argument of a program, so the hook could not judge it: "
         "have the hook read the event from stdin"
     )
+    return replace(reply, failure=Failure(FailureKind.TOO_LONG, message))
 
 
 def _fail_misplaced_rewrites(verdict: Verdict, event: Event, hook: Hook) -> Verdict:

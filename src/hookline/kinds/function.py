@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.model.copying import deep_copy
+from hookline.model.copying import copy_fields
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -108,4 +108,4 @@ def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
 def _copy_event(event: Event) -> Event:
     """Return an event with copies of what a hook could change by accident."""
     copies: dict[int, object] = {}
-    return replace(event, args=deep_copy(event.args, copies), data=deep_copy(event.data, copies))
+    return replace(event, args=copy_fields(event.args, copies), data=copy_fields(event.data, copies))

@@ -1,11 +1,18 @@
 """Copies of event data, for code that may change it or reads it later."""
 
 from collections.abc import Mapping
+from typing import Final
+
+_COPIED: Final = frozenset({dict, list})
 
 
 def copy_fields(fields: Mapping[str, object], copies: dict[int, object]) -> dict[str, object]:
     """Copy the fields of an event, which nothing in them refers back to; see `deep_copy`."""
-    return {name: deep_copy(value, copies) for name, value in fields.items()}
+    made = dict(fields)
+    if made and not _COPIED.isdisjoint(map(type, made.values())):
+        for name, value in made.items():
+            made[name] = deep_copy(value, copies)
+    return made
 
 
 def snapshot(fields: Mapping[str, object]) -> Mapping[str, object]:
@@ -21,8 +28,7 @@ def deep_copy(value: object, copies: dict[int, object]) -> object:
 
     `copies` maps the identity of each original to its copy.
     """
-    kind = type(value)
-    if kind is not dict and kind is not list:
+    if type(value) not in _COPIED:
         return value
     key = id(value)
     if key not in copies:

@@ -68,7 +68,7 @@ async def raise_events(engine: Engine, hook: str, call: GitCall) -> AsyncIterato
     known: dict[ReadFields, Fields] = {}
     for event in GIT_EVENTS[hook]:
         # git is only asked where a hook listens
-        if not engine.registry.ready[event.canonical]:
+        if event.canonical not in engine.registry.listening:
             continue
         if event.read_fields not in known:
             known[event.read_fields] = event.read_fields(call)
