@@ -59,6 +59,17 @@ _START_PREFIXES: Final = (
 )
 _START_NAMES: Final = frozenset({b"PATH", b"HOME", b"LANG", b"LANGUAGE", b"TZ", b"TZDIR", b"VIRTUAL_ENV"})
 
+# Compiled by a line instead of being the file that the interpreter runs: that keeps the syntax tree of its file until it
+# ends, and taking it apart would copy its memory in each child, which takes longer than most hooks.
+_RUN_SERVER: Final = """
+import sys
+__file__ = sys.argv.pop(1)
+with open(__file__, "rb") as file:
+    code = compile(file.read(), __file__, "exec")
+del file
+exec(code)
+"""
+
 _ELF: Final = b"\x7fELF"
 _SHELL_CHARACTERS: Final = frozenset(";&|`()<>")
 _SHEBANG_SIZE: Final = 512
@@ -175,6 +186,8 @@ class _Forkserver:
         self._reaped: dict[int, Callable[[int | None], None]] = {}
         self._fork_count = 0
         self._running = 0
+        # forked ahead, between two calls: a fork takes as long as a short script
+        self._spare: _WaitingChild | None = None
         self._checked_folders: dict[str, tuple[int, ...]] = {}
         self.variables: dict[bytes, bytes | None] = {}
         self.files: dict[str, tuple[int, ...] | None] = {}
@@ -235,30 +248,40 @@ class _Forkserver:
         self.last_used = self._loop.time()
         self._idle_timer.cancel()
         self._idle_timer = self._loop.call_later(_IDLE_SECONDS, self.retire)
+        if os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            # the exit code of a spare child is lost with its parent
+            self._close()
+            return None
+        spare, self._spare = self._spare or self._request_fork(), None
+        if spare is None:
+            return None
+        self._running += 1
+        try:
+            pid = await asyncio.wait_for(asyncio.shield(spare.pid), _FORK_SECONDS)
+            return _ForkedChild(
+                pid, pidfd=os.pidfd_open(pid), pipes=spare.pipes, channel=spare.channel, server=self, timeout=timeout
+            )
+        except (TimeoutError, OSError, asyncio.CancelledError) as problem:
+            # a child without a request ends by itself when its channel is closed
+            linux.close_all((spare.channel, *spare.pipes))
+            spare.pid.add_done_callback(lambda forked: self.reap(forked.result(), lambda _: None))
+            if isinstance(problem, asyncio.CancelledError):
+                raise
+            return None
+
+    def _request_fork(self) -> "_WaitingChild | None":
         try:
             channel, pipes, ends = _open_ends()
         except OSError:
             return None
-        forked: asyncio.Future[int] = self._loop.create_future()
+        child = _WaitingChild(channel=channel, pipes=pipes, pid=self._loop.create_future())
         if self._send(("fork",), ends):
-            self._forks.append(forked)
+            self._forks.append(child.pid)
         else:
-            forked.set_result(-1)
+            child.pid.set_result(-1)
         linux.close_all(ends)
         self._fork_count += 1
-        self._running += 1
-        try:
-            pid = await asyncio.wait_for(asyncio.shield(forked), _FORK_SECONDS)
-            return _ForkedChild(
-                pid, pidfd=os.pidfd_open(pid), pipes=pipes, channel=channel, server=self, timeout=timeout
-            )
-        except (TimeoutError, OSError, asyncio.CancelledError) as problem:
-            # a child without a request ends by itself when its channel is closed
-            linux.close_all((channel, *pipes))
-            forked.add_done_callback(lambda done: self.reap(done.result(), lambda _: None))
-            if isinstance(problem, asyncio.CancelledError):
-                raise
-            return None
+        return child
 
     def reap(self, pid: int, callback: Callable[[int | None], None]) -> None:
         """Call a function with the exit code of a child that has ended; None if it is unknown."""
@@ -274,6 +297,7 @@ class _Forkserver:
         """Serve no more calls; the process ends when the running calls have ended."""
         self.is_retired = True
         self._idle_timer.cancel()
+        self._close_spare()
         if not self._running:
             self._close_socket()
 
@@ -319,14 +343,21 @@ class _Forkserver:
             self.variables = {name: self._env.get(name) for name in names}
             self.roots = frozenset(roots)
             self.is_ready = True
+            self._spare = self._request_fork()
 
     def _on_reaped(self, pid: int, exit_code: int | None) -> None:
         self._running -= 1
         self._reaped.pop(pid)(exit_code)
-        if self._fork_count >= _MAX_FORKS:
-            self.is_retired = True
-        if self.is_retired:
+        if self.is_retired or self._fork_count >= _MAX_FORKS:
             self.retire()
+        elif self._spare is None:
+            self._spare = self._request_fork()
+
+    def _close_spare(self) -> None:
+        """Close the channel of the spare child, which ends it; the server takes it along when it ends."""
+        if self._spare is not None:
+            linux.close_all((self._spare.channel, *self._spare.pipes))
+            self._spare = None
 
     def _close_socket(self) -> None:
         """Close the socket, which ends the process."""
@@ -342,6 +373,7 @@ class _Forkserver:
         self.has_failed = self.has_failed or not self.is_retired
         self.is_retired = True
         self._idle_timer.cancel()
+        self._close_spare()
         self._close_socket()
         with suppress(OSError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -358,6 +390,14 @@ class _Forkserver:
         self._pidfd = -1
         for pid in tuple(self._reaped):
             self._on_reaped(pid, None)
+
+
+class _WaitingChild(Struct, frozen=True):
+    """A child that waits for its request, or will when it is forked; -1 for a pid if it could not be."""
+
+    channel: int
+    pipes: tuple[int, int, int]
+    pid: asyncio.Future[int]
 
 
 class _ForkedChild(linux.Child):
@@ -429,7 +469,7 @@ def _start_server(command: PythonCommand, *, env: Mapping[bytes, bytes], cwd: st
         opened += os.pipe()
         stdin, _no_input, noise, output = opened
         process = subprocess.Popen(
-            [*command.command, forkserver_main.__file__, str(theirs.fileno()), str(noise)],
+            [*command.command, "-c", _RUN_SERVER, forkserver_main.__file__, str(theirs.fileno()), str(noise)],
             executable=command.program,
             env=env,
             cwd=cwd,

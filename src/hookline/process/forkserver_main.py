@@ -1,7 +1,7 @@
 """The forkserver: an interpreter that is ready to run one Python script, and forks a child for each call.
 
-Started by the engine as `python [switches] forkserver_main.py SOCKET NOISE`: a socket to the engine, and the reading end
-of the pipe that is its own stdout and stderr. It runs in whichever interpreter a hook names, so it imports nothing of
+Started by a line of the engine with the arguments SOCKET and NOISE: a socket to the engine, and the reading end of the
+pipe that is its own stdout and stderr. It runs in whichever interpreter a hook names, so it imports nothing of
 the engine and little of the standard library: each module imported here is one that a script finds imported.
 
 A child runs the script as a new interpreter would, and then returns from this file, so that the interpreter itself joins
@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-    del sys.path[0]  # the directory of this file
+    del sys.path[0]  # the working directory, as for every line that an interpreter runs
 
 import _signal as signal  # type: ignore[import-not-found]  # without the enums of the module around it
 import atexit
