@@ -248,7 +248,7 @@ class _Forkserver:
         self.last_used = self._loop.time()
         self._idle_timer.cancel()
         self._idle_timer = self._loop.call_later(_IDLE_SECONDS, self.retire)
-        if os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+        if self._has_exited():
             # the exit code of a spare child is lost with its parent
             self._close()
             return None
@@ -268,6 +268,9 @@ class _Forkserver:
             if isinstance(problem, asyncio.CancelledError):
                 raise
             return None
+
+    def _has_exited(self) -> bool:
+        return os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _request_fork(self) -> "_WaitingChild | None":
         try:

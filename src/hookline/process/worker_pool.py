@@ -335,8 +335,9 @@ class WorkerPool:
         group = self._groups.setdefault(key, WorkerGroup(self._limits.group))
         group.users += 1
         try:
-            async with asyncio.timeout_at(deadline):
-                await group.limiter.acquire()
+            if not group.limiter.try_acquire():
+                async with asyncio.timeout_at(deadline):
+                    await group.limiter.acquire()
         except TimeoutError:
             return WorkerResponse(status=WorkerStatus.NO_FREE_WORKER)
         else:
