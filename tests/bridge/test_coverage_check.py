@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.bridge import call_ledger
@@ -200,3 +201,23 @@ def test_a_call_that_was_refused_does_not_stand_for_another_that_ran(tmp_path: P
     path.write_bytes(path.read_bytes() + json_codec.dump(refused) + b"\n")
 
     assert tool in find_missed_calls(path, is_installed=_no)
+
+
+@pytest.mark.parametrize("host", [host for host in sorted(CALLS) if READERS[host].by_id])
+def test_a_refused_call_that_ran_all_the_same_is_missed(host: str, tmp_path: Path) -> None:
+    path = _book(tmp_path, host, list(CALLS[host]))
+    tool, call = CALLS[host][1]
+    entry = LedgerEntry(at=EARLIER + 2, host=host, event="PreToolUse", moment="before_tool", calls=(call,), tool=tool)
+    path.write_bytes(
+        b"".join(line for line in path.read_bytes().splitlines(keepends=True) if call.encode() not in line)
+        + json_codec.dump(replace(entry, waiting=True))
+        + b"\n"
+        + json_codec.dump(replace(entry, refused=True))
+        + b"\n"
+    )
+    assert find_missed_calls(path, is_installed=_yes) == ""
+
+    with path.open("ab") as file:
+        file.write(json_codec.dump(replace(entry, event="PostToolUse", moment="after_tool")) + b"\n")
+
+    assert f"{tool} {call}" in find_missed_calls(path, is_installed=_yes)

@@ -8,6 +8,7 @@ from typing import Final
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import ABOUT_CALLS, LedgerEntry
 from hookline.bridge.transcripts import READERS, ToolRun, list_tool_runs
+from hookline.model.event import EventName
 
 _NAMED: Final = 3
 
@@ -31,7 +32,9 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
     asked = [line for line in lines if line.moment in ABOUT_CALLS]
     if not asked and not is_installed():
         return ""
-    answered = [line for line in asked if not line.waiting]
+    # An agent that stops waiting ends our process and the hook's: an answer may still come of it, which the agent ignores.
+    done = {call for line in lines if line.moment == EventName.AFTER_TOOL for call in line.calls}
+    answered = [line for line in asked if not line.waiting and not (line.refused and done.intersection(line.calls))]
     absent = _by_id(ran, answered) if reader.by_id else _by_count(ran, answered)
     return _describe(absent, host) if absent else ""
 
