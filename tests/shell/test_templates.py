@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-import time
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -484,15 +484,21 @@ def test_whatever_is_accepted_keeps_the_value_whole(
         lambda n: "{{ " * n + "x.y" * n,
     ],
 )
-def test_reading_takes_time_in_proportion_to_the_line(grow: Callable[[int], str]) -> None:
-    def seconds(line: str) -> float:
-        start = time.process_time()
-        with contextlib.suppress(TemplateError):
-            compile_line(line)
-        return time.process_time() - start
+def test_reading_takes_steps_in_proportion_to_the_line(grow: Callable[[int], str]) -> None:
+    def count_calls(line: str) -> int:
+        calls = 0
 
-    small = min(seconds(grow(500)) for _ in range(3))
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
 
-    # eight times the text; quadratic reading would take sixty-four times as long, each time, and not only where the
-    # interpreter happens to tidy up
-    assert any(seconds(grow(4_000)) < 30 * small + 0.2 for _ in range(3))
+        sys.setprofile(count)
+        try:
+            with contextlib.suppress(TemplateError):
+                compile_line(line)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    # eight times the text; quadratic reading would take sixty-four times as many
+    assert count_calls(grow(4_000)) < 12 * count_calls(grow(500)) + 1_000
