@@ -1,15 +1,14 @@
 """The agents that Hookline can be installed into."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Final
 
 from hookline.config.known_names import quote, suggest
 from hookline.errors import HostError
+from hookline.hosts.agents import AGENTS
 from hookline.hosts.host import Host
-from hookline.model.agents import AGENTS, module_name
 
-HOSTS: Final[Mapping[str, Host]] = {name: import_module(f"{__name__}.{module_name(name)}").HOST for name in AGENTS}
+HOSTS: Final[Mapping[str, Host]] = {host.name: host for host in AGENTS}
 
 
 def find(name: str) -> Host:

@@ -15,7 +15,8 @@ from hookline.config.undo_log import read_bytes
 from hookline.errors import ConfigError
 from hookline.hosts import HOSTS, acceptance, http_endpoint
 from hookline.hosts.backup import digest, load_backup
-from hookline.hosts.host import Host, HostEnvironment, Scope, SettingsShape
+from hookline.hosts.codex_approvals import are_approved
+from hookline.hosts.host import Host, HostEnvironment, Scope
 from hookline.hosts.settings_shapes import OwnedFile, count_entries
 from hookline.model.installed_entry import InstalledEntry, parse_entry
 
@@ -67,8 +68,12 @@ def find_obstacles(host: Host, around: HostEnvironment, *, ask: bool = False, ap
     said += [*_find_refused(host, around, files, ask=ask), *_find_switches(host, around, files)]
     if host.approval is not None:
         for file in files:
-            path, shape = host.approval(host.root(Scope.USER, around), Path(file.path), _text(Path(file.path)))
-            if not _is_approved(shape, path):
+            path, hashes = host.approval(host.root(Scope.USER, around), Path(file.path), _text(Path(file.path)))
+            try:
+                is_approved = are_approved(_text(path), hashes, path=str(path))
+            except ConfigError:
+                is_approved = False
+            if not is_approved:
                 text = f"{host.title} does not run ours in {file.path} before you approve them there: /hooks"
                 said.append(Obstacle(text, f"{_install_command(host, file.scope)} approves them", is_error=approvals))
     return said
@@ -221,13 +226,6 @@ def _is_allowed(host: Host, around: HostEnvironment, url: str) -> bool:
     patterns = [pattern for found in lists if isinstance(found, list) for pattern in found]
     is_limited = any(isinstance(found, list) for found in lists)
     return not is_limited or any(isinstance(one, str) and fnmatchcase(url, one) for one in patterns)
-
-
-def _is_approved(shape: SettingsShape, path: Path) -> bool:
-    try:
-        return shape.matches(_text(path), (), path=str(path))
-    except ConfigError:
-        return False
 
 
 def _settings(host: Host, around: HostEnvironment) -> Iterator[Path]:
