@@ -170,3 +170,12 @@ class Host(Struct, frozen=True, kw_only=True):
             known = ", ".join(self.files)
             raise HostError(f"{self.title} has no settings of the scope {scope}; it has {known}")
         return self.root(scope, around) / self.files[scope]
+
+    def has_programs(self, scope: Scope) -> bool:
+        """Return whether each event has a file of its own in a scope, which the agent runs."""
+        return self.files[scope].endswith("/")
+
+    def settings_paths(self, scope: Scope, around: HostEnvironment) -> list[str]:
+        """Return every file that ours may be in: one for all events, or one for each."""
+        place = self.settings_path(scope, around)
+        return [str(place / event) for event in self.events] if self.has_programs(scope) else [str(place)]

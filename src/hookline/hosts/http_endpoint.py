@@ -29,7 +29,6 @@ CANARY: Final = "Hookline-Canary"
 _FILE: Final = "http.json"
 _TOKEN_BYTES: Final = 32
 _LAST_PORT: Final = 65_535
-# what a hook says no to there has happened already
 _AFTERWARDS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 _NOES: Final = frozenset({Ability.BLOCK, Ability.STOP})
 
@@ -93,15 +92,16 @@ def check_hosts(hosts: Sequence[Host], scope: Scope, known: Mapping[str, Host]) 
 
 def select_url_events(host: Host, events: Sequence[str], *, everything: bool) -> frozenset[str]:
     """Return the events at which an agent calls a URL; events that can still block only with `everything`."""
+    callable_events = [event for event in events if host.can_call_url(event)]
+    if everything:
+        return frozenset(callable_events)
+    abilities = host.spec.abilities or {}
     return frozenset(
-        event for event in events if host.can_call_url(event) and (everything or not _needs_command(host, event))
-    )
-
-
-def _needs_command(host: Host, event: str) -> bool:
-    able = (host.spec.abilities or {}).get(event, frozenset())
-    return waits_for_decision(host.name, event) or bool(
-        able & _NOES and not _AFTERWARDS & set(canonical_events(host.name, event))
+        event
+        for event in callable_events
+        if not waits_for_decision(host.name, event)
+        # what a hook says no to there has happened already
+        and (not abilities.get(event, frozenset()) & _NOES or _AFTERWARDS & set(canonical_events(host.name, event)))
     )
 
 

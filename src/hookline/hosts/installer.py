@@ -84,8 +84,8 @@ def install(  # noqa: PLR0913 - each is an option of the command
     chosen = {"host": host.name, "scope": scope, "policy": policy, "is_automatic": is_automatic}
     steps: list[_FilePlan] = []
     notes: list[str] = []
-    files = _list_files(host, scope, around, calls)
-    is_program = host.files[scope].endswith("/")
+    place, is_program = host.settings_path(scope, around), host.has_programs(scope)
+    files = {str(place / call.event): (call,) for call in calls} if is_program else {str(place): calls}
     for path, own in files.items():
         now = _read(path) if is_program and own else None
         if now is not None and not host.shape.find_entries(now.decode("utf-8", "replace"), path=path)[0]:
@@ -99,7 +99,7 @@ def install(  # noqa: PLR0913 - each is an option of the command
             except ConfigError as problem:
                 notes.append(f"{problem}; {host.title} runs ours only after you approved them there: /hooks")
     # what an earlier installation asked about, and this one does not
-    earlier = (path for path in _list_files(host, scope, around, ()) if path not in files)
+    earlier = (path for path in host.settings_paths(scope, around) if path not in files)
     steps += [_plan_removal(path, host, around) for path in earlier]
     called = tuple(event for event in events if event in by_url)
     return replace(_plan(host, scope, files, steps), events=tuple(events), urls=called, notes=tuple(notes))
@@ -115,7 +115,7 @@ def uninstall(host: Host, scope: Scope, around: HostEnvironment, *, together: Se
         ConfigError: The settings there are cannot be read.
     """
     steps: list[_FilePlan] = []
-    files = _list_files(host, scope, around, ())
+    files = host.settings_paths(scope, around)
     for path in files:
         step = _plan_removal(path, host, around)
         if host.approval is not None:
@@ -163,18 +163,6 @@ def _plan(host: Host, scope: Scope, files: Iterable[str], steps: Sequence[_FileP
         changes=tuple(change for step in steps for change in step.changes),
         records=tuple(change for step in steps for change in step.records),
     )
-
-
-def _list_files(
-    host: Host, scope: Scope, around: HostEnvironment, calls: tuple[EventCall, ...]
-) -> dict[str, tuple[EventCall, ...]]:
-    """Return the files of a scope with the calls in each: one file for all events, or one for each."""
-    place = host.settings_path(scope, around)
-    if not host.files[scope].endswith("/"):
-        return {str(place): calls}
-    if calls:
-        return {str(place / call.event): (call,) for call in calls}
-    return {str(place / event): () for event in host.events}
 
 
 def _plan_install(

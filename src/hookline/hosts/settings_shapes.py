@@ -95,8 +95,18 @@ class EventLists(Struct, frozen=True, kw_only=True):
             if pointer[: len(place)] != place:
                 altered.append((entry.event, f"it stands at {'.'.join(map(str, pointer))}"))
                 continue
-            holder = edit.value_at(value, pointer[: len(place) + 1])
-            what = _describe_change(holder, self.spell(_call_of(entry, edit.value_at(value, pointer), seconds)))
+            handler = edit.value_at(value, pointer)
+            said = handler if isinstance(handler, Mapping) else {}
+            headers = said.get("headers") if entry.is_url else None
+            call = EventCall(
+                entry.event,
+                entry.command,
+                (),
+                seconds.get(entry.event, CALL_SECONDS),
+                tuple((str(key), str(one)) for key, one in headers.items()) if isinstance(headers, Mapping) else (),
+                strict=said.get("onFailure") == "block",
+            )
+            what = _describe_change(edit.value_at(value, pointer[: len(place) + 1]), self.spell(call))
             if what:
                 altered.append((entry.event, what))
         return altered
@@ -182,20 +192,6 @@ class OwnedFile(Struct, frozen=True, kw_only=True):
 _LIMITS: Final = frozenset({"timeout", "timeoutSec"})
 
 
-def _call_of(entry: InstalledEntry, handler: object, seconds: Mapping[str, int]) -> EventCall:
-    """Return the call that an entry in settings stands for."""
-    said = handler if isinstance(handler, Mapping) else {}
-    headers = said.get("headers") if entry.is_url else None
-    return EventCall(
-        entry.event,
-        entry.command,
-        (),
-        seconds.get(entry.event, CALL_SECONDS),
-        tuple((str(key), str(value)) for key, value in headers.items()) if isinstance(headers, Mapping) else (),
-        strict=said.get("onFailure") == "block",
-    )
-
-
 def _describe_change(found: object, wanted: object, at: str = "") -> str:
     """Return how an entry differs from the one we write; empty where it does not, but for its time limit."""
     match found, wanted:
@@ -220,18 +216,16 @@ def spell_groups(*, unit: int = 1, matcher: str = "", more: Mapping[str, object]
     """Return a speller of matcher groups with one command each, or one URL; `unit` is what a second counts."""
 
     def spell(call: EventCall) -> object:
-        what = spell_url(call) if call.headers else {"type": "command", "command": call.command}
+        what: dict[str, object] = {"type": "command", "command": call.command}
+        if call.headers:
+            # variables in a header are replaced only where they are named beside it
+            named = [value[1:] for _, value in call.headers if value.startswith("$")]
+            what = {"type": "http", "url": call.command, "headers": dict(call.headers), "allowedEnvVars": named}
+            what |= {"onFailure": "block"} if call.strict else {}
         handler = {**what, "timeout": call.seconds * unit, **(more or {})}
         return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
 
     return spell
-
-
-def spell_url(call: EventCall) -> dict[str, object]:
-    """Spell the call of a URL; variables in a header are replaced only where they are named beside it."""
-    named = [value[1:] for _, value in call.headers if value.startswith("$")]
-    strict = {"onFailure": "block"} if call.strict else {}
-    return {"type": "http", "url": call.command, "headers": dict(call.headers), "allowedEnvVars": named, **strict}
 
 
 def count_entries(value: object, at: Sequence[str]) -> tuple[tuple[InstalledEntry, ...], int]:
