@@ -49,7 +49,9 @@ class Notices:
         if not text:
             return
         shown = sanitize(text, longest=_LONGEST).replace("\n", " ")
-        self._collected.setdefault(_hash(shown), shown)
+        # another count or duration does not make another notice
+        key = hashlib.sha256(_COUNT.sub("", shown).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._collected.setdefault(key, shown)
 
     def attach(self, outcome: Outcome, event: Event, *, channel: Ability | None) -> Outcome:
         """Return the outcome with the notices that are due, by the channel the agent has; None is no channel now."""
@@ -123,11 +125,6 @@ def _make_effect(texts: list[str], channel: Ability) -> Effect:
     if channel is Ability.CONTEXT:
         return Effect(EffectKind.CONTEXT, f"Tell the person this, in these words, before anything else:\n{message}")
     return Effect(EffectKind.MESSAGE, message)
-
-
-def _hash(text: str) -> str:
-    """Return the key of a notice; another count or duration does not make another notice."""
-    return hashlib.sha256(_COUNT.sub("", text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def append_lines(path: Path, raw: bytes, *, largest: int) -> bool:

@@ -52,7 +52,7 @@ def claim(place: SocketDir) -> Claim | None:
 def _listen(place: SocketDir) -> socket.socket:
     """Bind under another name first: a launcher that finds the socket finds a process that listens."""
     # no longer than the final name, whose length was checked; we hold the lock, so no other daemon uses it
-    beside = place.folder / f"{place.name}.new"
+    beside = place.socket.with_suffix(".new")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with suppress(FileNotFoundError):
