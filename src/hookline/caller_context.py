@@ -160,13 +160,17 @@ def expand_home(path: str) -> str:
     if name != "~":
         return os.path.expanduser(path)
     home = caller.environ.get("HOME")
-    return _database_home() + slash + rest if home is None else (home.rstrip("/") + slash + rest) or "/"
+    if home is None:
+        return (database_home() or "~").rstrip("/") + slash + rest
+    return (home.rstrip("/") + slash + rest) or "/"
 
 
-def _database_home() -> str:
+def database_home() -> str:
+    """Return the home folder of the user database, which no variable moves; empty where the user has no entry."""
     try:
         import pwd  # noqa: PLC0415 - not on Windows
 
-        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/")
+        # in a container, the user id may have no entry
+        return pwd.getpwuid(os.getuid()).pw_dir
     except (ImportError, KeyError):
-        return "~"
+        return ""

@@ -21,9 +21,9 @@ from hookline.dialects import DIALECTS
 from hookline.dialects._detect import detect_agent
 from hookline.errors import DialectError
 from hookline.json_codec import Payload
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
 from hookline.text import sanitize
-from hookline.wiring import native_names
 
 # the keys under which agents write the name of an event
 _NAMES: Final = ("hook_event_name", "hookEventName", "agent_action_name", "hookName", "hook")
@@ -109,7 +109,7 @@ def _detect_dialect(call: Call, environ: Mapping[str, str]) -> Call:
 @cache
 def _find_events(host: str, native: str) -> frozenset[EventName]:
     """Return the events that an agent's own name stands for."""
-    known = native_names().get(host, {}).get(native, ())
+    known = EVENT_NAMES.get(host, {}).get(native, ())
     return frozenset({event_from_name(DIALECTS[host], native).name, *(EventName(name) for name in known)})
 
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from hookline.dialects import DIALECTS
 from hookline.model.capability import Ability
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.installed_entry import LAUNCHER, PROVE, launcher_line
 from hookline.model.verdict import Decision, Outcome
 from hookline.version import __version__
-from hookline.wiring import native_names
 
 POLICIES: Final = ("block", "allow")
 
@@ -91,7 +91,7 @@ def waits_for_decision(host: str, event: str) -> bool:
 
 def canonical_events(host: str, event: str) -> tuple[EventName, ...]:
     """Return which moments an agent's own name of an event stands for."""
-    known = native_names().get(host, {}).get(event, ())
+    known = EVENT_NAMES.get(host, {}).get(event, ())
     return tuple(EventName(name) for name in known) or (EventName.CUSTOM,)
 
 

@@ -14,8 +14,8 @@ from hookline.errors import HostError
 from hookline.hosts.acceptance import UNKNOWN, ReadingStrictness
 from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.installed_entry import InstalledEntry
-from hookline.wiring import native_names
 
 # the agent's limit for one call; each hook has a shorter timeout of its own
 CALL_SECONDS: Final = 600
@@ -144,7 +144,7 @@ class Host(Struct, frozen=True, kw_only=True):
         if event in self.left_out:
             return self.left_out[event]
         can_matter = (self.spec.abilities or {}).get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
-        return "" if can_matter or event in native_names()[self.name] else _WATCHED
+        return "" if can_matter or event in EVENT_NAMES[self.name] else _WATCHED
 
     def can_call_url(self, event: str) -> bool:
         """Return whether it can call a URL about an event, and nothing of an answer gets lost."""
