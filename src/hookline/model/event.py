@@ -286,3 +286,33 @@ _ABOUT_FILES: Final = frozenset(
 def has_files(event: Event) -> bool:
     """Return whether an event may be about files: it is a tool call, a change of a file, or a commit."""
     return bool(event.tool) or event.name in _ABOUT_FILES
+
+
+def snapshot(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Copy the fields of an event for a later reader; fields that are nested too deeply to be copied are returned as they are."""
+    copies: dict[int, object] = {}
+    try:
+        return {name: deep_copy(value, copies) for name, value in fields.items()}
+    except RecursionError:
+        return fields
+
+
+def deep_copy(value: object, copies: dict[int, object]) -> object:
+    """Copy dicts and lists, each once, as data may be shared or contain itself; return every other value unchanged.
+
+    `copies` maps the identity of each original to its copy.
+    """
+    kind = type(value)
+    if kind is not dict and kind is not list:
+        return value
+    key = id(value)
+    if key not in copies:
+        if isinstance(value, dict):
+            table: dict[object, object] = {}
+            copies[key] = table
+            table.update((name, deep_copy(item, copies)) for name, item in value.items())
+        elif isinstance(value, list):
+            items: list[object] = []
+            copies[key] = items
+            items.extend(deep_copy(item, copies) for item in value)
+    return copies[key]
