@@ -64,17 +64,13 @@ class CallerContext:
         return self._encoded
 
     def with_var(self, name: str, value: str) -> "CallerContext":
-        """Return this context with one more variable; both record reads in the same place."""
-        encoded = {**self.encoded, os.fsencode(name): os.fsencode(value)}
-        return self._copy({**self.whole, name: value}, encoded)
-
-    def without_var(self, name: str) -> "CallerContext":
-        """Return this context without a variable."""
-        if name not in self.whole:
-            return self
-        return self._copy({key: value for key, value in self.whole.items() if key != name})
-
-    def _copy(self, whole: Mapping[str, str], encoded: dict[bytes, bytes] | None = None) -> "CallerContext":
+        """Return this context with one more variable, or without it where it is empty; both record reads in the same place."""
+        whole, encoded = {**self.whole}, {**self.encoded}
+        if value:
+            whole[name], encoded[os.fsencode(name)] = value, os.fsencode(value)
+        else:
+            whole.pop(name, None)
+            encoded.pop(os.fsencode(name), None)
         other = CallerContext(whole, self.folder, umask=self.umask, encoded=encoded)
         other.read_vars, other.once_ran = self.read_vars, self.once_ran
         other.environ = TrackedEnv(whole, self.read_vars)
@@ -109,7 +105,7 @@ def with_env(name: str, value: str) -> Iterator[None]:
     """Start every process within the block with a variable; an empty value removes it."""
     caller = _CURRENT.get()
     if caller is not None:
-        with use(caller.with_var(name, value) if value else caller.without_var(name)):
+        with use(caller.with_var(name, value)):
             yield
         return
     before = os.environ.pop(name, None)
