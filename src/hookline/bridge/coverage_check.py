@@ -42,11 +42,12 @@ class ToolRun(Struct, frozen=True):
 class TranscriptReader(Struct, frozen=True):
     """How one agent's transcript is read.
 
+    `read` yields what a line says of calls: the id of each, the name of its tool where the line has it, and whether it ran.
     Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
     `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
     """
 
-    find_runs: Callable[[list[Document]], Iterator[ToolRun]]
+    read: Callable[[Document], Iterator[tuple[str, str, bool]]]
     marks: tuple[bytes, ...]
     asks: frozenset[str]
     mcp: str = "mcp__"
@@ -136,16 +137,23 @@ def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
     raw = _read_tail(path) if reader is not None else None
     if reader is None or raw is None:
         return None
-    documents: list[Document] = []
+    called: dict[str, ToolRun] = {}
+    ran: dict[str, ToolRun] = {}
     for line in raw.splitlines():
-        if any(mark in line for mark in reader.marks):
-            try:
-                document = json_codec.load(line)
-            except ValueError:
-                continue
-            if isinstance(document, dict):
-                documents.append(document)
-    return [run for run in reader.find_runs(documents) if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
+        if not any(mark in line for mark in reader.marks):
+            continue
+        try:
+            document = json_codec.load(line)
+        except ValueError:
+            continue
+        if not isinstance(document, dict):
+            continue
+        for call, tool, has_run in reader.read(document):
+            if tool:
+                called.setdefault(call, ToolRun(_read_time(document), tool, call))
+            if has_run and call in called:
+                ran[call] = called[call]
+    return [run for run in ran.values() if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
 
 
 def _read_tail(path: str) -> bytes | None:
@@ -166,82 +174,68 @@ def _read_tail(path: str) -> bytes | None:
         os.close(handle)
 
 
-def _claude(documents: list[Document]) -> Iterator[ToolRun]:
-    called: dict[str, ToolRun] = {}
-    for document in documents:
-        for part in _parts(_object(document, "message"), "content"):
-            if part.get("type") == "tool_use":
-                call = str(part.get("id"))
-                called[call] = ToolRun(_read_time(document), str(part.get("name")), call)
-            elif part.get("type") == "tool_result":
-                ran = called.get(str(part.get("tool_use_id")))
-                # a call with invalid arguments is refused by the agent before any hook
-                if ran is not None and not _text(part.get("content")).startswith("<tool_use_error>"):
-                    yield ran
+def _read_claude(document: Document) -> Iterator[tuple[str, str, bool]]:
+    for part in _parts(_object(document, "message"), "content"):
+        if part.get("type") == "tool_use":
+            yield str(part.get("id")), str(part.get("name")), False
+        elif part.get("type") == "tool_result":
+            # a call with invalid arguments is refused by the agent before any hook
+            yield str(part.get("tool_use_id")), "", not _text(part.get("content")).startswith("<tool_use_error>")
 
 
 # how the result of a call that ran begins; a refusal is a sentence for the model
 _CODEX_RAN: Final = re.compile(r"(Chunk ID|Exit code|Wall time|Process exited)")
 
 
-def _codex(documents: list[Document]) -> Iterator[ToolRun]:
-    called: dict[str, ToolRun] = {}
-    for document in documents:
-        payload = _object(document, "payload")
-        kind, call = payload.get("type"), str(payload.get("call_id"))
-        if kind in {"function_call", "custom_tool_call"}:
-            name = f"{payload.get('namespace') or ''}{payload.get('name') or ''}"
-            called[call] = ToolRun(_read_time(document), name, call)
-        elif kind in {"function_call_output", "custom_tool_call_output"}:
-            ran = called.get(call)
-            if ran is not None and _CODEX_RAN.match(_text(payload.get("output"))):
-                yield ran
+def _read_codex(document: Document) -> Iterator[tuple[str, str, bool]]:
+    payload = _object(document, "payload")
+    kind, call = payload.get("type"), str(payload.get("call_id"))
+    if kind in {"function_call", "custom_tool_call"}:
+        yield call, f"{payload.get('namespace') or ''}{payload.get('name') or ''}", False
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        yield call, "", _CODEX_RAN.match(_text(payload.get("output"))) is not None
 
 
-def _gemini(documents: list[Document]) -> Iterator[ToolRun]:
-    ran: dict[str, ToolRun] = {}
-    for document in documents:
-        for part in _parts(document, "toolCalls"):
-            if part.get("status") == "success":
-                call = str(part.get("id"))
-                # the agent writes a message again with each update
-                ran.setdefault(call, ToolRun(_read_time(document), str(part.get("name")), call))
-    yield from ran.values()
+def _read_gemini(document: Document) -> Iterator[tuple[str, str, bool]]:
+    # the agent writes a message again with each update
+    for part in _parts(document, "toolCalls"):
+        if part.get("status") == "success":
+            yield str(part.get("id")), str(part.get("name")), True
 
 
-def _qwen(documents: list[Document]) -> Iterator[ToolRun]:
-    called: dict[str, ToolRun] = {}
-    for document in documents:
-        for part in _parts(_object(document, "message"), "parts"):
-            function = _object(part, "functionCall")
-            if function:
-                call = str(function.get("id"))
-                called[call] = ToolRun(_read_time(document), str(function.get("name")), call)
-        result = _object(document, "toolCallResult")
-        ran = called.get(str(result.get("callId")))
-        if ran is not None and result.get("status") == "success":
-            yield ran
+def _read_qwen(document: Document) -> Iterator[tuple[str, str, bool]]:
+    for part in _parts(_object(document, "message"), "parts"):
+        if function := _object(part, "functionCall"):
+            yield str(function.get("id")), str(function.get("name")), False
+    result = _object(document, "toolCallResult")
+    yield str(result.get("callId")), "", result.get("status") == "success"
 
 
 _FILES: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
 
 READERS: Final[Mapping[str, TranscriptReader]] = {
     "claude-code": TranscriptReader(
-        _claude,
+        _read_claude,
         (b'"tool_use"', b'"tool_result"'),
         frozenset(
             {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
         ),
     ),
     "codex-cli": TranscriptReader(
-        _codex,
+        _read_codex,
         (b'"function_call', b'"custom_tool_call'),
         frozenset({"exec_command", "apply_patch"}),
     ),
     "gemini-cli": TranscriptReader(
-        _gemini, (b'"toolCalls"',), _FILES | {"grep_search", "list_directory", "read_many_files"}, "mcp_", by_id=False
+        _read_gemini,
+        (b'"toolCalls"',),
+        _FILES | {"grep_search", "list_directory", "read_many_files"},
+        "mcp_",
+        by_id=False,
     ),
-    "qwen-code": TranscriptReader(_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}),
+    "qwen-code": TranscriptReader(
+        _read_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}
+    ),
 }
 
 

@@ -185,11 +185,7 @@ class Daemon:
                 loop.call_soon(self._stop, "asked to stop")
             case _:
                 return None
-        return Answer(stdout=msgspec.json.encode(self.get_status()))
-
-    def get_status(self) -> DaemonStatus:
-        """Return the status of this daemon."""
-        return DaemonStatus(
+        status = DaemonStatus(
             pid=os.getpid(),
             version=__version__,
             python=sys.executable,
@@ -202,6 +198,7 @@ class Daemon:
             socket=str(self._place.socket),
             http=self._front.url,
         )
+        return Answer(stdout=msgspec.json.encode(status))
 
 
 def run(place: SocketDir, claim: Claim, *, idle: float = IDLE, auto: bool = False) -> int:

@@ -186,41 +186,29 @@ def _run(command: list[str], said: bytes, environ: Mapping[str, str], folder: st
 
     proxies = {name: _NOWHERE for base in ("http_proxy", "https_proxy", "all_proxy") for name in (base, base.upper())}
     env = {**proxies, "NO_PROXY": "", **environ, "HOME": folder, "TERM": "dumb", "LANG": "C.UTF-8"}
-    try:
-        process = subprocess.Popen(
-            command,
-            env=env,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:
-        return ""
-    timer = threading.Timer(_ASK_SECONDS, process.kill)
-    timer.start()
     heard: list[bytes] = []
-    try:
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
-        process.stdin.write(said)
-        process.stdin.flush()
-        if not until:
-            process.stdin.close()
-        for line in process.stdout:
-            heard.append(line)
-            if until and until in line:
-                break
-    except OSError:
-        pass
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with (
+        contextlib.suppress(OSError),
+        subprocess.Popen(
+            command, env=env, cwd=folder, stdin=pipe, stdout=pipe, stderr=null, start_new_session=True
+        ) as process,
+    ):
+        timer = threading.Timer(_ASK_SECONDS, process.kill)
+        timer.start()
+        try:
+            assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
+            process.stdin.write(said)
+            process.stdin.flush()
+            if not until:
+                process.stdin.close()
+            for line in process.stdout:
+                heard.append(line)
+                if until and until in line:
+                    break
+        finally:
+            timer.cancel()
+            process.kill()
     return b"".join(heard).decode("utf-8", "replace")
 
 

@@ -48,7 +48,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
     def remove(self, text: str, *, path: str, before: str | None = None) -> str | None:
         """Remove our entries, and containers that are empty without them and did not exist before."""
         value = edit.value_of(text, path=path)
-        ours = [pointer for pointer, command in _commands(value) if parse_entry(command)]
+        ours = [pointer for pointer, command in find_commands(value) if parse_entry(command)]
         if not ours:
             return text
         for pointer in reversed(ours):
@@ -61,7 +61,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
             if left in ({}, []) and edit.value_at(there, place) is None:
                 text = edit.drop(text, place, path=path)
         left = edit.value_of(text, path=path)
-        if before is not None and not any(True for _ in _commands(left)):
+        if before is not None and not any(True for _ in find_commands(left)):
             # what the file had to say because of us
             for key, said in self.head.items():
                 if edit.value_at(left, (key,)) == said and edit.value_at(there, (key,)) is None:
@@ -77,7 +77,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
     def matches(self, text: str, calls: tuple[EventCall, ...], *, path: str) -> bool:
         """Return whether a text has exactly these entries of ours already, each as it would be written now."""
         value = edit.value_of(text, path=path)
-        ours = sorted(command for _, command in _commands(value) if parse_entry(command))
+        ours = sorted(command for _, command in find_commands(value) if parse_entry(command))
         if ours != sorted(call.command for call in calls):
             return False
         entries = ((edit.value_at(value, self._list(call.event)), self.spell(call)) for call in calls)
@@ -87,7 +87,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
         """Return our entries that are at another event, or differ from what `install` writes."""
         value = edit.value_of(text, path=path)
         altered = []
-        for pointer, command in _commands(value):
+        for pointer, command in find_commands(value):
             entry = parse_entry(command)
             if entry is None:
                 continue
@@ -130,7 +130,7 @@ class NamedBundle(Struct, frozen=True, kw_only=True):
         ours, foreign = self.find_entries(text, path=path)
         if not ours:
             return text
-        inside = _commands(edit.value_at(edit.value_of(text, path=path), (self.name,)))
+        inside = find_commands(edit.value_at(edit.value_of(text, path=path), (self.name,)))
         if all(parse_entry(command) for _, command in inside):
             text = edit.drop(text, (self.name,), path=path)
         else:
@@ -234,12 +234,12 @@ def count_entries(value: object, at: Sequence[str]) -> tuple[tuple[InstalledEntr
     A list of an event that has something in it without a command is counted as a hook all the same.
     """
     inside = edit.value_at(value, tuple(at[: at.index("{event}")] if "{event}" in at else at))
-    commands = [command for _, command in _commands(inside)]
+    commands = [command for _, command in find_commands(inside)]
     ours = tuple(entry for command in commands if (entry := parse_entry(command)))
     return ours, len(commands) - len(ours)
 
 
-def _commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+def find_commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Yield every command in a document, with its pointer."""
     match value:
         case Mapping():
@@ -248,10 +248,10 @@ def _commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, s
                 yield pointer, str(said)
                 return
             for key, one in value.items():
-                yield from _commands(one, (*pointer, str(key)))
+                yield from find_commands(one, (*pointer, str(key)))
         case list():
             for place, one in enumerate(value):
-                yield from _commands(one, (*pointer, place))
+                yield from find_commands(one, (*pointer, place))
 
 
 def _has_comment(text: str, *, path: str) -> bool:
