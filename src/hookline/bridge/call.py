@@ -11,7 +11,10 @@ from msgspec import Struct
 
 from hookline.dialects import DIALECTS
 from hookline.model.event import Event, EventName
+from hookline.model.plan import Plan
+from hookline.model.verdict import Outcome
 from hookline.ports import Dialect
+from hookline.project import Project
 from hookline.user_dirs import working_folder
 
 OPTION: Final = "--if-broken"
@@ -45,6 +48,31 @@ class Call(Struct, frozen=True, kw_only=True):
     native: str
     raw: bytes
     if_broken: IfBroken | None = None
+
+
+class CallState(Struct):
+    """What is known of a call so far.
+
+    `call` is in the dialect of the agent that called, `entry` is the agent whose settings hold the entry. `trouble` is why the
+    hooks could not be asked: the event is unreadable (`is_unread`), the agents are nested too deeply (`is_too_deep`), or something
+    failed. Without a `plan`, hooks may have to be asked. `note` is what was odd about the payload.
+    """
+
+    call: Call
+    entry: str
+    event: Event
+    trouble: str = ""
+    note: str = ""
+    is_unread: bool = False
+    is_too_deep: bool = False
+    project: Project | None = None
+    plan: Plan | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether hooks have to be asked, as far as that is known."""
+        return self.plan is None or bool(self.plan.stages)
 
 
 def parse_argv(words: Sequence[str]) -> tuple[Call | None, IfBroken | None, str]:

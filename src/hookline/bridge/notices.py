@@ -123,9 +123,10 @@ def _make_effect(texts: list[str], channel: Ability) -> Effect:
 def read_lines(path: Path, kind: type[T]) -> list[T]:
     """Return the lines of a file as values of a type; a line that a full disk cut off is left out, as is a missing file."""
     lines: list[T] = []
-    decoder = msgspec.json.Decoder(kind)
     with contextlib.suppress(OSError):
-        for line in path.read_bytes().splitlines():
+        raw = path.read_bytes()
+        decoder = msgspec.json.Decoder(kind)
+        for line in raw.splitlines():
             with contextlib.suppress(msgspec.DecodeError):
                 lines.append(decoder.decode(line))
     return lines

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.call import Call, event_from_name
+from hookline.bridge.call import Call, CallState, event_from_name
 from hookline.bridge.fallback import GUARDED
 from hookline.dialects import DIALECTS
 from hookline.dialects._detect import detect_agent
@@ -37,51 +36,43 @@ _KEY_ENDS: Final = re.compile(rb'"\s*:')
 _SHOWN: Final = 80
 
 
-class DecodedPayload(Struct, frozen=True):
-    """A call in the dialect it was made in, and its event.
-
-    `trouble` is why the payload could not be read, `note` what was odd about it.
-    """
-
-    call: Call
-    event: Event
-    trouble: str = ""
-    note: str = ""
-
-
-def read_call(entry: Call, environ: Mapping[str, str]) -> DecodedPayload:
+def read_call(entry: Call, environ: Mapping[str, str]) -> CallState:
     """Read a call that an entry in the settings of an agent made."""
     entry = replace(entry, raw=Payload(entry.raw))
-    wanted = _find_events(entry.dialect.SPEC.name, entry.native)
+    name = entry.dialect.SPEC.name
+
+    def unread(why: str) -> CallState:
+        event = event_from_name(entry.dialect, entry.native)
+        return CallState(call=entry, entry=name, event=event, trouble=why, is_unread=bool(why))
+
+    wanted = _find_events(name, entry.native)
     is_guarded = bool(wanted & GUARDED)
     # before a decoder takes the parsed document
     duplicate = _find_duplicate(entry.raw) if is_guarded else ""
     call = _detect_dialect(entry, environ)
     event, trouble = _decode(call, call.raw)
     if not is_guarded:
-        return DecodedPayload(call, event, trouble)
+        return CallState(call=call, entry=name, event=event, trouble=trouble, is_unread=bool(trouble))
     # a dialect may tell two events of one native name apart, such as a prompt and a request without one
     if not trouble and (event.name in wanted or event.native_name == entry.native):
         if not duplicate:
-            return DecodedPayload(call, event)
+            return CallState(call=call, entry=name, event=event)
         shown = sanitize(duplicate, longest=_SHOWN)
-        trouble = f'the key "{shown}" stands in it twice, and nobody knows which one counts'
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
+        return unread(f'the key "{shown}" stands in it twice, and nobody knows which one counts')
     # without the name of the event, it is read as the entry's
     try:
         document = json_codec.load(entry.raw)
     except ValueError:
         document = None
     if not isinstance(document, dict) or not any(name in document for name in _NAMES):
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
+        return unread(trouble)
     unnamed = {key: value for key, value in document.items() if key not in _NAMES}
     event, trouble = _decode(entry, json_codec.dump(unnamed))
     if trouble or event.name not in wanted:
-        why = trouble or f"it is no {entry.native} event"
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), why)
+        return unread(trouble or f"it is no {entry.native} event")
     title = entry.dialect.SPEC.title
     note = f"{title} says another event than {entry.native}, at which its settings call us; {entry.native} was answered"
-    return DecodedPayload(entry, event, note=note)
+    return CallState(call=entry, entry=name, event=event, note=note)
 
 
 def _detect_dialect(call: Call, environ: Mapping[str, str]) -> Call:

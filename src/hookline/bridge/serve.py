@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.bridge import call_ledger, call_log, fallback, recursion_guard
-from hookline.bridge.call import Call, find_project_root
+from hookline.bridge.call import Call, CallState, find_project_root
 from hookline.bridge.call_ledger import ABOUT_CALLS
 from hookline.bridge.daemon_socket import remember_choice
 from hookline.bridge.notices import Notices, choose_channel
@@ -84,31 +83,6 @@ class SingleUseProjects:
         await project.close()
 
 
-class CallState(Struct):
-    """What is known of a call so far.
-
-    `call` is in the dialect of the agent that called, `entry` is the agent whose settings hold the entry. `trouble` is why the
-    hooks could not be asked: the event is unreadable (`is_unread`), the agents are nested too deeply (`is_too_deep`), or something
-    failed. Without a `plan`, hooks may have to be asked. `note` is what was odd about the payload.
-    """
-
-    call: Call
-    entry: str
-    event: Event
-    trouble: str = ""
-    note: str = ""
-    is_unread: bool = False
-    is_too_deep: bool = False
-    project: Project | None = None
-    plan: Plan | None = None
-    outcome: Outcome | None = None
-
-    @property
-    def has_hooks(self) -> bool:
-        """Whether hooks have to be asked, as far as that is known."""
-        return self.plan is None or bool(self.plan.stages)
-
-
 async def serve(
     call: Call, send: Send, *, environ: Mapping[str, str] | None = None, projects: Projects | None = None
 ) -> int:
@@ -166,18 +140,10 @@ async def serve(
 
 def _open(call: Call, environ: Mapping[str, str], projects: Projects) -> CallState:
     """Decode a call, load its project, and plan its hooks."""
-    decoded = read_call(call, environ)
-    state = CallState(
-        call=decoded.call,
-        entry=call.dialect.SPEC.name,
-        event=decoded.event,
-        trouble=decoded.trouble,
-        note=decoded.note,
-        is_unread=bool(decoded.trouble),
-    )
-    event = decoded.event if not decoded.trouble else None
+    state = read_call(call, environ)
     try:
-        root = find_project_root(event, host=decoded.call.dialect.SPEC.name, environ=environ)
+        event = None if state.trouble else state.event
+        root = find_project_root(event, host=state.call.dialect.SPEC.name, environ=environ)
         project = state.project = projects.open(root)
     except Exception as problem:  # noqa: BLE001 - the failure policy decides
         state.trouble = state.trouble or f"the hooks could not be loaded: {problem}"

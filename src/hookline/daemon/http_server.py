@@ -190,9 +190,19 @@ class HttpFront:
             raise HTTPException(401, "the token is missing, or another one")
         if request.method != "POST":
             raise HTTPException(405, "only POST is understood", {"Allow": "POST"})
-        call, reason = _parse_call(request)
+        # /hookline/v1/hook/HOST/EVENT, and what happens when we are broken
+        prefix, _, names = request.scope["raw_path"].decode().strip("/").partition(f"{_PATH}/")
+        host, _, event = (unquote(word) for word in names.partition("/"))
+        options = dict(request.query_params)
+        policy = options.pop(_POLICY, IfBroken.BLOCK)
+        if prefix or not names or options:
+            raise HTTPException(404, f"nothing is here; wanted /{_PATH}/HOST/EVENT?{_POLICY}=block")
+        call, _, reason = parse_argv((f"{OPTION}={policy}", host, event))
         if call is None:
             raise HTTPException(404, reason)
+        spec = call.dialect.SPEC
+        if spec.name not in HOSTS or not HOSTS[spec.name].can_call_url(event):
+            raise HTTPException(404, f"an answer at {event} of {spec.title} cannot be given over HTTP")
         return call
 
     async def _serve(
@@ -225,23 +235,6 @@ class HttpFront:
 async def _wait_for_disconnect(request: "Request") -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _parse_call(request: "Request") -> tuple[Call | None, str]:
-    """Parse a URL: the agent, its event, and what happens when we are broken; or return why there is no such call."""
-    prefix, _, names = request.scope["raw_path"].decode().strip("/").partition(f"{_PATH}/")
-    host, _, event = (unquote(word) for word in names.partition("/"))
-    options = dict(request.query_params)
-    policy = options.pop(_POLICY, IfBroken.BLOCK)
-    call, _, reason = (
-        parse_argv((f"{OPTION}={policy}", host, event)) if names and not prefix and not options else (None, None, "")
-    )
-    if call is None:
-        return None, reason or f"nothing is here; wanted /{_PATH}/HOST/EVENT?{_POLICY}=block"
-    name = call.dialect.SPEC.name
-    if name not in HOSTS or not HOSTS[name].can_call_url(event):
-        return None, f"an answer at {event} of {call.dialect.SPEC.title} cannot be given over HTTP"
-    return call, ""
 
 
 def _refusal(call: Call, why: str) -> Answer:
