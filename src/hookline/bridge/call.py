@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.dialects import DIALECTS
+from hookline.model.dialect_names import AGENT_ALIASES
 from hookline.model.event import Event, EventName
 from hookline.model.plan import Plan
 from hookline.model.verdict import Outcome
@@ -98,7 +99,7 @@ def parse_argv(words: Sequence[str]) -> tuple[Call | None, IfBroken | None, str]
     if len(names) != 2:  # noqa: PLR2004
         return None, policy, USAGE
     name, native = names
-    dialect = DIALECTS.get(name) or next((one for one in DIALECTS.values() if name in one.SPEC.aliases), None)
+    dialect = DIALECTS.get(AGENT_ALIASES.get(name, name))
     if dialect is None or not dialect.SPEC.is_agent:
         known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
         return None, policy, f"there is no agent {name!r}; there are {known}"

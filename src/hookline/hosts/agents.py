@@ -75,7 +75,7 @@ def _write_opencode(calls: tuple[EventCall, ...]) -> str:
     return text.rstrip("\n") + "\n\n" + "".join(f"// {shlex.join(call.words)}\n" for call in calls)
 
 
-AGENTS: Final = (
+TABLE: Final = (
     # groups in `settings.json`, for the user, a project, or the user in a project
     Host(
         name="claude-code",
