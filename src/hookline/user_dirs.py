@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import caller_context
+from hookline.caller_context import database_home
 from hookline.config.document import Problem
 from hookline.model.workspace_paths import is_inside
 
@@ -66,7 +67,7 @@ def find_user_dirs(
             data=Path(platformdirs.user_data_dir(_APP, appauthor=False)),
             managed=system,
         )
-    entry = caller_context.database_home()
+    entry = database_home()
     # a container may run as a user id without an entry in the user database
     own = os.path.realpath(entry or "/")
     root, here = os.path.realpath(project or working_folder()), os.path.realpath(working_folder())
@@ -118,7 +119,7 @@ def is_in_home(folder: Path) -> bool:
     if sys.platform == "win32":
         # no variable moves the folders there
         return True
-    home = os.path.realpath(caller_context.database_home() or "/")
+    home = os.path.realpath(database_home() or "/")
     return home != "/" and is_inside(os.path.realpath(folder), (home,))
 
 
