@@ -14,6 +14,7 @@ from hookline.hosts.host import CALL_SECONDS, EventCall, Host, Scope
 from hookline.hosts.settings_shapes import EventLists, NamedBundle, OwnedFile, spell_groups
 
 _CLINE_MARK: Final = "# Made by `hookline install cline`."
+_CLINE_HEAD: Final = f"#!/bin/sh\n{_CLINE_MARK} `hookline uninstall cline` takes it away.\n"
 _OPENCODE_MARK: Final = "Written by hookline install opencode"
 _PROJECT_TRUST: Final = "{} runs hooks of a project only in a folder that you trust"
 
@@ -37,25 +38,11 @@ def _find_codex_faults(value: object) -> Iterator[tuple[KeyPath, str]]:
     yield from find_group_faults(value, needs_hooks=False, types=types)
 
 
-def _spell_kiro(call: EventCall) -> object:
-    return {
-        "name": f"hookline-{call.event}",
-        "trigger": call.event,
-        "action": {"type": "command", "command": call.command},
-        "timeout": call.seconds,
-    }
-
-
 def _spell_antigravity(call: EventCall) -> object:
     """Events of tools have groups, all others plain lists."""
     if call.event in {"PreToolUse", "PostToolUse"}:
         return spell_groups(matcher="*")(call)
     return {"type": "command", "command": call.command, "timeout": call.seconds}
-
-
-def _write_cline(calls: tuple[EventCall, ...]) -> str:
-    head = f"#!/bin/sh\n{_CLINE_MARK} `hookline uninstall cline` takes it away.\n"
-    return head + "".join(f"{call.command}\n" for call in calls)
 
 
 def _write_opencode(calls: tuple[EventCall, ...]) -> str:
@@ -258,7 +245,17 @@ TABLE: Final = (
         name="kiro",
         programs=("kiro", "kiro-cli"),
         home=".kiro",
-        shape=EventLists(at=("hooks",), spell=_spell_kiro, head={"version": "v1"}, depth=2),
+        shape=EventLists(
+            at=("hooks",),
+            spell=lambda call: {
+                "name": f"hookline-{call.event}",
+                "trigger": call.event,
+                "action": {"type": "command", "command": call.command},
+                "timeout": call.seconds,
+            },
+            head={"version": "v1"},
+            depth=2,
+        ),
         files={Scope.USER: "hooks/hookline.json", Scope.PROJECT: ".kiro/hooks/hookline.json"},
         reads={
             Scope.USER: ("hooks/*.json", "agents/*.json"),
@@ -287,7 +284,9 @@ TABLE: Final = (
         name="cline",
         programs=("cline",),
         home="Documents/Cline",
-        shape=OwnedFile(mark=_CLINE_MARK, write=_write_cline),
+        shape=OwnedFile(
+            mark=_CLINE_MARK, write=lambda calls: _CLINE_HEAD + "".join(f"{call.command}\n" for call in calls)
+        ),
         files={Scope.USER: "Hooks/", Scope.PROJECT: ".clinerules/hooks/"},
         reads={Scope.USER: ("Hooks/*",), Scope.PROJECT: (".clinerules/hooks/*",)},
         notes=dict.fromkeys((Scope.USER, Scope.PROJECT), ("hooks have to be switched on in the settings of Cline",)),
