@@ -122,7 +122,7 @@ def test_folders_that_variables_moved_are_judged_where_each_caller_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the user database has another home than ours
-    monkeypatch.setattr(user_dirs, "_database_home", lambda: str(tmp_path))
+    monkeypatch.setattr(user_dirs, "database_home", lambda: str(tmp_path))
 
     async def what(desk: Desk) -> None:
         root, stranger = desk.project("one"), desk.project("stranger")

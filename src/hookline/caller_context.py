@@ -64,17 +64,13 @@ class CallerContext:
         return self._encoded
 
     def with_var(self, name: str, value: str) -> "CallerContext":
-        """Return this context with one more variable; both record reads in the same place."""
-        encoded = {**self.encoded, os.fsencode(name): os.fsencode(value)}
-        return self._copy({**self.whole, name: value}, encoded)
-
-    def without_var(self, name: str) -> "CallerContext":
-        """Return this context without a variable."""
-        if name not in self.whole:
-            return self
-        return self._copy({key: value for key, value in self.whole.items() if key != name})
-
-    def _copy(self, whole: Mapping[str, str], encoded: dict[bytes, bytes] | None = None) -> "CallerContext":
+        """Return this context with one more variable, or without it where it is empty; both record reads in the same place."""
+        whole, encoded = {**self.whole}, {**self.encoded}
+        if value:
+            whole[name], encoded[os.fsencode(name)] = value, os.fsencode(value)
+        else:
+            whole.pop(name, None)
+            encoded.pop(os.fsencode(name), None)
         other = CallerContext(whole, self.folder, umask=self.umask, encoded=encoded)
         other.read_vars, other.once_ran = self.read_vars, self.once_ran
         other.environ = TrackedEnv(whole, self.read_vars)
@@ -109,7 +105,7 @@ def with_env(name: str, value: str) -> Iterator[None]:
     """Start every process within the block with a variable; an empty value removes it."""
     caller = _CURRENT.get()
     if caller is not None:
-        with use(caller.with_var(name, value) if value else caller.without_var(name)):
+        with use(caller.with_var(name, value)):
             yield
         return
     before = os.environ.pop(name, None)
@@ -160,13 +156,17 @@ def expand_home(path: str) -> str:
     if name != "~":
         return os.path.expanduser(path)
     home = caller.environ.get("HOME")
-    return _database_home() + slash + rest if home is None else (home.rstrip("/") + slash + rest) or "/"
+    if home is None:
+        return (database_home() or "~").rstrip("/") + slash + rest
+    return (home.rstrip("/") + slash + rest) or "/"
 
 
-def _database_home() -> str:
+def database_home() -> str:
+    """Return the home folder of the user database, which no variable moves; empty where the user has no entry."""
     try:
         import pwd  # noqa: PLC0415 - not on Windows
 
-        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/")
+        # in a container, the user id may have no entry
+        return pwd.getpwuid(os.getuid()).pw_dir
     except (ImportError, KeyError):
-        return "~"
+        return ""

@@ -245,8 +245,7 @@ class _HttpConnection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP request with the reason, as JSON."""
         problem = sys.exception()
-        status = getattr(problem, "error_status_hint", 400)
-        self._refuse(status, str(problem or msg))
+        self._refuse(getattr(problem, "error_status_hint", 400), str(problem or msg))
 
     def _peer_problem(self) -> str:
         check_peer = self._server.options.check_peer
@@ -265,10 +264,10 @@ class _HttpConnection(H11Protocol):
         return ""
 
     def _give_up(self) -> None:
-        self._head_timer = None
         if self.conn.trailing_data[0]:
             self._refuse(408, f"the request did not arrive within {self._server.options.head_seconds:g} seconds")
         else:
+            self._head_timer = None
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:

@@ -7,6 +7,7 @@ UTF-8 would be a guard that did not run.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -99,31 +100,21 @@ def find_last_object(raw: bytes) -> tuple[dict[str, object] | None, str]:
     try:
         whole = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _search(raw.decode("utf-8", "replace"))
-    if isinstance(whole, dict):
-        return whole, ""
-    return None, raw.decode("utf-8", "replace").strip()
-
-
-def _search(text: str) -> tuple[dict[str, object] | None, str]:
+        text = raw.decode("utf-8", "replace")
+    else:
+        return (whole, "") if isinstance(whole, dict) else (None, raw.decode("utf-8", "replace").strip())
     span = _find_last_lines(text) or _find_last_span(text)
     if span is None:
         return None, text.strip()
-    document = _parse_lenient(text[span[0] : span[1]])
-    if document is None:
-        return None, text.strip()
-    noise = (text[: span[0]].strip() + "\n" + text[span[1] :].strip()).strip()
-    return document, noise
-
-
-def _parse_lenient(text: str) -> dict[str, object] | None:
-    """Parse an object as Python's json writes it: NaN and Infinity become null."""
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
+        # as Python's json writes it: NaN and Infinity become null
+        value = json.loads(text[span[0] : span[1]], parse_constant=lambda _: None)
         document = _decoder.decode(_encoder.encode(value))
     except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
+        document = None
+    if not isinstance(document, dict):
+        return None, text.strip()
+    return document, (text[: span[0]].strip() + "\n" + text[span[1] :].strip()).strip()
 
 
 def _find_last_lines(text: str) -> tuple[int, int] | None:
@@ -133,18 +124,13 @@ def _find_last_lines(text: str) -> tuple[int, int] | None:
     for _ in range(_LINES):
         start = text.rfind("\n", 0, start) if start > 0 else -1
         begin = start + 1
-        if text.startswith("{", begin) and _is_object(text[begin:end]):
-            return begin, end
+        if text.startswith("{", begin):
+            with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+                _decoder.decode(text[begin:end])
+                return begin, end
         if start < 0:
             break
     return None
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(_decoder.decode(text), dict)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
 
 
 def _find_last_span(text: str) -> tuple[int, int] | None:
@@ -194,7 +180,10 @@ class _Cleaner:
             case Mapping() | list() | tuple() | set() | frozenset():
                 return self._inside(value)
             case _:
-                return _foreign(value)
+                try:
+                    return _decoder.decode(_encoder.encode(value))
+                except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+                    return _text(str(_to_plain(value))[:400])
 
     def _inside(self, value: Mapping[object, object] | Iterable[object]) -> object:
         if id(value) in self._path or len(self._path) > _DEEPEST or self._left < 0:
@@ -210,10 +199,3 @@ class _Cleaner:
 
 def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
-
-
-def _foreign(value: object) -> object:
-    try:
-        return _decoder.decode(_encoder.encode(value))
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return _text(str(_to_plain(value))[:400])

@@ -15,7 +15,7 @@ from hookline.config import settings as tables
 from hookline.config.discovery import select_locations as chosen_places
 from hookline.config.document import Document, Problem, Severity
 from hookline.config.known_entries import record_path
-from hookline.config.known_names import KnownNames, quote, suggest
+from hookline.config.known_names import quote, suggest
 from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
 from hookline.config.staleness import FileStamps, capture
 from hookline.engine.background import TellAgent
@@ -30,7 +30,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
 from hookline.model.settings import Settings
 from hookline.model.workspace_paths import clear_caches
-from hookline.ports import JobQueue, StateStore, TraceStore
+from hookline.ports import JobQueue, TraceStore
 from hookline.trust import repository
 from hookline.trust.policy import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.user_dirs import (
@@ -41,7 +41,7 @@ from hookline.user_dirs import (
     parents_in_repository,
     working_folder,
 )
-from hookline.wiring import make_components, native_names, native_tools, shell_dialects
+from hookline.wiring import known_names, make_components, shell_dialects
 
 
 class Project(Struct, kw_only=True, eq=False, dict=True):
@@ -103,20 +103,6 @@ def open_traces(folders: UserDirs) -> TraceStore:
     return SqliteTraces(folders.data / "traces.db")
 
 
-def _open_state(folders: UserDirs) -> StateStore:
-    from hookline.stores.state import SqliteState  # noqa: PLC0415 - as above
-
-    return SqliteState(folders.data / "state.db")
-
-
-def _open_queue(folders: UserDirs, root: Path) -> JobQueue:
-    """Open the queue in the user's data folder; putting a job there starts a worker if none runs."""
-    from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - as above
-    from hookline.stores.worker_registry import ensure_worker  # noqa: PLC0415
-
-    return SqliteQueue(folders.data / "queue.db", wake=partial(ensure_worker, folders.data, str(root)))
-
-
 def load_project(  # noqa: PLR0913 - each is a choice of the caller
     root: Path | None = None,
     *,
@@ -149,7 +135,7 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     components = make_components(always_isolated=shared_traces is not None)
     registry = HookRegistry()
     planner = HookPlanner.from_components(registry, components)
-    vocabulary = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
+    vocabulary = known_names()
     search = SearchPaths(
         project=root,
         above=parents_in_repository(root, home=dirs.home),
@@ -175,10 +161,18 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     loaded = _add_builtins(loaded, builtins)
 
     def make_engine(project: Project) -> Engine:
+        from hookline.stores.state import SqliteState  # noqa: PLC0415 - as above
+
         # an engine that is switched off runs nothing, and managed hooks run all the same
         enabled = settings.enabled or settings.guards_only or dirs.managed is not None
         # a command that keeps no traces only looks at hooks or tries one: it must leave no job behind
-        is_queued = traced and (folders is None or _are_usual(dirs, root))
+        queue: JobQueue | None = None
+        if traced and (folders is None or _are_usual(dirs, root)):
+            from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - as above
+            from hookline.stores.worker_registry import ensure_worker  # noqa: PLC0415
+
+            # putting a job there starts a worker if none runs
+            queue = SqliteQueue(dirs.data / "queue.db", wake=partial(ensure_worker, dirs.data, str(root)))
         engine = Engine(
             components=components,
             planner=planner,
@@ -186,8 +180,8 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
             trust=project.trust,
             ask=ask,
             store=(shared_traces or open_traces)(dirs) if traced else None,
-            state=_open_state(dirs),
-            queue=_open_queue(dirs, root) if is_queued else None,
+            state=SqliteState(dirs.data / "state.db"),
+            queue=queue,
             tell_agent=tell_agent,
             cwd=str(root),
         )
@@ -204,12 +198,26 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         components=components,
         registry=registry,
         planner=planner,
-        trust=_make_trust(dirs, settings, approve),
+        trust=TrustedHooks(
+            TrustedHooksConfig(
+                storage_path=dirs.data / "approvals.json",
+                unapproved=settings.unapproved,
+                trust_workspace=settings.trust_workspace,
+                trusted_workspaces=settings.trusted_workspaces,
+                approve=approve,
+                shell_dialects=shell_dialects(),
+            )
+        ),
         search=search,
         stamps=_add_stamps(loaded.stamps, dirs, root),
         make_engine=make_engine,
     )
-    active = [hook for hook in loaded.hooks if _should_run(hook, project)]
+    # managed hooks run always, guards unless the user switched all off
+    active = [
+        hook
+        for hook in loaded.hooks
+        if settings.enabled or hook.layer is Layer.MANAGED or (settings.guards_only and project.fails_closed(hook))
+    ]
     for hook in active:
         # a problem between hooks removes none of them: a guard must not be lost to a slip
         registry.add(hook)
@@ -219,14 +227,6 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     )
     project.problems = (*dirs.problems, *problems, *loaded.problems, *between_hooks)
     return project
-
-
-def _should_run(hook: Hook, project: Project) -> bool:
-    """Return whether the settings let a hook run: managed hooks always, guards unless the user switched all off."""
-    settings = project.settings
-    if settings.enabled or hook.layer is Layer.MANAGED:
-        return True
-    return settings.guards_only and project.fails_closed(hook)
 
 
 def _add_stamps(stamps: FileStamps, folders: UserDirs, root: Path) -> FileStamps:
@@ -286,32 +286,18 @@ def _read_settings(
         return {}, ()
     parsed[str(folder.resolve() / "hookline.toml")] = (text, document)
     found = tables.read(document, path=path, home=str(folders.home))
-    unknown = (name for name in _list_builtins(found.values) if strip_prefix(name) not in BUILTINS)
-    line = document.line_of((tables.TABLE, "builtins"))
-    return found.values, (*found.problems, *(_unknown_builtin(name, path, line) for name in unknown))
+    problems = [*found.problems]
+    for name in _list_builtins(found.values):
+        if (plain := strip_prefix(name)) not in BUILTINS:
+            known = suggest(plain, BUILTINS) or f"; there are {', '.join(sorted(BUILTINS))}"
+            line = document.line_of((tables.TABLE, "builtins"))
+            problems.append(Problem(path, line, f"there is no built-in hook {quote(name)}{known}"))
+    return found.values, tuple(problems)
 
 
 def _list_builtins(values: Mapping[str, object]) -> tuple[str, ...]:
     named = values.get("builtins")
     return tuple(map(str, named)) if isinstance(named, tuple) else ()
-
-
-def _unknown_builtin(name: str, path: str, line: int) -> Problem:
-    known = suggest(strip_prefix(name), BUILTINS) or f"; there are {', '.join(sorted(BUILTINS))}"
-    return Problem(path, line, f"there is no built-in hook {quote(name)}{known}")
-
-
-def _make_trust(folders: UserDirs, settings: Settings, approve: Approve | None) -> TrustedHooks:
-    return TrustedHooks(
-        TrustedHooksConfig(
-            storage_path=folders.data / "approvals.json",
-            unapproved=settings.unapproved,
-            trust_workspace=settings.trust_workspace,
-            trusted_workspaces=settings.trusted_workspaces,
-            approve=approve,
-            shell_dialects=shell_dialects(),
-        )
-    )
 
 
 def find_problem(planner: HookPlanner, hook: Hook) -> str:

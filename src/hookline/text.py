@@ -3,7 +3,6 @@
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -58,7 +57,7 @@ def escape_all(text: str, *, blanks: int = BLANKS) -> str:
     Line breaks become `\n`, blanks other than the plain one are escaped, and long runs of blanks are counted.
     """
     shown = text if text.isascii() and text.isprintable() else _escape_chars(text, kept="", blanks=False)
-    return _count_blanks(shown, blanks) if " " * (blanks + 1) in shown else shown
+    return re.sub(f" {{{blanks + 1},}}", lambda run: f" <{len(run[0])} blanks> ", shown)
 
 
 def shell_quote(name: str) -> str:
@@ -130,10 +129,6 @@ def _is_visible(text: str, place: int) -> bool:
 
 def _name(mark: str) -> str:
     return mark.encode("unicode_escape").decode()
-
-
-def _count_blanks(text: str, most: int) -> str:
-    return re.sub(f" {{{most + 1},}}", lambda run: f" <{len(run[0])} blanks> ", text)
 
 
 MASK: Final = "…[secret]"
@@ -217,23 +212,20 @@ def redact(text: str) -> str:
 
     A wrong mask costs a look into the trace; a key on a screen, in a CI log or in a model's context costs the key.
     """
-    for pattern, replaced in _secret_patterns():
-        text = pattern.sub(replaced, text)
+    for pattern in _secret_patterns():
+        text = pattern.sub(_mask, text)
     return text
 
 
 @cache
-def _secret_patterns() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
+def _secret_patterns() -> tuple[re.Pattern[str], ...]:
     # compiled on first use, which most commands never get to
-    keys = tuple((re.compile(pattern), _mask_key) for pattern in _KEYS)
-    return keys + tuple((re.compile(pattern), _mask_value) for pattern in _NAMED)
+    return tuple(re.compile(pattern) for pattern in (*_KEYS, *_NAMED))
 
 
-def _mask_key(found: re.Match[str]) -> str:
-    return f"{found[0][:_SHOWN]}{MASK}"
-
-
-def _mask_value(found: re.Match[str]) -> str:
+def _mask(found: re.Match[str]) -> str:
+    if "hidden" not in found.re.groupindex:
+        return f"{found[0][:_SHOWN]}{MASK}"
     if MASK in found["hidden"] or found.string.startswith(MASK, found.end("hidden")):
         return found[0]
     before = found.start("hidden") - found.start()

@@ -16,7 +16,9 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import caller_context
+from hookline.caller_context import database_home
 from hookline.config.document import Problem
+from hookline.model.workspace_paths import is_inside
 
 _APP: Final = "hookline"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -65,12 +67,38 @@ def find_user_dirs(
             data=Path(platformdirs.user_data_dir(_APP, appauthor=False)),
             managed=system,
         )
-    policy = _DirPolicy(project or working_folder())
-    home = policy.choose("HOME", environ, default=policy.own, problems=problems)
-    config, data = (
-        policy.choose(variable, environ, default=f"{home}/{default}", below=_APP, problems=problems)
-        for variable, default in _MOVABLE
-    )
+    entry = database_home()
+    # a container may run as a user id without an entry in the user database
+    own = os.path.realpath(entry or "/")
+    root, here = os.path.realpath(project or working_folder()), os.path.realpath(working_folder())
+    foreign = [*find_repositories(root, home=own), *find_repositories(here, home=own)]
+    # a user may work on the home folder itself: everything in it is theirs all the same
+    if not entry or not is_inside(own, (root,)):
+        foreign.append(root)
+
+    def choose(variable: str, default: str, below: str = "") -> str:
+        """Return the folder that a variable names, or the default one where it may not be the user's."""
+        named = environ.get(variable, "") if variable else ""
+        real = os.path.realpath(os.path.join(named, below)) if named else ""
+        if not named or real == os.path.realpath(default):
+            return default
+        is_below_home = own != "/" and is_inside(real, (own,))
+        if not os.path.isabs(named):
+            reason = "is no absolute path"
+        elif is_inside(real, foreign):
+            reason = "points into this workspace"
+        elif not is_below_home and any(os.path.lexists(f"{path}/.git") for path in _upwards(real)):
+            reason = "points into a git work tree"
+        else:
+            reason = _check_owner(real) if entry else ""
+        if not reason:
+            return real
+        why = f"{variable} {reason} ({named}); your own folder {default} is used instead"
+        problems.append(Problem("environment", 0, why))
+        return default
+
+    home = choose("HOME", entry or "/")
+    config, data = (choose(variable, f"{home}/{default}", _APP) for variable, default in _MOVABLE)
     return UserDirs(home=Path(home), config=Path(config), data=Path(data), managed=system, problems=tuple(problems))
 
 
@@ -91,8 +119,8 @@ def is_in_home(folder: Path) -> bool:
     if sys.platform == "win32":
         # no variable moves the folders there
         return True
-    home = os.path.realpath(_database_home() or "/")
-    return home != "/" and _is_inside(os.path.realpath(folder), home)
+    home = os.path.realpath(database_home() or "/")
+    return home != "/" and is_inside(os.path.realpath(folder), (home,))
 
 
 def working_folder() -> Path:
@@ -110,7 +138,7 @@ def find_repositories(folder: str, *, home: str) -> list[str]:
     """
     found = []
     for path in _upwards(folder):
-        if _is_inside(home, path):
+        if is_inside(home, (path,)):
             break
         if os.path.lexists(f"{path}/.git"):
             found.append(path)
@@ -121,60 +149,7 @@ def parents_in_repository(project: Path, *, home: Path) -> tuple[Path, ...]:
     """List the folders above a project up to the top of its repository, the nearest first."""
     root = os.path.realpath(project)
     tops = find_repositories(root, home=os.path.realpath(home))
-    return tuple(Path(path) for path in _upwards(root)[1:] if _is_inside(path, tops[0])) if tops else ()
-
-
-class _DirPolicy:
-    """Decide which folders named by the environment may be the user's own."""
-
-    def __init__(self, project: Path) -> None:
-        entry = _database_home()
-        # a container may run as a user id without an entry in the user database
-        self.own = entry or "/"
-        self._has_entry = bool(entry)
-        self._home = os.path.realpath(self.own)
-        root = os.path.realpath(project)
-        # a user may work on the home folder itself: everything in it is theirs all the same
-        is_around_home = self._has_entry and _is_inside(self._home, root)
-        here = os.path.realpath(working_folder())
-        around = [*find_repositories(root, home=self._home), *find_repositories(here, home=self._home)]
-        self._foreign = around if is_around_home else [root, *around]
-
-    def choose(
-        self, variable: str, environ: Mapping[str, str], *, default: str, problems: list[Problem], below: str = ""
-    ) -> str:
-        """Return the folder that a variable names, or the default one where it may not be the user's."""
-        named = environ.get(variable, "") if variable else ""
-        if not named:
-            return default
-        real = os.path.realpath(os.path.join(named, below))
-        if real == os.path.realpath(default):
-            return default
-        reason = self._find_reason(named, real)
-        if not reason:
-            return real
-        why = f"{variable} {reason} ({named}); your own folder {default} is used instead"
-        problems.append(Problem("environment", 0, why))
-        return default
-
-    def _find_reason(self, named: str, real: str) -> str:
-        if not os.path.isabs(named):
-            return "is no absolute path"
-        if any(_is_inside(real, folder) for folder in self._foreign):
-            return "points into this workspace"
-        is_below_home = self._home != "/" and _is_inside(real, self._home)
-        if not is_below_home and any(os.path.lexists(f"{path}/.git") for path in _upwards(real)):
-            return "points into a git work tree"
-        return _check_owner(real) if self._has_entry else ""
-
-
-def _database_home() -> str:
-    import pwd  # noqa: PLC0415 - not on Windows
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return ""
+    return tuple(Path(path) for path in _upwards(root)[1:] if is_inside(path, (tops[0],))) if tops else ()
 
 
 def _check_owner(path: str) -> str:
@@ -216,7 +191,3 @@ def _upwards(path: str) -> list[str]:
     while (above := os.path.dirname(paths[-1])) != paths[-1]:
         paths.append(above)
     return paths
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

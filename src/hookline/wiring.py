@@ -1,6 +1,7 @@
 """The composition root: the only module that knows every dialect, kind and store."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hookline.config.file_patterns import file_patterns, follow_links, list_files
 from hookline.dialects import DIALECTS, SHELL_DIALECTS, TEMPLATE_DIALECTS
@@ -13,9 +14,13 @@ from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.hook import Hook
 from hookline.ports import StateStore
 from hookline.stores.memory import MemoryState
+
+if TYPE_CHECKING:
+    from hookline.config.known_names import KnownNames
 
 
 def make_components(*, always_isolated: bool = False) -> Components:
@@ -27,7 +32,7 @@ def make_components(*, always_isolated: bool = False) -> Components:
         dialects=DIALECTS,
         kinds={
             "ask_agent": AskAgent(),
-            "command": Command(shell_dialects=shell_dialects(), template_dialects=TEMPLATE_DIALECTS),
+            "command": Command(shell_dialects=SHELL_DIALECTS, template_dialects=TEMPLATE_DIALECTS),
             "function": Function(),
             "notify": Notify(),
             "python": Python((), always_isolated=always_isolated),
@@ -61,10 +66,15 @@ def _read_options(options: Mapping[str, object]) -> dict[str, object]:
 def _read_hook(options: Mapping[str, object]) -> Hook:
     """Read a hook that a program describes with the keys of hookline.toml."""
     from hookline.config.formats.native import read_hook  # noqa: PLC0415 - as above
-    from hookline.config.known_names import KnownNames  # noqa: PLC0415
 
-    words = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
-    return read_hook(options, words)
+    return read_hook(options, known_names())
+
+
+def known_names() -> "KnownNames":
+    """Return the names of all dialects, which readers of configuration files need."""
+    from hookline.config.known_names import KnownNames  # noqa: PLC0415 - as above
+
+    return KnownNames(names=EVENT_NAMES, tools=native_tools(), shell_dialects=SHELL_DIALECTS)
 
 
 async def _missing(hook: Hook, cwd: str) -> str:
@@ -101,11 +111,4 @@ def shell_dialects() -> frozenset[str]:
 
 def native_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """Return the canonical events of each native event name, by dialect."""
-    names: dict[str, dict[str, tuple[str, ...]]] = {}
-    for dialect in DIALECTS.values():
-        own = names.setdefault(dialect.SPEC.name, {})
-        for canonical, native in dialect.SPEC.events.items():
-            own[native] = (*own.get(native, ()), str(canonical))
-        for native, canonical in dialect.SPEC.more_events.items():
-            own.setdefault(native, (str(canonical),))
-    return names
+    return EVENT_NAMES

@@ -24,11 +24,11 @@ def many() -> Iterator[None]:
 @pytest.mark.usefixtures("many")
 def test_each_call_has_its_own() -> None:
     async def call(text: str) -> list[str]:
-        with call_log.capture() as log:
+        with call_log.capture() as lines:
             await asyncio.sleep(0)
             logger.warning(text)
             await asyncio.sleep(0)
-            return log.lines
+            return lines
 
     async def both() -> list[list[str]]:
         return list(await asyncio.gather(call("of the first"), call("of the second")))
@@ -39,10 +39,10 @@ def test_each_call_has_its_own() -> None:
 @pytest.mark.usefixtures("many")
 def test_what_nobody_was_told_is_told_to_the_next_one_and_to_nobody_else() -> None:
     logger.warning("of nobody")
-    with call_log.capture() as log:
-        assert log.lines == ["of nobody"]
-    with call_log.capture() as log:
-        assert log.lines == []
+    with call_log.capture() as lines:
+        assert lines == ["of nobody"]
+    with call_log.capture() as lines:
+        assert lines == []
 
 
 @pytest.mark.usefixtures("many")
@@ -50,14 +50,14 @@ def test_who_knocks_all_night_fills_no_memory() -> None:
     for number in range(10 * call_log.MOST):
         logger.warning("somebody was refused")
         logger.warning("refused for the %dth time", number)
-    with call_log.capture() as log:
-        assert len(log.lines) == call_log.MOST
-        assert log.lines.count("somebody was refused") == 1
+    with call_log.capture() as lines:
+        assert len(lines) == call_log.MOST
+        assert lines.count("somebody was refused") == 1
 
 
 def test_one_call_leaves_the_log_as_it_found_it() -> None:
     before = logging.getLogger().handlers[:]
-    with call_log.capture() as log:
+    with call_log.capture() as lines:
         logger.warning("of this call")
-    assert log.lines == ["of this call"]
+    assert lines == ["of this call"]
     assert logging.getLogger().handlers == before

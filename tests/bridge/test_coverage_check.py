@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import LedgerEntry
-from hookline.bridge.coverage_check import find_missed_calls
-from hookline.bridge.transcripts import READERS, list_tool_runs
+from hookline.bridge.coverage_check import READERS, find_missed_calls, list_tool_runs
 
 WRITTEN: Final = Path(__file__).parent / "transcripts"
 

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from hookline.bridge.daemon_socket import SocketDir, find_socket_dir
+from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.errors import StoreError
 
 
@@ -28,20 +29,20 @@ def test_a_folder_of_somebody_else_does_not_count(tmp_path: Path) -> None:
 
 def test_each_interpreter_has_a_name_of_its_own() -> None:
     # the numbers of FNV-1a, which the launcher counts as well
-    assert find_socket_dir({}, "").name == find_socket_dir({}).name
-    assert find_socket_dir({}, "a").name == "af63dc4c8601ec8c"
-    assert find_socket_dir({}, "foobar").name == "85944171f73967e8"
+    assert find_socket_dir({}, "") == find_socket_dir({})
+    assert find_socket_dir({}, "a").socket.name == "af63dc4c8601ec8c.sock"
+    assert find_socket_dir({}, "foobar").lock.name == "85944171f73967e8.lock"
 
 
 def test_a_folder_is_made_for_the_person_alone(tmp_path: Path) -> None:
-    place = SocketDir(tmp_path / "hookline", "x").create()
+    place = find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)}).create()
     assert place.folder.stat().st_mode & 0o777 == 0o700
     assert place.create() == place
 
 
 def test_a_folder_that_others_can_enter_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "hookline").mkdir(mode=0o755)
-    place = SocketDir(tmp_path / "hookline", "x")
+    place = find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)})
     with pytest.raises(StoreError, match="open to others"):
         place.create()
 
@@ -49,17 +50,17 @@ def test_a_folder_that_others_can_enter_is_not_used(tmp_path: Path) -> None:
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "hookline").symlink_to(tmp_path / "real")
-    assert "is no folder" in SocketDir(tmp_path / "hookline", "x").find_reason()
+    assert "is no folder" in find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)}).find_reason()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 def test_a_folder_of_somebody_else_in_its_place_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "hookline").mkdir(mode=0o700)
     os.chown(tmp_path / "hookline", 65534, 65534)
-    assert "belongs to somebody else" in SocketDir(tmp_path / "hookline", "x").find_reason()
+    assert "belongs to somebody else" in find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)}).find_reason()
 
 
 def test_where_no_folder_can_be_made_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="no place for its socket"):
-        SocketDir(tmp_path / "file" / "hookline", "x").create()
+        replace(find_socket_dir({}), folder=tmp_path / "file" / "hookline").create()

@@ -140,7 +140,7 @@ def test_where_nothing_can_be_loaded_only_a_yes_beforehand_goes_on(
     home.symlink_to(home)
     monkeypatch.setenv("HOME", str(home))
     # a home that leads nowhere is not used: everything is looked for where the user database says
-    monkeypatch.setattr("hookline.user_dirs._database_home", lambda: str(home))
+    monkeypatch.setattr("hookline.user_dirs.database_home", lambda: str(home))
     answer = person.ask(host, if_broken=policy)
     assert is_neutral(host, answer) if policy == "allow" else is_refused(host, answer)
 
@@ -218,7 +218,7 @@ def test_hooks_that_the_person_switched_off_are_not_missed(person: Person) -> No
 def test_without_a_home_the_user_database_has_it(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     person.configure(GUARD)
     monkeypatch.delenv("HOME")
-    monkeypatch.setattr("hookline.user_dirs._database_home", lambda: str(person.home))
+    monkeypatch.setattr("hookline.user_dirs.database_home", lambda: str(person.home))
     assert is_refused("claude-code", person.ask("claude-code", person.event(command=DANGEROUS), if_broken="allow"))
 
 

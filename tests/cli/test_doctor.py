@@ -231,7 +231,7 @@ def _installed(tmp_path: Path, agent: str, events: str = "before_tool,session_st
     done = hookline(home, "install", agent, "--events", events)
     assert done.returncode == 0, done.stdout
     host = HOSTS[agent]
-    return home, home / host.home.default / host.files[Scope.USER]
+    return home, home / host.home / host.files[Scope.USER]
 
 
 def _agents(home: Path) -> tuple[int, str]:

@@ -11,14 +11,12 @@ from hookline.hosts.backup import (
     created_folders,
     digest,
     load_backup,
-    plan_delete,
-    plan_save,
+    plan_record,
 )
 
 
 def keep(data: Path, kept: SettingsBackup) -> None:
-    change = plan_save(data, kept)
-    assert change is not None
+    (change,) = plan_record(data, kept.path, kept)
     assert change.after is not None
     Path(change.path).parent.mkdir(parents=True, exist_ok=True)
     Path(change.path).write_bytes(change.after)
@@ -31,19 +29,20 @@ def test_what_was_there_comes_back_as_it_was(before: bytes | None, tmp_path: Pat
     keep(tmp_path, kept)
 
     assert load_backup(tmp_path, "/a/settings.json") == kept
-    assert plan_save(tmp_path, kept) is None
+    assert plan_record(tmp_path, kept.path, kept) == ()
 
 
 def test_what_nobody_kept_is_nothing(tmp_path: Path) -> None:
     assert load_backup(tmp_path, "/a") is None
-    assert plan_delete(tmp_path, "/a") is None
+    assert plan_record(tmp_path, "/a", None) == ()
 
 
 def test_forgetting_removes_what_was_kept(tmp_path: Path) -> None:
     keep(tmp_path, SettingsBackup(path="/a", before=None, after=""))
     raw = Path(backup_path(tmp_path, "/a")).read_bytes()
 
-    assert plan_delete(tmp_path, "/a") == FileEdit(backup_path(tmp_path, "/a"), raw, None, mode=0o600)
+    change = FileEdit(backup_path(tmp_path, "/a"), raw, None, mode=0o600)
+    assert plan_record(tmp_path, "/a", None) == (change,)
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"path": "/a"}', b'{"path": 5, "before": null, "after": ""}'])

@@ -9,6 +9,7 @@ from hookline.errors import HostError
 from hookline.hosts import HOSTS, find
 from hookline.hosts.command_line import canonical_events
 from hookline.hosts.host import Host, Scope
+from hookline.model.agents import AGENTS
 from hookline.model.event import EventName
 from tests.hosts.settings import around
 
@@ -92,7 +93,9 @@ def test_the_document_says_where_ours_go(host: Host) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "hosts.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if f"`{host.name}`" in line and line.startswith("|"))
 
-    assert [name for name in (host.title, host.home.default, host.files[Scope.PROJECT]) if name not in row] == []
-    assert [
-        variable for variable, _ in host.home.moved if variable not in row and not variable.startswith("XDG_")
-    ] == []
+    assert [name for name in (host.title, host.home, host.files[Scope.PROJECT]) if name not in row] == []
+    assert [name for name, _ in host.home_variables if name not in row and not name.startswith("XDG_")] == []
+
+
+def test_every_agent_has_a_row_in_the_order_of_the_list() -> None:
+    assert tuple(HOSTS) == AGENTS

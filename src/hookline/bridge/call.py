@@ -10,8 +10,12 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.dialects import DIALECTS
+from hookline.model.dialect_names import AGENT_ALIASES
 from hookline.model.event import Event, EventName
+from hookline.model.plan import Plan
+from hookline.model.verdict import Outcome
 from hookline.ports import Dialect
+from hookline.project import Project
 from hookline.user_dirs import working_folder
 
 OPTION: Final = "--if-broken"
@@ -47,26 +51,37 @@ class Call(Struct, frozen=True, kw_only=True):
     if_broken: IfBroken | None = None
 
 
+class CallState(Struct):
+    """What is known of a call so far.
+
+    `call` is in the dialect of the agent that called, `entry` is the agent whose settings hold the entry. `trouble` is why the
+    hooks could not be asked: the event is unreadable (`is_unread`), the agents are nested too deeply (`is_too_deep`), or something
+    failed. Without a `plan`, hooks may have to be asked. `note` is what was odd about the payload.
+    """
+
+    call: Call
+    entry: str
+    event: Event
+    trouble: str = ""
+    note: str = ""
+    is_unread: bool = False
+    is_too_deep: bool = False
+    project: Project | None = None
+    plan: Plan | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether hooks have to be asked, as far as that is known."""
+        return self.plan is None or bool(self.plan.stages)
+
+
 def parse_argv(words: Sequence[str]) -> tuple[Call | None, IfBroken | None, str]:
     """Return the call, the policy as far as there is one, and the reason why the words cannot be used.
 
     Parsed by hand rather than by argparse: a call is made for every step of an agent, and an exit code of 2, with which argparse
     reports a typing error, would block it.
     """
-    policy, names, wrong = _split_words(words)
-    dialect = _find_agent(names[0]) if names else None
-    if not wrong and dialect is None:
-        known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
-        wrong = f"there is no agent {names[0]!r}; there are {known}" if names else "wanted: hookline hook HOST EVENT"
-    if not wrong and dialect is not None and not _has_event(dialect, names[1]):
-        known = ", ".join(dialect.SPEC.abilities or ())
-        wrong = f"{dialect.SPEC.title} has no event {names[1]!r}; it has {known}"
-    if wrong or dialect is None:
-        return None, policy, wrong
-    return Call(dialect=dialect, native=names[1], raw=b"", if_broken=policy), policy, ""
-
-
-def _split_words(words: Sequence[str]) -> tuple[IfBroken | None, list[str], str]:
     policy: IfBroken | None = None
     names: list[str] = []
     left = list(words)
@@ -75,26 +90,23 @@ def _split_words(words: Sequence[str]) -> tuple[IfBroken | None, list[str], str]
         if word == OPTION or word.startswith(f"{OPTION}="):
             value = word.partition("=")[2] if "=" in word else left.pop(0) if left else ""
             if value not in {*IfBroken}:
-                return policy, names, f"{OPTION} is {value!r}, wanted block or allow"
+                return None, policy, f"{OPTION} is {value!r}, wanted block or allow"
             policy = IfBroken(value)
         elif word.startswith("-"):
-            return policy, names, f"there is no option {word!r}"
+            return None, policy, f"there is no option {word!r}"
         else:
             names.append(word)
-    return policy, names, "" if len(names) == 2 else USAGE  # noqa: PLR2004
-
-
-def _find_agent(name: str) -> Dialect | None:
-    """Return an agent's dialect by its name or an alias."""
-    if name in DIALECTS:
-        return DIALECTS[name] if DIALECTS[name].SPEC.is_agent else None
-    agents = (module for module in DIALECTS.values() if module.SPEC.is_agent)
-    return next((module for module in agents if name in module.SPEC.aliases), None)
-
-
-def _has_event(dialect: Dialect, native: str) -> bool:
+    if len(names) != 2:  # noqa: PLR2004
+        return None, policy, USAGE
+    name, native = names
+    dialect = DIALECTS.get(AGENT_ALIASES.get(name, name))
+    if dialect is None or not dialect.SPEC.is_agent:
+        known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
+        return None, policy, f"there is no agent {name!r}; there are {known}"
     spec = dialect.SPEC
-    return native in (spec.abilities or {}) or native in spec.events.values() or native in spec.more_events
+    if not (native in (spec.abilities or {}) or native in spec.events.values() or native in spec.more_events):
+        return None, policy, f"{spec.title} has no event {native!r}; it has {', '.join(spec.abilities or ())}"
+    return Call(dialect=dialect, native=native, raw=b"", if_broken=policy), policy, ""
 
 
 def event_from_name(dialect: Dialect, native: str) -> Event:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from hookline.bridge.notices import append_lines
+from hookline.bridge.notices import append_lines, read_lines
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 
@@ -51,7 +51,6 @@ class LedgerEntry(Struct, frozen=True, omit_defaults=True):
 _IDS: Final = ("call_id", "tool_call_id", "tool_use_id")
 
 
-_DECODER: Final = msgspec.json.Decoder(LedgerEntry)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -93,15 +92,7 @@ def record_call(path: Path, event: Event, spec: DialectSpec, *, waiting: bool = 
 
 def read(path: Path) -> list[LedgerEntry]:
     """Return the entries of a ledger, the oldest first; empty where there is none."""
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return []
-    entries: list[LedgerEntry] = []
-    for line in raw.splitlines():
-        with contextlib.suppress(msgspec.DecodeError):
-            entries.append(_DECODER.decode(line))
-    return entries
+    return read_lines(path, LedgerEntry)
 
 
 def is_full(path: Path) -> bool:
@@ -115,14 +106,11 @@ def is_full(path: Path) -> bool:
 
 def list_ledgers(data: Path, *, since: float) -> Iterator[Path]:
     """List the ledgers that were written to since a time, the newest first."""
-    found: list[tuple[float, str]] = []
-    with contextlib.suppress(OSError), os.scandir(data / FOLDER) as entries:
-        found += [
-            (at, entry.path)
-            for entry in entries
-            if entry.name.endswith(CALLS) and (at := entry.stat().st_mtime) >= since
-        ]
-    return (Path(path) for _, path in sorted(found, reverse=True))
+    found: list[tuple[float, Path]] = []
+    for path in (data / FOLDER).glob(f"*{CALLS}"):
+        with contextlib.suppress(OSError):
+            found.append((path.stat().st_mtime, path))
+    return (path for at, path in sorted(found, reverse=True) if at >= since)
 
 
 def prune(data: Path, *, now: float) -> None:

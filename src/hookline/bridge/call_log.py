@@ -9,14 +9,7 @@ from typing import Final
 MOST: Final = 50  # lines of one call
 
 
-class CallLog:
-    """The warnings of one call."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-
-_CURRENT: Final[ContextVar[CallLog | None]] = ContextVar("call_log", default=None)
+_CURRENT: Final[ContextVar[list[str] | None]] = ContextVar("call_log", default=None)
 
 
 class _CallHandler(logging.Handler):
@@ -24,20 +17,21 @@ class _CallHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.unassigned = CallLog()
+        self.unassigned: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line, with the exception if there is one."""
         problem = record.exc_info[1] if record.exc_info else None
-        log = _CURRENT.get() or self.unassigned
+        lines = _CURRENT.get()
+        lines = self.unassigned if lines is None else lines
         line = f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}"
         # without repetitions and with a limit: refused callers must not fill the daemon's memory
-        if len(log.lines) < MOST and line not in log.lines:
-            log.lines.append(line)
+        if len(lines) < MOST and line not in lines:
+            lines.append(line)
 
 
 @contextmanager
-def capture() -> Iterator[CallLog]:
+def capture() -> Iterator[list[str]]:
     """Collect the warnings of a call, and earlier ones that belong to no call."""
     root = logging.getLogger()
     handler = next((handler for handler in root.handlers if isinstance(handler, _CallHandler)), None)
@@ -46,12 +40,12 @@ def capture() -> Iterator[CallLog]:
     if handler is None:
         handler = _CallHandler()
         root.handlers[:] = [handler]
-    log = handler.unassigned
+    lines = handler.unassigned
     if before is None:
-        handler.unassigned = CallLog()
-    token = _CURRENT.set(log)
+        handler.unassigned = []
+    token = _CURRENT.set(lines)
     try:
-        yield log
+        yield lines
     finally:
         _CURRENT.reset(token)
         if before is not None:

@@ -1,16 +1,97 @@
-"""Compare an agent's transcript with the ledger: a tool call that never reached us means that no guard was asked."""
+"""Whether an agent asks us about every tool call: what its settings say, and its transcript compared with the ledger.
 
+A tool call that never reached us means that no guard was asked. Only calls that ran count, and only of tools that are known to
+ask hooks first: a false alarm makes users ignore the next one. Settings are read rarely, and slow to load: the import of this
+module waits until then.
+"""
+
+import os
+import re
+import stat
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
+from hookline import json_codec
 from hookline.bridge import call_ledger
-from hookline.bridge.call_ledger import ABOUT_CALLS, LedgerEntry
-from hookline.bridge.transcripts import READERS, ToolRun, list_tool_runs
+from hookline.bridge.call_ledger import ABOUT_CALLS
+from hookline.errors import EngineError
+from hookline.hosts import HOSTS, status
+from hookline.hosts.host import HostEnvironment, Scope
 from hookline.model.event import EventName
+from hookline.user_dirs import UserDirs
 
 _NAMED: Final = 3
+LARGEST: Final = 8 * 1024 * 1024  # bytes, counted from the end
+
+Document = Mapping[str, object]
+
+
+class ToolRun(Struct, frozen=True):
+    """A tool that ran: when it was called, its name as the agent's model knows it, and the id of the call."""
+
+    at: float
+    tool: str
+    call: str
+
+
+class TranscriptReader(Struct, frozen=True):
+    """How one agent's transcript is read.
+
+    `read` yields what a line says of calls: the id of each, the name of its tool where the line has it, and whether it ran.
+    Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
+    `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
+    """
+
+    read: Callable[[Document], Iterator[tuple[str, str, bool]]]
+    marks: tuple[bytes, ...]
+    asks: frozenset[str]
+    mcp: str = "mcp__"
+    by_id: bool = True
+
+
+def find_unasked(host: str, *, folders: UserDirs, project: Path, environ: Mapping[str, str]) -> list[str]:
+    """Return one sentence for each settings file that lost entries of ours, naming their events."""
+    if host not in HOSTS:
+        return []
+    around = HostEnvironment(home=folders.home, data=folders.data, project=project, environ=environ)
+    return [
+        f"{path} has no entry of ours at {', '.join(events)} any more, so that no hook is asked there; "
+        f"`hookline install {host}` puts it back, `hookline doctor` says more"
+        for path, events in status.find_missing_events(HOSTS[host], around).items()
+    ]
+
+
+def was_installed(host: str, native: str, data: Path, *, home: Path, environ: Mapping[str, str]) -> bool:
+    """Return whether `hookline install` put an entry for an event into the user's settings of an agent, at any time."""
+    if host not in HOSTS:
+        return False
+    around = HostEnvironment(home=home, data=data, project=home, environ=environ)
+    return any(native in events for _, events in status.recorded_events(HOSTS[host], Scope.USER, around))
+
+
+def calls_directly(host: str, native: str, *, folders: UserDirs, project: Path, environ: Mapping[str, str]) -> bool:
+    """Return whether the user's own settings of an agent have it call us about an event.
+
+    Settings of a project do not count: a clone could make us believe that the call is answered elsewhere. Two calls are better
+    than none.
+    """
+    around = HostEnvironment(home=folders.home, data=folders.data, project=project, environ=environ)
+    try:
+        files = status.find_settings(HOSTS[host], around, others=False) if host in HOSTS else []
+    except (EngineError, OSError):
+        return False
+    return any(
+        entry.host == host and entry.event == native and entry.python == sys.executable
+        for file in files
+        if file.scope not in {Scope.PROJECT, Scope.LOCAL}
+        for entry in file.ours
+    )
 
 
 def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
@@ -20,43 +101,30 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
     `is_installed`.
     """
     lines = [] if call_ledger.is_full(path) else call_ledger.read(path)
-    if not lines:
-        return ""
-    host, transcript = lines[0].host, next((line.transcript for line in reversed(lines) if line.transcript), "")
-    reader = READERS.get(host)
-    ran = list_tool_runs(host, transcript) if transcript and reader is not None else None
-    if not ran or reader is None:
-        return ""
-    since = min(line.at for line in lines)
-    ran = [call for call in ran if call.at > since]
+    host = lines[0].host if lines else ""
+    transcript = next((line.transcript for line in reversed(lines) if line.transcript), "")
+    since = min((line.at for line in lines), default=0.0)
     asked = [line for line in lines if line.moment in ABOUT_CALLS]
-    if not asked and not is_installed():
+    ran = list_tool_runs(host, transcript) if transcript else None
+    if not ran or (not asked and not is_installed()):
         return ""
+    ran = [call for call in ran if call.at > since]
     # An agent that stops waiting ends our process and the hook's: an answer may still come of it, which the agent ignores.
     done = {call for line in lines if line.moment == EventName.AFTER_TOOL for call in line.calls}
     answered = [line for line in asked if not line.waiting and not (line.refused and done.intersection(line.calls))]
-    absent = _by_id(ran, answered) if reader.by_id else _by_count(ran, answered)
-    return _describe(absent, host) if absent else ""
-
-
-def _by_id(ran: list[ToolRun], answered: list[LedgerEntry]) -> list[ToolRun]:
-    known = {call for line in answered for call in line.calls}
-    return [call for call in ran if call.call not in known]
-
-
-def _by_count(ran: list[ToolRun], answered: list[LedgerEntry]) -> list[ToolRun]:
-    """Count the calls of each tool that were not refused; which of them are missing is not known."""
-    left = Counter(line.tool for line in answered if not line.refused)
-    absent = []
-    for call in ran:
-        if left[call.tool] > 0:
+    if READERS[host].by_id:
+        known = {call for line in answered for call in line.calls}
+        absent = [call for call in ran if call.call not in known]
+    else:
+        # the calls of each tool that were not refused are counted; which of them are missing is not known
+        left = Counter(line.tool for line in answered if not line.refused)
+        absent = []
+        for call in ran:
             left[call.tool] -= 1
-        else:
-            absent.append(call)
-    return absent
-
-
-def _describe(absent: list[ToolRun], host: str) -> str:
+            if left[call.tool] < 0:
+                absent.append(call)
+    if not absent:
+        return ""
     named = ", ".join(f"{call.tool} {call.call}" for call in absent[:_NAMED])
     more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
     what = f"{len(absent)} tool calls ran" if len(absent) > 1 else "a tool call ran"
@@ -64,3 +132,135 @@ def _describe(absent: list[ToolRun], host: str) -> str:
         f"{what} that {host} never asked us about, or did not wait for us to answer, so no hook could stop it: "
         f"{named}{more}; `hookline doctor` says why"
     )
+
+
+def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
+    """Return the tool calls of a transcript that ran; None where it cannot be read, or there is no reader for the agent."""
+    reader = READERS.get(host)
+    raw = _read_tail(path) if reader is not None else None
+    if reader is None or raw is None:
+        return None
+    called: dict[str, ToolRun] = {}
+    ran: dict[str, ToolRun] = {}
+    for line in raw.splitlines():
+        if not any(mark in line for mark in reader.marks):
+            continue
+        try:
+            document = json_codec.load(line)
+        except ValueError:
+            continue
+        if not isinstance(document, dict):
+            continue
+        for call, tool, has_run in reader.read(document):
+            if tool:
+                called.setdefault(call, ToolRun(_read_time(document), tool, call))
+            if has_run and call in called:
+                ran[call] = called[call]
+    return [run for run in ran.values() if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
+
+
+def _read_tail(path: str) -> bytes | None:
+    """Return the end of a regular file; the payload names it, and reading a pipe could block."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        os.lseek(handle, max(info.st_size - LARGEST, 0), os.SEEK_SET)
+        return os.read(handle, LARGEST)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def _read_claude(document: Document) -> Iterator[tuple[str, str, bool]]:
+    for part in _parts(_object(document, "message"), "content"):
+        if part.get("type") == "tool_use":
+            yield str(part.get("id")), str(part.get("name")), False
+        elif part.get("type") == "tool_result":
+            # a call with invalid arguments is refused by the agent before any hook
+            yield str(part.get("tool_use_id")), "", not _text(part.get("content")).startswith("<tool_use_error>")
+
+
+# how the result of a call that ran begins; a refusal is a sentence for the model
+_CODEX_RAN: Final = re.compile(r"(Chunk ID|Exit code|Wall time|Process exited)")
+
+
+def _read_codex(document: Document) -> Iterator[tuple[str, str, bool]]:
+    payload = _object(document, "payload")
+    kind, call = payload.get("type"), str(payload.get("call_id"))
+    if kind in {"function_call", "custom_tool_call"}:
+        yield call, f"{payload.get('namespace') or ''}{payload.get('name') or ''}", False
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        yield call, "", _CODEX_RAN.match(_text(payload.get("output"))) is not None
+
+
+def _read_gemini(document: Document) -> Iterator[tuple[str, str, bool]]:
+    # the agent writes a message again with each update
+    for part in _parts(document, "toolCalls"):
+        if part.get("status") == "success":
+            yield str(part.get("id")), str(part.get("name")), True
+
+
+def _read_qwen(document: Document) -> Iterator[tuple[str, str, bool]]:
+    for part in _parts(_object(document, "message"), "parts"):
+        if function := _object(part, "functionCall"):
+            yield str(function.get("id")), str(function.get("name")), False
+    result = _object(document, "toolCallResult")
+    yield str(result.get("callId")), "", result.get("status") == "success"
+
+
+_FILES: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
+
+READERS: Final[Mapping[str, TranscriptReader]] = {
+    "claude-code": TranscriptReader(
+        _read_claude,
+        (b'"tool_use"', b'"tool_result"'),
+        frozenset(
+            {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
+        ),
+    ),
+    "codex-cli": TranscriptReader(
+        _read_codex,
+        (b'"function_call', b'"custom_tool_call'),
+        frozenset({"exec_command", "apply_patch"}),
+    ),
+    "gemini-cli": TranscriptReader(
+        _read_gemini,
+        (b'"toolCalls"',),
+        _FILES | {"grep_search", "list_directory", "read_many_files"},
+        "mcp_",
+        by_id=False,
+    ),
+    "qwen-code": TranscriptReader(
+        _read_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}
+    ),
+}
+
+
+def _object(document: Document, key: str) -> Document:
+    value = document.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _parts(document: Document, key: str) -> Iterator[Document]:
+    value = document.get(key)
+    return (part for part in value if isinstance(part, dict)) if isinstance(value, list) else iter(())
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _read_time(document: Document) -> float:
+    """Return the time of a line; 0, too old to count, where it has none."""
+    try:
+        return datetime.fromisoformat(str(document.get("timestamp"))).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0

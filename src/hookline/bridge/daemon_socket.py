@@ -34,45 +34,26 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _FNV_START: Final = 0xCBF29CE484222325
 _FNV_STEP: Final = 0x100000001B3
 _64_BITS: Final = (1 << 64) - 1
+_SUFFIXES: Final = ("sock", "lock", "log", "starting", "hung", "off")
 # bytes that the address of a socket has for a path
 _LONGEST: Final = 107 if sys.platform == "linux" else 103
 
 
 class SocketDir(Struct, frozen=True):
-    """The folder of the daemon, and the name in it of all files of one interpreter's daemon."""
+    """The folder of the daemon, and the files in it of one interpreter's daemon.
+
+    It listens at `socket`, holds `lock` as long as it runs, and has its stderr in `log`. `starting` is there while a daemon is
+    being started, `hung` when it listens and does not answer, so that the launcher does not call it, and `off` when the user
+    wants no daemon, so that the launcher starts none.
+    """
 
     folder: Path
-    name: str
-
-    @property
-    def socket(self) -> Path:
-        """The socket it listens at."""
-        return self.folder / f"{self.name}.sock"
-
-    @property
-    def lock(self) -> Path:
-        """The lock that a daemon holds as long as it runs."""
-        return self.folder / f"{self.name}.lock"
-
-    @property
-    def log(self) -> Path:
-        """The log, its stderr."""
-        return self.folder / f"{self.name}.log"
-
-    @property
-    def starting(self) -> Path:
-        """Present while a daemon is being started."""
-        return self.folder / f"{self.name}.starting"
-
-    @property
-    def hung(self) -> Path:
-        """Present when the daemon listens and does not answer; the launcher does not call it then."""
-        return self.folder / f"{self.name}.hung"
-
-    @property
-    def off(self) -> Path:
-        """Present when the user wants no daemon; the launcher starts none then."""
-        return self.folder / f"{self.name}.off"
+    socket: Path
+    lock: Path
+    log: Path
+    starting: Path
+    hung: Path
+    off: Path
 
     def create(self) -> "SocketDir":
         """Create the folder where there is none.
@@ -109,32 +90,21 @@ class SocketDir(Struct, frozen=True):
 
 def find_socket_dir(environ: Mapping[str, str], python: str = "") -> SocketDir:
     """Return the paths of the daemon that runs with an interpreter, by default our own."""
-    return SocketDir(_find_folder(environ), _hash(python or sys.executable))
-
-
-def _find_folder(environ: Mapping[str, str]) -> Path:
     user = os.geteuid()
-    named = environ.get("XDG_RUNTIME_DIR", "")
-    for folder in (named, f"/run/user/{user}"):
-        if os.path.isabs(folder) and _is_own(folder):
-            return Path(folder, _FOLDER)
-    return Path(f"/tmp/{_FOLDER}-{user}")  # noqa: S108 - its owner and mode are checked
-
-
-def _is_own(folder: str) -> bool:
-    try:
-        found = os.stat(folder)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-
-
-def _hash(python: str) -> str:
-    """Return the FNV-1a hash of an interpreter's path: each has its own libraries, and its own Hookline."""
+    parent = ""
+    for folder in (environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):
+        with suppress(OSError, ValueError):
+            found = os.stat(folder)
+            if os.path.isabs(folder) and stat.S_ISDIR(found.st_mode) and found.st_uid == user:
+                parent = folder
+                break
+    # in the shared folder, the owner and the mode of ours are checked
+    home = Path(parent, _FOLDER) if parent else Path(f"/tmp/{_FOLDER}-{user}")  # noqa: S108
+    # the FNV-1a hash of the interpreter's path: each has its own libraries, and its own Hookline
     number = _FNV_START
-    for byte in os.fsencode(python):
+    for byte in os.fsencode(python or sys.executable):
         number = ((number ^ byte) * _FNV_STEP) & _64_BITS
-    return f"{number:016x}"
+    return SocketDir(home, *(home / f"{number:016x}.{suffix}" for suffix in _SUFFIXES))
 
 
 def is_wanted(environ: Mapping[str, str]) -> bool:

@@ -13,7 +13,6 @@ from hookline.engine.degrade import degrade
 from hookline.errors import ConfigError, StoreError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Plan
 from hookline.model.verdict import Decision, Outcome
 from hookline.model.workspace_paths import USER_SOURCES
@@ -80,34 +79,32 @@ def find_lost_guard(project: Project) -> str:
 def _has_guards(project: Project) -> bool:
     if any(project.fails_closed(hook) for hook in project.hooks if hook.enabled):
         return True
-    return any(_may_guard(path) for path in {problem.path for problem in project.loaded.lost})
-
-
-def _may_guard(path: str) -> bool:
-    """Return whether a file whose hooks were lost may define one that fails closed, judging by its words."""
-    try:
-        return _GUARD_WORDS.search(read_text(path)) is not None
-    except ConfigError:
-        return True
+    for path in {problem.path for problem in project.loaded.lost}:
+        # a file whose hooks were lost may define one that fails closed, judging by its words
+        try:
+            if _GUARD_WORDS.search(read_text(path)):
+                return True
+        except ConfigError:
+            return True
+    return False
 
 
 async def can_deny(project: Project, event: Event) -> bool:
     """Return whether a hook that may run could deny an event: if so, an unreadable one is not allowed."""
     if event.name not in GUARDED:
         return False
-    hooks = [hook for hook in project.registry.get_hooks_for_event(event.name) if _can_deny(hook, event)]
+    hooks = [
+        hook
+        for hook in project.registry.get_hooks_for_event(event.name)
+        # an agent runs the hooks of its own files by itself
+        if hook.enabled and not (hook.background or hook.observe or event.host in hook.agents)
+        if not hook.actions or {"deny", "confirm"} & hook.actions.keys()
+    ]
     try:
         vetted = await project.trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
     except Exception:  # noqa: BLE001 - a guard that cannot be vetted may deny
         return bool(hooks)
     return bool(vetted.stages) or any(skip.failed for skip in vetted.skipped)
-
-
-def _can_deny(hook: Hook, event: Event) -> bool:
-    # an agent runs the hooks of its own files by itself
-    if not hook.enabled or hook.background or hook.observe or event.host in hook.agents:
-        return False
-    return not hook.actions or bool({"deny", "confirm"} & hook.actions.keys())
 
 
 def fallback_outcome(dialect: Dialect, event: Event, why: str, *, is_blocked: bool) -> Outcome:
@@ -137,8 +134,9 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
 def _list_losses(project: Project, host: str) -> Iterator[Problem]:
     """List the problems that may have cost a guard of a trusted source."""
     files = {file.path: file for file in project.loaded.loaded_files}
-    settings = project.settings
+    settings, root = project.settings, project.root
     approved: frozenset[str] | None = None
+    is_trusted = settings.trust_workspace or any(root.is_relative_to(one) for one in settings.trusted_workspaces)
     for problem in project.loaded.lost:
         file = files.get(problem.path)
         if (
@@ -153,23 +151,15 @@ def _list_losses(project: Project, host: str) -> Iterator[Problem]:
             continue
         if not is_managed and _is_of_project(problem, project):
             # a clone must not stop an agent with a broken file: no hook in it was approved
-            approved = _list_approved(project) if approved is None else approved
-            if problem.path not in approved and not _is_trusted(project):
+            if approved is None:
+                try:
+                    approved = frozenset(approval.source_path for approval in project.trust.get_approvals())
+                except StoreError:
+                    # the approvals cannot be read: all of these files may have been approved
+                    approved = frozenset(problem.path for problem in project.loaded.lost)
+            if problem.path not in approved and not is_trusted:
                 continue
         yield problem
-
-
-def _list_approved(project: Project) -> frozenset[str]:
-    try:
-        return frozenset(approval.source_path for approval in project.trust.get_approvals())
-    except StoreError:
-        # the approvals cannot be read: all of these files may have been approved
-        return frozenset(problem.path for problem in project.loaded.lost)
-
-
-def _is_trusted(project: Project) -> bool:
-    trusted = project.settings.trusted_workspaces
-    return project.settings.trust_workspace or any(project.root.is_relative_to(folder) for folder in trusted)
 
 
 def _is_below(problem: Problem, folder: Path | None) -> bool:

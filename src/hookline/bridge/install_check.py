@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +71,11 @@ def check_agents(around: HostEnvironment) -> Iterator[AgentCheck]:
         if not entries and not obstacles:
             continue
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            tried = tuple(pool.map(partial(_check_entry, around), entries))
+            whys = pool.map(lambda pair: _find_why(pair[0], pair[1], around), entries)
+            tried = tuple(
+                EntryCheck(host=name, event=entry.event, path=file.path, arrived=not why, why=why, called=entry.is_url)
+                for (file, entry), why in zip(entries, whys, strict=True)
+            )
         yield AgentCheck(
             host=name,
             tried=tried,
@@ -81,14 +84,10 @@ def check_agents(around: HostEnvironment) -> Iterator[AgentCheck]:
         )
 
 
-def _check_entry(around: HostEnvironment, pair: tuple[SettingsFile, InstalledEntry]) -> EntryCheck:
-    file, entry = pair
-    why = _call_url(file, entry, around) if entry.is_url else _run_command(file, entry, around)
-    return EntryCheck(host=entry.host, event=entry.event, path=file.path, arrived=not why, why=why, called=entry.is_url)
-
-
-def _run_command(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment) -> str:
-    """Run the command of an entry with a probe; return why the call did not arrive, empty when it did."""
+def _find_why(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment) -> str:
+    """Run the command of an entry with a probe, or call its URL; return why the call did not arrive, empty when it did."""
+    if entry.is_url:
+        return _call_url(file, entry, around)
     command = _list_words(file, entry)
     if not command:
         return "it stands in this project and is not what we write there, so it was not tried"
@@ -114,7 +113,7 @@ def _run_command(file: SettingsFile, entry: InstalledEntry, around: HostEnvironm
 
 
 def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment) -> str:
-    """Call the URL of an entry with a probe and its headers; return why the call did not arrive, empty when it did."""
+    """Call the URL of an entry with a probe and its headers."""
     if file.scope != Scope.USER:
         return "it does not stand in your own settings, where we write URLs, so it was not tried"
     from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - most agents have no URL of ours
@@ -143,9 +142,15 @@ def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
 
 
 def _list_words(file: SettingsFile, entry: InstalledEntry) -> list[str]:
-    """Return the words that the agent runs; none where a project could have made them up."""
+    """Return the words that the agent runs; of an entry in a project, which a stranger may have written, only if it is ours."""
     if file.scope in {Scope.PROJECT, Scope.LOCAL}:
-        return _list_own_words(entry)
+        launcher = find_launcher(sys.executable) if entry.launcher else ""
+        if entry.policy not in POLICIES or launcher != entry.launcher:
+            return []
+        plain = command_words(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
+        whole = command_line(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
+        is_exact = entry.command in {whole, f"{_IN_COMMENTS}{shlex.join(plain)}", f"exec {whole}"}
+        return list(plain) if is_exact else []
     if entry.host in _OWN_FILES:
         return [file.path]
     if entry.command.startswith(_IN_COMMENTS):
@@ -153,20 +158,6 @@ def _list_words(file: SettingsFile, entry: InstalledEntry) -> list[str]:
     if os.name == "nt":
         return ["cmd", "/c", entry.command]
     return [_SHELLS.get(entry.host, "sh"), "-c", entry.command]
-
-
-def _list_own_words(entry: InstalledEntry) -> list[str]:
-    """Return the words of an entry in a project, which a stranger may have written: only if it is exactly ours."""
-    if entry.policy not in POLICIES:
-        return []
-    launcher = find_launcher(sys.executable) if entry.launcher else ""
-    if launcher != entry.launcher:
-        return []
-    plain = command_words(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
-    whole = command_line(entry.host, entry.event, python=sys.executable, policy=entry.policy, launcher=launcher)
-    if entry.command in {whole, f"{_IN_COMMENTS}{shlex.join(plain)}", f"exec {whole}"}:
-        return list(plain)
-    return []
 
 
 def _make_payload(entry: InstalledEntry, project: Path) -> bytes:

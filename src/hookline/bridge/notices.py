@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,8 @@ from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Outcome
 from hookline.text import sanitize
+
+T = TypeVar("T")
 
 _LARGEST: Final = 256 * 1024  # bytes of one session's file
 _LONGEST: Final = 600  # characters of one notice
@@ -49,7 +51,9 @@ class Notices:
         if not text:
             return
         shown = sanitize(text, longest=_LONGEST).replace("\n", " ")
-        self._collected.setdefault(_hash(shown), shown)
+        # another count or duration does not make another notice
+        key = hashlib.sha256(_COUNT.sub("", shown).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._collected.setdefault(key, shown)
 
     def attach(self, outcome: Outcome, event: Event, *, channel: Ability | None) -> Outcome:
         """Return the outcome with the notices that are due, by the channel the agent has; None is no channel now."""
@@ -81,15 +85,7 @@ class Notices:
 
     def _read(self) -> tuple[frozenset[str], dict[str, str]]:
         """Return the keys of the notices that were shown, and the pending ones."""
-        raw = b""
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                raw = self._path.read_bytes()
-        lines: list[_NoticeLine] = []
-        for line in raw.splitlines():
-            # a full disk may have cut a line off
-            with contextlib.suppress(msgspec.DecodeError):
-                lines.append(_DECODER.decode(line))
+        lines = read_lines(self._path, _NoticeLine) if self._path is not None else []
         shown = frozenset(line.key for line in lines if not line.pending)
         return shown, {line.key: line.pending for line in lines if line.pending and line.key not in shown}
 
@@ -102,7 +98,6 @@ class Notices:
         return append_lines(self._path, b"".join(_ENCODER.encode(line) + b"\n" for line in lines), largest=_LARGEST)
 
 
-_DECODER: Final = msgspec.json.Decoder(_NoticeLine)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -125,9 +120,16 @@ def _make_effect(texts: list[str], channel: Ability) -> Effect:
     return Effect(EffectKind.MESSAGE, message)
 
 
-def _hash(text: str) -> str:
-    """Return the key of a notice; another count or duration does not make another notice."""
-    return hashlib.sha256(_COUNT.sub("", text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def read_lines(path: Path, kind: type[T]) -> list[T]:
+    """Return the lines of a file as values of a type; a line that a full disk cut off is left out, as is a missing file."""
+    lines: list[T] = []
+    with contextlib.suppress(OSError):
+        raw = path.read_bytes()
+        decoder = msgspec.json.Decoder(kind)
+        for line in raw.splitlines():
+            with contextlib.suppress(msgspec.DecodeError):
+                lines.append(decoder.decode(line))
+    return lines
 
 
 def append_lines(path: Path, raw: bytes, *, largest: int) -> bool:

@@ -11,73 +11,96 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.call import Call, event_from_name
-from hookline.bridge.detect_agent import with_detected_dialect
+from hookline.bridge.call import Call, CallState, event_from_name
 from hookline.bridge.fallback import GUARDED
 from hookline.dialects import DIALECTS
+from hookline.dialects._detect import detect_agent
 from hookline.errors import DialectError
 from hookline.json_codec import Payload
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
 from hookline.text import sanitize
-from hookline.wiring import native_names
 
 # the keys under which agents write the name of an event
 _NAMES: Final = ("hook_event_name", "hookEventName", "agent_action_name", "hookName", "hook")
+# keys that payloads of an agent have, and those of an agent that runs its settings lack at events that can be denied
+_OWN_KEYS: Final = {
+    ("claude-code", "cursor"): ("permission_mode",),
+    ("claude-code", "copilot-cli"): ("permission_mode", "tool_use_id"),
+}
 _MOST_KEYS: Final = 2_000
 _KEY_ENDS: Final = re.compile(rb'"\s*:')
 _SHOWN: Final = 80
 
 
-class DecodedPayload(Struct, frozen=True):
-    """A call in the dialect it was made in, and its event.
-
-    `trouble` is why the payload could not be read, `note` what was odd about it.
-    """
-
-    call: Call
-    event: Event
-    trouble: str = ""
-    note: str = ""
-
-
-def read_call(entry: Call, environ: Mapping[str, str]) -> DecodedPayload:
+def read_call(entry: Call, environ: Mapping[str, str]) -> CallState:
     """Read a call that an entry in the settings of an agent made."""
     entry = replace(entry, raw=Payload(entry.raw))
-    wanted = _find_events(entry.dialect.SPEC.name, entry.native)
+    name = entry.dialect.SPEC.name
+
+    def unread(why: str) -> CallState:
+        event = event_from_name(entry.dialect, entry.native)
+        return CallState(call=entry, entry=name, event=event, trouble=why, is_unread=bool(why))
+
+    wanted = _find_events(name, entry.native)
     is_guarded = bool(wanted & GUARDED)
     # before a decoder takes the parsed document
     duplicate = _find_duplicate(entry.raw) if is_guarded else ""
-    call = with_detected_dialect(entry, environ)
+    call = _detect_dialect(entry, environ)
     event, trouble = _decode(call, call.raw)
     if not is_guarded:
-        return DecodedPayload(call, event, trouble)
+        return CallState(call=call, entry=name, event=event, trouble=trouble, is_unread=bool(trouble))
     # a dialect may tell two events of one native name apart, such as a prompt and a request without one
     if not trouble and (event.name in wanted or event.native_name == entry.native):
         if not duplicate:
-            return DecodedPayload(call, event)
+            return CallState(call=call, entry=name, event=event)
         shown = sanitize(duplicate, longest=_SHOWN)
-        trouble = f'the key "{shown}" stands in it twice, and nobody knows which one counts'
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
-    unnamed = _remove_names(entry.raw)
-    if unnamed is None:
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), trouble)
-    event, trouble = _decode(entry, unnamed)
+        return unread(f'the key "{shown}" stands in it twice, and nobody knows which one counts')
+    # without the name of the event, it is read as the entry's
+    try:
+        document = json_codec.load(entry.raw)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not any(name in document for name in _NAMES):
+        return unread(trouble)
+    unnamed = {key: value for key, value in document.items() if key not in _NAMES}
+    event, trouble = _decode(entry, json_codec.dump(unnamed))
     if trouble or event.name not in wanted:
-        why = trouble or f"it is no {entry.native} event"
-        return DecodedPayload(entry, event_from_name(entry.dialect, entry.native), why)
+        return unread(trouble or f"it is no {entry.native} event")
     title = entry.dialect.SPEC.title
     note = f"{title} says another event than {entry.native}, at which its settings call us; {entry.native} was answered"
-    return DecodedPayload(entry, event, note=note)
+    return CallState(call=entry, entry=name, event=event, note=note)
+
+
+def _detect_dialect(call: Call, environ: Mapping[str, str]) -> Call:
+    """Return the call in the dialect it was made in.
+
+    Agents run each other's settings files, and then the argv of an entry names another agent than the one that runs it: it is
+    answered in its own dialect all the same.
+    """
+    try:
+        document = json_codec.peek(call.raw)
+    except ValueError:
+        return call
+    entry = call.dialect.SPEC.name
+    name = detect_agent(document, environ, named=entry) if isinstance(document, dict) else entry
+    # for an agent without a dialect, the one of the entry is the best guess
+    if name is None or name == entry or name not in DIALECTS:
+        return call
+    # the entry's agent counts unless the other is known to run such entries, and no key in the document is the entry's own
+    is_own = isinstance(document, dict) and any(key in document for key in _OWN_KEYS.get((entry, name), ()))
+    if entry not in DIALECTS[name].SPEC.runs_files_of or is_own:
+        return call
+    return replace(call, dialect=DIALECTS[name])
 
 
 @cache
 def _find_events(host: str, native: str) -> frozenset[EventName]:
     """Return the events that an agent's own name stands for."""
-    known = native_names().get(host, {}).get(native, ())
+    known = EVENT_NAMES.get(host, {}).get(native, ())
     return frozenset({event_from_name(DIALECTS[host], native).name, *(EventName(name) for name in known)})
 
 
@@ -91,17 +114,6 @@ def _decode(call: Call, raw: bytes) -> tuple[Event, str]:
     return event_from_name(call.dialect, call.native), why
 
 
-def _remove_names(raw: bytes) -> bytes | None:
-    """Return a payload without the name of its event; None where it has none, or cannot be read."""
-    try:
-        document = json_codec.load(raw)
-    except ValueError:
-        return None
-    if not isinstance(document, dict) or not any(name in document for name in _NAMES):
-        return None
-    return json_codec.dump({key: value for key, value in document.items() if key not in _NAMES})
-
-
 def _find_duplicate(raw: bytes) -> str:
     """Return a key that stands twice in an object of a payload; empty where none does."""
     try:
@@ -110,7 +122,15 @@ def _find_duplicate(raw: bytes) -> str:
         # a payload that the dialect can repair is not refused
         return ""
     # every key is followed by a colon, and quotes inside of texts can only add to the count
-    if _count_keys(document) == len(_KEY_ENDS.findall(raw)):
+    left, count = [document], 0
+    while left and count < _MOST_KEYS:
+        value = left.pop()
+        if isinstance(value, dict):
+            count += len(value)
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    if count == len(_KEY_ENDS.findall(raw)):
         return ""
     duplicates: list[str] = []
 
@@ -123,16 +143,3 @@ def _find_duplicate(raw: bytes) -> str:
     except (ValueError, RecursionError):
         return ""
     return duplicates[0] if duplicates else ""
-
-
-def _count_keys(document: object) -> int:
-    left = [document]
-    count = 0
-    while left and count < _MOST_KEYS:
-        value = left.pop()
-        if isinstance(value, dict):
-            count += len(value)
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
-    return count

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,19 @@ def explain(level: int) -> str:
 @contextmanager
 def deeper(level: int, data: Path) -> Iterator[None]:
     """Mark every process started within the block as one level deeper; without a key, no mark is set."""
-    key = _read_key(data) or _create_key(data)
+    key = _read_key(data)
+    if not key:
+        # of two that are created at once, the one in place in the end counts
+        beside = data / f"{_KEY}.{os.urandom(6).hex()}"
+        try:
+            data.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(beside, "xb", opener=partial(os.open, mode=0o600)) as file:
+                file.write(os.urandom(_LENGTH))
+            beside.replace(data / _KEY)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink()
+        key = _read_key(data)
     with with_env(MARK, _sign(level + 1, int(time.time()), key) if key else ""):
         yield
 
@@ -62,23 +75,3 @@ def _read_key(data: Path) -> bytes:
     except OSError:
         return b""
     return raw if len(raw) == _LENGTH else b""
-
-
-def _create_key(data: Path) -> bytes:
-    """Create a key; of two created at once, the one in place in the end counts."""
-    beside = data / f"{_KEY}.{os.urandom(6).hex()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with suppress(OSError):
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(beside, flags, 0o600)
-        try:
-            is_whole = os.write(handle, os.urandom(_LENGTH)) == _LENGTH
-        except OSError:
-            is_whole = False
-        finally:
-            os.close(handle)
-        if is_whole:
-            beside.replace(data / _KEY)
-        else:
-            beside.unlink()
-    return _read_key(data)

@@ -11,23 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.bridge import call_ledger, call_log, fallback, recursion_guard
-from hookline.bridge.call import Call, find_project_root
+from hookline.bridge.call import Call, CallState, find_project_root
 from hookline.bridge.call_ledger import ABOUT_CALLS
-from hookline.bridge.call_log import CallLog
 from hookline.bridge.daemon_socket import remember_choice
-from hookline.bridge.detect_agent import calls_directly, find_unasked, was_installed
 from hookline.bridge.notices import Notices, choose_channel
 from hookline.bridge.probe import MARK, is_probe, report_probe
 from hookline.bridge.read_event import read_call
 from hookline.config.document import Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.dialects import DIALECTS
-from hookline.engine.engine import Engine
 from hookline.engine.tool_call import add_error_type
 from hookline.engine.trace_records import event_record, record
 from hookline.model.capability import Ability
@@ -87,31 +83,6 @@ class SingleUseProjects:
         await project.close()
 
 
-class CallState(Struct):
-    """What is known of a call so far.
-
-    `call` is in the dialect of the agent that called, `entry` is the agent whose settings hold the entry. `trouble` is why the
-    hooks could not be asked: the event is unreadable (`is_unread`), the agents are nested too deeply (`is_too_deep`), or something
-    failed. Without a `plan`, hooks may have to be asked. `note` is what was odd about the payload.
-    """
-
-    call: Call
-    entry: str
-    event: Event
-    trouble: str = ""
-    note: str = ""
-    is_unread: bool = False
-    is_too_deep: bool = False
-    project: Project | None = None
-    plan: Plan | None = None
-    outcome: Outcome | None = None
-
-    @property
-    def has_hooks(self) -> bool:
-        """Whether hooks have to be asked, as far as that is known."""
-        return self.plan is None or bool(self.plan.stages)
-
-
 async def serve(
     call: Call, send: Send, *, environ: Mapping[str, str] | None = None, projects: Projects | None = None
 ) -> int:
@@ -140,30 +111,39 @@ async def serve(
                         state.trouble = f"asking the hooks shows a bug in hookline ({problem!r}); please report it"
             outcome = await _decide(state, notices)
             await _collect_notices(state, notices, ledger=ledger, environ=environ)
-            outcome = _attach_notices(outcome, state, notices, log)
+            for line in log:
+                notices.add(line)
+            log.clear()
+            spec = state.call.dialect.SPEC
+            able = spec.able(state.event) or frozenset()
+            channel = choose_channel(state.event, able, everyday=_everyday_abilities(spec.name))
+            outcome = notices.attach(outcome, state.event, channel=channel)
             code = _send_answer(outcome, state, send)
             if ledger is not None and state.event.name in ABOUT_CALLS:
                 call_ledger.record_call(ledger, state.event, state.call.dialect.SPEC, refused=outcome.blocked)
             return code
         finally:
             if project is not None:
-                await _release(projects, project, state.event, log)
+                try:
+                    await projects.release(project)
+                except Exception as problem:  # noqa: BLE001 - the answer stands
+                    log.append(f"closing shows a bug in hookline ({problem!r}); please report it")
+                if log:
+                    # warnings from now on wait for the next call
+                    later = Notices(
+                        call_ledger.notices_file(call_ledger.session_file(project.folders.data, state.event))
+                    )
+                    for line in log:
+                        later.add(line)
+                    later.save()
 
 
 def _open(call: Call, environ: Mapping[str, str], projects: Projects) -> CallState:
     """Decode a call, load its project, and plan its hooks."""
-    decoded = read_call(call, environ)
-    state = CallState(
-        call=decoded.call,
-        entry=call.dialect.SPEC.name,
-        event=decoded.event,
-        trouble=decoded.trouble,
-        note=decoded.note,
-        is_unread=bool(decoded.trouble),
-    )
-    event = decoded.event if not decoded.trouble else None
+    state = read_call(call, environ)
     try:
-        root = find_project_root(event, host=decoded.call.dialect.SPEC.name, environ=environ)
+        event = None if state.trouble else state.event
+        root = find_project_root(event, host=state.call.dialect.SPEC.name, environ=environ)
         project = state.project = projects.open(root)
     except Exception as problem:  # noqa: BLE001 - the failure policy decides
         state.trouble = state.trouble or f"the hooks could not be loaded: {problem}"
@@ -186,9 +166,11 @@ def _is_probe_or_duplicate(state: CallState, project: Project, environ: Mapping[
         report_probe(environ, folders.data, state.trouble or f"{event.host} {spec.native(event)}")
         return True
     # only when this agent is known to read that settings file: a mere guess must not disable a guard
-    return state.entry in spec.runs_files_of and calls_directly(
-        event.host, spec.native(event), folders=folders, project=project.root, environ=environ
-    )
+    if state.entry not in spec.runs_files_of:
+        return False
+    from hookline.bridge.coverage_check import calls_directly  # noqa: PLC0415 - slow to load, and few calls want it
+
+    return calls_directly(event.host, spec.native(event), folders=folders, project=project.root, environ=environ)
 
 
 def _send_answer(outcome: Outcome, state: CallState, send: Send) -> int:
@@ -246,14 +228,23 @@ async def _collect_notices(
         _add_outcome_notices(project, event, state.outcome, notices)
         notices.add(fallback.find_outdated(state.call, project))
     if event.name is EventName.SESSION_START:
-        await _announce_untrusted(project, event, notices)
+        # which hooks, of any event, may not run
+        hooks = [hook for hook in project.hooks if hook.enabled and event.host not in hook.agents]
+        try:
+            vetted = await project.trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
+            for skip in vetted.skipped:
+                notices.add(_describe_skip(skip))
+        except Exception as problem:  # noqa: BLE001 - the answer does not depend on it
+            notices.add(f"the hooks could not be looked at ({problem!r}); `hookline doctor` says more")
     if ledger is not None and event.name in _COMPARED:
         _compare_transcript(state, project, ledger, notices, environ)
     if event.name in _SETTINGS_READ:
+        from hookline.bridge.coverage_check import find_unasked  # noqa: PLC0415 - not at every call
+
         try:
             gone = find_unasked(event.host, folders=project.folders, project=project.root, environ=environ)
         except Exception as problem:  # noqa: BLE001 - the answer does not depend on it
-            gone = (f"the settings of {event.host} could not be compared ({problem!r}); please report it",)
+            gone = [f"the settings of {event.host} could not be compared ({problem!r}); please report it"]
         for text in gone:
             notices.add(text)
 
@@ -283,23 +274,11 @@ def _describe_skip(skip: Skip) -> str:
     return f'hook "{skip.hook.id}" does not run: {skip.reason}; {mend}'
 
 
-async def _announce_untrusted(project: Project, event: Event, notices: Notices) -> None:
-    """Announce at the start of a session which hooks, of any event, may not run."""
-    hooks = [hook for hook in project.hooks if hook.enabled and event.host not in hook.agents]
-    try:
-        vetted = await project.trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
-    except Exception as problem:  # noqa: BLE001 - the answer does not depend on it
-        notices.add(f"the hooks could not be looked at ({problem!r}); `hookline doctor` says more")
-        return
-    for skip in vetted.skipped:
-        notices.add(_describe_skip(skip))
-
-
 def _compare_transcript(
     state: CallState, project: Project, ledger: Path, notices: Notices, environ: Mapping[str, str]
 ) -> None:
     """Warn the user, in a notice and in the trace, about tool calls that never reached us."""
-    from hookline.bridge.coverage_check import find_missed_calls  # noqa: PLC0415 - only at the end of a turn
+    from hookline.bridge.coverage_check import calls_directly, find_missed_calls, was_installed  # noqa: PLC0415 - as above
 
     host, folders = state.event.host, project.folders
     native = DIALECTS[host].SPEC.events.get(EventName.BEFORE_TOOL, "")
@@ -315,26 +294,13 @@ def _compare_transcript(
         warning = f"the calls of this session could not be compared ({problem!r}); please report it"
     if warning:
         notices.add(warning)
-        _trace_warning(project.engine, state, warning)
-
-
-def _trace_warning(engine: Engine, state: CallState, message: str) -> None:
-    """Add a warning to the trace of the event, or to a new one where no hook ran."""
-    trace = state.outcome.trace if state.outcome is not None else ""
-    event = replace(state.event, id=trace or engine.event(EventName.CUSTOM, {"event_name": "ledger"}).id)
-    if not trace:
-        engine.bus.enqueue(event_record(event))
-    engine.bus.enqueue(record(event, Step.WARNING, {"message": message}))
-
-
-def _attach_notices(outcome: Outcome, state: CallState, notices: Notices, log: CallLog) -> Outcome:
-    for line in log.lines:
-        notices.add(line)
-    log.lines.clear()
-    spec = state.call.dialect.SPEC
-    able = spec.able(state.event) or frozenset()
-    channel = choose_channel(state.event, able, everyday=_everyday_abilities(spec.name))
-    return notices.attach(outcome, state.event, channel=channel)
+        # into the trace of the event, or into a new one where no hook ran
+        engine = project.engine
+        trace = state.outcome.trace if state.outcome is not None else ""
+        event = replace(state.event, id=trace or engine.event(EventName.CUSTOM, {"event_name": "ledger"}).id)
+        if not trace:
+            engine.bus.enqueue(event_record(event))
+        engine.bus.enqueue(record(event, Step.WARNING, {"message": warning}))
 
 
 @cache
@@ -343,16 +309,3 @@ def _everyday_abilities(host: str) -> frozenset[Ability]:
     spec = DIALECTS[host].SPEC
     names = [native for event, native in spec.events.items() if event in _EVERYDAY]
     return frozenset[Ability]().union(*((spec.abilities or {}).get(name, frozenset()) for name in names))
-
-
-async def _release(projects: Projects, project: Project, event: Event, log: CallLog) -> None:
-    """Release the project; the answer stands, and warnings from now on wait for the next call."""
-    try:
-        await projects.release(project)
-    except Exception as problem:  # noqa: BLE001 - the answer stands
-        log.lines.append(f"closing shows a bug in hookline ({problem!r}); please report it")
-    if log.lines:
-        notices = Notices(call_ledger.notices_file(call_ledger.session_file(project.folders.data, event)))
-        for line in log.lines:
-            notices.add(line)
-        notices.save()

@@ -22,9 +22,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline.bridge import call_ledger
-from hookline.bridge.coverage_check import find_missed_calls
+from hookline.bridge.coverage_check import find_missed_calls, was_installed
 from hookline.bridge.daemon_socket import find_socket_dir
-from hookline.bridge.detect_agent import was_installed
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
 from hookline.cli._hosts import make_around_project
 from hookline.cli._output import pluralise, render

@@ -7,7 +7,7 @@ repository can ship them: they are left out unless the program vouches for them.
 import inspect
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,6 @@ from hookline.config import jsonc
 from hookline.config.discovery import LOCATIONS, Root, find_files
 from hookline.config.document import Problem, Severity
 from hookline.config.formats import grouped
-from hookline.config.known_names import KnownNames
 from hookline.config.loader import SearchPaths, load, read_text
 from hookline.config.reader import FileOrigin
 from hookline.dialects import DIALECTS
@@ -36,11 +35,11 @@ from hookline.errors import ConfigError
 from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.settings import from_environment
-from hookline.model.verdict import Decision, EffectKind, Verdict
+from hookline.model.verdict import Decision, EffectKind
 from hookline.shell.templates import compile_line, show
 from hookline.trust.policy import TrustedHooks, TrustedHooksConfig
 from hookline.user_dirs import find_user_dirs
-from hookline.wiring import make_components, native_names, native_tools, shell_dialects
+from hookline.wiring import known_names, make_components
 
 logger = logging.getLogger(__name__)
 
@@ -92,8 +91,7 @@ class HookConfig(Struct, frozen=True):
             ConfigError: The file cannot be read, or is no JSON. Smaller mistakes are in `problems`.
         """
         path = str(config_path)
-        vocabulary = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
-        origin = FileOrigin(path=path, dialect=DIALECT, source=Source.USER, known_names=vocabulary)
+        origin = FileOrigin(path=path, dialect=DIALECT, source=Source.USER, known_names=known_names())
         hooks, problems = grouped.read(jsonc.parse(read_text(path), path=path), origin=origin)
         objections = [(hook, _find_problem(hook)) for hook in hooks]
         problems += [Problem(path, hook.source_line, reason) for hook, reason in objections if reason]
@@ -116,8 +114,7 @@ class HookConfig(Struct, frozen=True):
             why = "hooks of the project are left out: the project is not trusted"
             problems += [Problem(file.path, 0, why) for file in files if file.location.source is Source.WORKSPACE]
             places = [place for place in places if place.source is not Source.WORKSPACE]
-        known_names = KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
-        search = SearchPaths(project=root, home=person, config=person, known_names=known_names, locations=places)
+        search = SearchPaths(project=root, home=person, config=person, known_names=known_names(), locations=places)
         loaded = load(search, unusable=_find_problem)
         return _make_config(loaded.hooks, [*problems, *loaded.problems])
 
@@ -262,10 +259,13 @@ class HookManager:
         self.executor = HookExecutor(timeout)
         self._registry = HookRegistry()
         self._definitions: dict[str, HookDefinition] = {}
-        for hook, definition in _list_hooks(config):
-            matcher_for(DIALECTS[DIALECT].SPEC.matcher, hook.matcher)
-            self._registry.add(hook)
-            self._definitions[hook.id] = definition
+        for hook_type, groups in config.hooks.items():
+            pairs = [(group.matcher, definition) for group in groups for definition in group.hooks]
+            for number, (matcher, definition) in enumerate(pairs, start=1):
+                matcher_for(DIALECTS[DIALECT].SPEC.matcher, matcher)
+                hook_id = f"{hook_type}:{number}"
+                self._registry.add(_make_hook(definition, hook_type=hook_type, hook_id=hook_id, matcher=matcher))
+                self._definitions[hook_id] = definition
         self._planner = HookPlanner(self._registry, DIALECTS)
 
     async def execute_hooks(self, hook_type: HookType, context: Mapping[str, object]) -> list[HookResult]:
@@ -282,10 +282,15 @@ class HookManager:
             command = self._definitions[hook.id].command
             await self._publish(HookExecutionStartEvent(hook_type=hook_type, hook_command=command, context=context))
             execution = await self.executor.run(hook, event)
-            results.append(make_result(execution))
-            await self._publish(_make_end_event(hook_type, command, execution=execution, result=results[-1]))
-            event = merge.apply_changes(event, [execution.verdict])
-            if execution.verdict.ends and not execution.verdict.observed:
+            verdict, result = execution.verdict, make_result(execution)
+            results.append(result)
+            await self._publish(
+                HookExecutionCompleteEvent(hook_type=hook_type, hook_command=command, result=result)
+                if verdict.failure is None
+                else HookExecutionErrorEvent(hook_type=hook_type, hook_command=command, error=verdict.failure.message)
+            )
+            event = merge.apply_changes(event, [verdict])
+            if verdict.ends and not verdict.observed:
                 break
         return results
 
@@ -332,6 +337,11 @@ def make_result(execution: Execution) -> HookResult:
     stdout = reply.stdout.decode("utf-8", "replace")
     answer = reply.value if isinstance(reply.value, dict) else _parse_answer(stdout)
     failure = verdict.failure.message if verdict.failure is not None else None
+    if verdict.observed or verdict.decision < Decision.ASK:
+        is_changed = not verdict.observed and any(effect.kind is EffectKind.REWRITE for effect in verdict.effects)
+        decision = "modify" if is_changed else "approve"
+    else:
+        decision = "ask" if verdict.decision is Decision.ASK else "block"
     return HookResult(
         success=failure is None and reply.exit_code == 0,
         exit_code=reply.exit_code,
@@ -340,7 +350,7 @@ def make_result(execution: Execution) -> HookResult:
         execution_time=execution.duration,
         json_output=answer if failure is None else None,
         should_continue=verdict.observed or verdict.decision < Decision.ASK,
-        decision="approve" if verdict.observed else _name_decision(verdict),
+        decision=decision,
         reason=verdict.reason or failure,
     )
 
@@ -351,19 +361,6 @@ def _parse_answer(stdout: str) -> dict[str, object] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def _name_decision(verdict: Verdict) -> str:
-    if verdict.decision >= Decision.ASK:
-        return "ask" if verdict.decision is Decision.ASK else "block"
-    return "modify" if any(effect.kind is EffectKind.REWRITE for effect in verdict.effects) else "approve"
-
-
-def _make_end_event(hook_type: HookType, command: str, *, execution: Execution, result: HookResult) -> HookEvent:
-    failure = execution.verdict.failure
-    if failure is not None:
-        return HookExecutionErrorEvent(hook_type=hook_type, hook_command=command, error=failure.message)
-    return HookExecutionCompleteEvent(hook_type=hook_type, hook_command=command, result=result)
 
 
 # a context without a name is of the first type whose key it has
@@ -408,14 +405,6 @@ def _make_hook(definition: HookDefinition, *, hook_type: HookType, hook_id: str,
     )
 
 
-def _list_hooks(config: HookConfig) -> Iterator[tuple[Hook, HookDefinition]]:
-    for hook_type, groups in config.hooks.items():
-        pairs = [(group.matcher, definition) for group in groups for definition in group.hooks]
-        for number, (matcher, definition) in enumerate(pairs, start=1):
-            hook_id = f"{hook_type}:{number}"
-            yield _make_hook(definition, hook_type=hook_type, hook_id=hook_id, matcher=matcher), definition
-
-
 def _find_problem(hook: Hook) -> str:
     """Return why a hook from a file cannot be used here; empty when it can."""
     try:
@@ -427,29 +416,25 @@ def _find_problem(hook: Hook) -> str:
     return ""
 
 
-def _find_refusal(hook: Hook) -> str:
-    """Return why a hook will not be run as it is written; it stays, so that its failure policy holds."""
-    try:
-        compile_line(hook.command)
-    except ConfigError as problem:
-        return f"the hook will not be run: {problem.message}"
-    return ""
-
-
 def _make_config(hooks: Sequence[Hook], problems: Iterable[Problem]) -> HookConfig:
-    refused = [Problem(hook.source_path, hook.source_line, reason) for hook in hooks if (reason := _find_refusal(hook))]
-    found = (*problems, *refused)
+    found = [*problems]
+    for hook in hooks:
+        try:
+            compile_line(hook.command)
+        except ConfigError as refused:
+            # it stays, so that its failure policy holds
+            why = f"the hook will not be run: {refused.message}"
+            found.append(Problem(hook.source_path, hook.source_line, why))
     for problem in found:
         logger.log(logging.INFO if problem.severity is Severity.NOTE else logging.WARNING, "%s", problem)
-    by_type = {kind: [hook for hook in hooks if set(events) & set(hook.on)] for kind, events in _EVENTS.items()}
-    return HookConfig({hook_type: _group_hooks(chosen) for hook_type, chosen in by_type.items()}, found)
-
-
-def _group_hooks(hooks: Sequence[Hook]) -> tuple[HookMatcher, ...]:
-    return tuple(
-        HookMatcher(matcher, tuple(_make_definition(hook) for hook in group))
-        for matcher, group in groupby(hooks, key=lambda hook: hook.matcher or "*")
-    )
+    groups: dict[HookType, tuple[HookMatcher, ...]] = {}
+    for hook_type, events in _EVENTS.items():
+        chosen = [hook for hook in hooks if set(events) & set(hook.on)]
+        groups[hook_type] = tuple(
+            HookMatcher(matcher, tuple(map(_make_definition, group)))
+            for matcher, group in groupby(chosen, key=lambda hook: hook.matcher or "*")
+        )
+    return HookConfig(groups, tuple(found))
 
 
 def _make_definition(hook: Hook) -> HookDefinition:

@@ -46,13 +46,9 @@ def claim(place: SocketDir) -> Claim | None:
     # `hookline daemon stop` ends this process if it hangs
     os.ftruncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
-    return Claim(lock, _listen(place))
-
-
-def _listen(place: SocketDir) -> socket.socket:
-    """Bind under another name first: a launcher that finds the socket finds a process that listens."""
-    # no longer than the final name, whose length was checked; we hold the lock, so no other daemon uses it
-    beside = place.folder / f"{place.name}.new"
+    # Bind under another name first: a launcher that finds the socket finds a process that listens. The name is no longer
+    # than the final one, whose length was checked; we hold the lock, so no other daemon uses it.
+    beside = place.socket.with_suffix(".new")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with suppress(FileNotFoundError):
@@ -65,4 +61,4 @@ def _listen(place: SocketDir) -> socket.socket:
     except BaseException:
         listening.close()
         raise
-    return listening
+    return Claim(lock, listening)

@@ -39,18 +39,35 @@ def ask(
     """
     if reason := place.find_reason():
         raise NoDaemonError(reason)
+    try:
+        folder = os.getcwd()  # noqa: PTH109 - a text is wanted
+    except OSError:
+        # removed; a request for the status works from any folder
+        folder = "/"
     block = b"".join(os.fsencode(f"{name}={value}\0") for name, value in (environ or {}).items())
     umask = os.umask(0o077)
     os.umask(umask)
-    request = CallRequest(words, _find_folder(), block, stdin, umask)
+    request = CallRequest(words, folder, block, stdin, umask)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience)
         try:
             connection.connect(str(place.socket))
-            if reason := _find_stranger(connection):
-                raise NoDaemonError(f"{place.socket} is somebody else's ({reason}), so it is not used")
+            try:
+                stranger = "" if peer_check.peer_user(connection) == os.geteuid() else "another user"
+            except OSError:
+                stranger = "nobody knows whose"
+            if stranger:
+                raise NoDaemonError(f"{place.socket} is somebody else's ({stranger}), so it is not used")
             connection.sendall(protocol.encode_request(request))
-            return _receive_answer(connection)
+            raw = b""
+            while part := connection.recv(65536):
+                raw += part
+                for kind, payload in protocol.parse_frames(raw):
+                    if kind == b"a":
+                        return protocol.parse_answer(payload)
+                    if kind == b"n":
+                        raise NoDaemonError(payload.decode("utf-8", "replace"))
+            raise NoDaemonError("it hung up")
         except OSError as problem:
             raise NoDaemonError(f"no daemon answers at {place.socket}: {problem}") from None
         except struct.error:
@@ -62,25 +79,19 @@ def find_hung(place: SocketDir, *, patience: float) -> int:
     try:
         ask(place, ("daemon", "status"), patience=patience)
     except NoDaemonError:
-        return _find_holder(place)
-    return 0
-
-
-def _find_holder(place: SocketDir) -> int:
-    """Return the process that holds the lock of the daemon, if it is one of ours; 0 where none does."""
+        pass
+    else:
+        return 0
     import fcntl  # noqa: PLC0415 - not on Windows, where there is no daemon
 
     try:
         with place.lock.open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        pass
-    except OSError:
-        return 0
-    else:
-        return 0
-    try:
-        pid = int(place.lock.read_bytes())
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid = int(lock.read())
+            else:
+                return 0
     except (OSError, ValueError):
         return 0
     # another program may have the pid by now
@@ -112,44 +123,8 @@ def end_hung(pid: int) -> None:
     os.kill(pid, signal.SIGTERM)
     os.kill(pid, signal.SIGCONT)
     until = time.monotonic() + _LAST_WORDS
-    while time.monotonic() < until and _is_alive(pid):
-        time.sleep(_PAUSE)
     with suppress(ProcessLookupError):
+        while time.monotonic() < until:
+            os.kill(pid, 0)
+            time.sleep(_PAUSE)
         os.kill(pid, signal.SIGKILL)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
-
-
-def _find_folder() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109 - a text is wanted
-    except OSError:
-        # removed; a request for the status works from any folder
-        return "/"
-
-
-def _receive_answer(connection: socket.socket) -> Answer:
-    raw = b""
-    while True:
-        for kind, payload in protocol.parse_frames(raw):
-            if kind == b"a":
-                return protocol.parse_answer(payload)
-            if kind == b"n":
-                raise NoDaemonError(payload.decode("utf-8", "replace"))
-        part = connection.recv(65536)
-        if not part:
-            raise NoDaemonError("it hung up")
-        raw += part
-
-
-def _find_stranger(connection: socket.socket) -> str:
-    """Return why the listening process is not our daemon; empty if it is."""
-    with suppress(OSError):
-        return "" if peer_check.peer_user(connection) == os.geteuid() else "another user"
-    return "nobody knows whose"

@@ -9,9 +9,9 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -66,7 +66,12 @@ class HttpFront:
         self._used = used
         self._umask = umask
         self._inherited = _inherited_socket()
-        self._environ = _without_session_variables(os.environ)
+        # without what is true only for the agent that happened to start the daemon
+        self._environ = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in _SESSION_VARIABLES and not name.startswith(_PLUGIN_PREFIX)
+        }
         self._data = find_user_dirs(Path("/")).data
         self._address: HttpEndpoint | None = None
         self._server: HttpServer | None = None
@@ -102,10 +107,15 @@ class HttpFront:
         # loaded only by a daemon that agents call by URL
         from hookline.http_server import HttpServer, Options  # noqa: PLC0415
 
-        inherited, self._inherited = self._inherited, None
-        server = HttpServer(self._answer, Options(hosts=self._hosts, check_peer=peer_check.find_tcp_reason))
+        listening, self._inherited = self._inherited, None
+        names = frozenset({f"{_HOME}:{port}", f"localhost:{port}"})
+        server = HttpServer(self._answer, Options(hosts=lambda: names, check_peer=peer_check.find_tcp_reason))
+        if listening is not None and listening.getsockname()[:2] != (_HOME, port):
+            listening.close()
+            listening = None
         try:
-            await server.start(_listen(port, inherited))
+            # the connections of a daemon that has just ended do not keep the port
+            await server.start(listening or socket.create_server((_HOME, port), backlog=_BACKLOG))
         except OSError as problem:
             # logged once: the daemon tries again and again
             if self._last_problem != str(problem):
@@ -131,10 +141,6 @@ class HttpFront:
         self._server.stop()
         self._server = None
 
-    def _hosts(self) -> frozenset[str]:
-        port = self._address.port if self._address is not None else 0
-        return frozenset({f"{_HOME}:{port}", f"localhost:{port}"})
-
     async def _answer(self, request: "Request") -> "Response":
         """Answer one call with a document; whatever goes wrong in the hooks, there is one."""
         from hookline.http_server import ClientDisconnect, Response, read_body  # noqa: PLC0415
@@ -151,12 +157,23 @@ class HttpFront:
             if task is not None:
                 self._dispatcher.running.add(task)
                 task.add_done_callback(self._dispatcher.running.discard)
-        if not await _wait_unless_gone(request, answered):
+        gone = asyncio.create_task(_wait_for_disconnect(request))
+        try:
+            await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not answered.done():
             # the hooks of a client that gave up end with it
             serving.cancel()
             raise ClientDisconnect
+        answer = answered.result()
+        document = answer.stdout.strip()
+        if answer.exit_code == _BLOCKED and not document:
+            # the document that agents of this family read in place of a blocking exit code
+            reason = answer.stderr.decode("utf-8", "replace").strip()
+            document = json_codec.dump({"decision": "block", "reason": reason})
         close = {"Connection": "close"} if self.is_leaving or not self.is_open else None
-        return Response(_document(answered.result()), 200, close, media_type="application/json")
+        return Response(document, 200, close, media_type="application/json")
 
     def _admit(self, request: "Request") -> Call:
         """Return which call a request is.
@@ -173,9 +190,19 @@ class HttpFront:
             raise HTTPException(401, "the token is missing, or another one")
         if request.method != "POST":
             raise HTTPException(405, "only POST is understood", {"Allow": "POST"})
-        call, reason = _parse_call(request)
+        # /hookline/v1/hook/HOST/EVENT, and what happens when we are broken
+        prefix, _, names = request.scope["raw_path"].decode().strip("/").partition(f"{_PATH}/")
+        host, _, event = (unquote(word) for word in names.partition("/"))
+        options = dict(request.query_params)
+        policy = options.pop(_POLICY, IfBroken.BLOCK)
+        if prefix or not names or options:
+            raise HTTPException(404, f"nothing is here; wanted /{_PATH}/HOST/EVENT?{_POLICY}=block")
+        call, _, reason = parse_argv((f"{OPTION}={policy}", host, event))
         if call is None:
             raise HTTPException(404, reason)
+        spec = call.dialect.SPEC
+        if spec.name not in HOSTS or not HOSTS[spec.name].can_call_url(event):
+            raise HTTPException(404, f"an answer at {event} of {spec.title} cannot be given over HTTP")
         return call
 
     async def _serve(
@@ -205,37 +232,9 @@ class HttpFront:
             send(_refusal(call, repr(problem)))
 
 
-async def _wait_unless_gone(request: "Request", answered: "asyncio.Future[Answer]") -> bool:
-    """Wait for the answer; return False where the client hung up before."""
-    gone = asyncio.create_task(_wait_for_disconnect(request))
-    futures: set[asyncio.Future[Any]] = {answered, gone}
-    try:
-        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-    return answered.done()
-
-
 async def _wait_for_disconnect(request: "Request") -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _parse_call(request: "Request") -> tuple[Call | None, str]:
-    """Parse a URL: the agent, its event, and what happens when we are broken; or return why there is no such call."""
-    prefix, _, names = request.scope["raw_path"].decode().strip("/").partition(f"{_PATH}/")
-    host, _, event = (unquote(word) for word in names.partition("/"))
-    options = dict(request.query_params)
-    policy = options.pop(_POLICY, IfBroken.BLOCK)
-    call, _, reason = (
-        parse_argv((f"{OPTION}={policy}", host, event)) if names and not prefix and not options else (None, None, "")
-    )
-    if call is None:
-        return None, reason or f"nothing is here; wanted /{_PATH}/HOST/EVENT?{_POLICY}=block"
-    name = call.dialect.SPEC.name
-    if name not in HOSTS or not HOSTS[name].can_call_url(event):
-        return None, f"an answer at {event} of {call.dialect.SPEC.title} cannot be given over HTTP"
-    return call, ""
 
 
 def _refusal(call: Call, why: str) -> Answer:
@@ -243,14 +242,6 @@ def _refusal(call: Call, why: str) -> Answer:
     is_blocked = call.if_broken is not IfBroken.ALLOW
     outcome = fallback_outcome(call.dialect, event, why, is_blocked=is_blocked)
     return call.dialect.encode_outcome(outcome, event)
-
-
-def _document(answer: Answer) -> bytes:
-    """Return an answer as a document; a blocking exit code becomes the document that agents of this family read."""
-    body = answer.stdout.strip()
-    if answer.exit_code == _BLOCKED and not body:
-        return json_codec.dump({"decision": "block", "reason": answer.stderr.decode("utf-8", "replace").strip()})
-    return body
 
 
 def _folder(body: bytes) -> str:
@@ -262,25 +253,6 @@ def _folder(body: bytes) -> str:
     folder = document.get("cwd") if isinstance(document, dict) else None
     is_folder = isinstance(folder, str) and os.path.isabs(folder) and "\0" not in folder and os.path.isdir(folder)  # noqa: PTH112, PTH117
     return str(folder) if is_folder else "/"
-
-
-def _without_session_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what is true only for the agent that happened to start the daemon."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in _SESSION_VARIABLES and not name.startswith(_PLUGIN_PREFIX)
-    }
-
-
-def _listen(port: int, inherited: socket.socket | None) -> socket.socket:
-    """Return a listening socket: the inherited one where it has the right port, because agents wait in its backlog."""
-    if inherited is not None:
-        if inherited.getsockname()[:2] == (_HOME, port):
-            return inherited
-        inherited.close()
-    # the connections of a daemon that has just ended do not keep the port
-    return socket.create_server((_HOME, port), backlog=_BACKLOG)
 
 
 def _inherited_socket() -> socket.socket | None:

@@ -83,7 +83,7 @@ class Daemon:
             control=self._control,
             find_reason=self._find_reason,
             # a daemon that the user started by hand stays, whatever the settings say
-            launcher_projects=_AutoProjects(self._projects, self._stop_for_good) if auto else None,
+            launcher_projects=_AutoProjects(self._projects, self._on_unwanted) if auto else None,
         )
         self._front = HttpFront(self._dispatcher, used=self._find_reason, umask=umask)
         self._looking: asyncio.Task[None] | None = None
@@ -133,7 +133,7 @@ class Daemon:
         self._front.is_leaving = True
         self._stopped.set()
 
-    def _stop_for_good(self) -> None:
+    def _on_unwanted(self) -> None:
         """Stop, and have the launcher start no other daemon: the user's settings want none."""
         with suppress(OSError):
             self._place.off.touch(mode=0o600)
@@ -185,11 +185,7 @@ class Daemon:
                 loop.call_soon(self._stop, "asked to stop")
             case _:
                 return None
-        return Answer(stdout=msgspec.json.encode(self.get_status()))
-
-    def get_status(self) -> DaemonStatus:
-        """Return the status of this daemon."""
-        return DaemonStatus(
+        status = DaemonStatus(
             pid=os.getpid(),
             version=__version__,
             python=sys.executable,
@@ -202,6 +198,7 @@ class Daemon:
             socket=str(self._place.socket),
             http=self._front.url,
         )
+        return Answer(stdout=msgspec.json.encode(status))
 
 
 def run(place: SocketDir, claim: Claim, *, idle: float = IDLE, auto: bool = False) -> int:
@@ -213,7 +210,11 @@ def run(place: SocketDir, claim: Claim, *, idle: float = IDLE, auto: bool = Fals
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    _configure_log()
+    call_log.install()
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("hookline.daemon").setLevel(logging.INFO)
     _trim_log(place)
     reason = asyncio.run(Daemon(place, idle=idle, umask=umask, auto=auto).run(claim.listening))
     claim.release()
@@ -241,14 +242,6 @@ def _read_inode(place: SocketDir) -> int:
         return place.socket.stat().st_ino
     except OSError:
         return 0
-
-
-def _configure_log() -> None:
-    call_log.install()
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(handler)
-    logging.getLogger("hookline.daemon").setLevel(logging.INFO)
 
 
 def _trim_log(place: SocketDir) -> None:

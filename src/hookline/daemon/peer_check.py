@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 from functools import cache
-from typing import Final, Protocol
+from typing import Final
 
 _CREDENTIALS: Final = struct.Struct("3i")
 # The kernel creates an entry in /proc for each namespace that is read, which costs more than anything else here. So the pid
@@ -19,17 +19,7 @@ _NAMESPACES: Final = ("mnt", "net", "user")
 _STATUS_LINES: Final = (b"Gid:", b"Groups:", b"CapEff:", b"CapBnd:", b"NoNewPrivs:", b"Seccomp:")
 
 
-class PeerSocket(Protocol):
-    """The methods of a socket that are needed here."""
-
-    def fileno(self) -> int:
-        """Return the file descriptor."""
-
-    def getsockopt(self, level: int, name: int, size: int, /) -> bytes:
-        """Return a socket option."""
-
-
-def find_reason(connection: PeerSocket) -> str:
+def find_reason(connection: socket.socket) -> str:
     """Return why a caller is not answered; empty when it is."""
     process, user = _read_credentials(connection)
     if user != os.geteuid():
@@ -52,7 +42,9 @@ def find_tcp_reason(theirs: tuple[str, int], ours: tuple[str, int]) -> str:
     """
     if sys.platform != "linux":
         return ""
-    near, far = _format_address(theirs), _format_address(ours)
+    # the kernel writes an address as the number that its bytes are on this machine
+    numbers = ((struct.unpack("=I", socket.inet_aton(host))[0], port) for host, port in (theirs, ours))
+    near, far = (f"{number:08X}:{port:04X}".encode() for number, port in numbers)
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table, "rb") as opened:  # noqa: PTH123 - beside the numbers
@@ -67,17 +59,12 @@ def find_tcp_reason(theirs: tuple[str, int], ours: tuple[str, int]) -> str:
     return "nobody can say whose this caller is"
 
 
-def _format_address(address: tuple[str, int]) -> bytes:
-    (number,) = struct.unpack("=I", socket.inet_aton(address[0]))
-    return f"{number:08X}:{address[1]:04X}".encode()
-
-
-def peer_user(connection: PeerSocket) -> int:
+def peer_user(connection: socket.socket) -> int:
     """Return the user id of the process at the other end."""
     return _read_credentials(connection)[1]
 
 
-def _read_credentials(connection: PeerSocket) -> tuple[int, int]:
+def _read_credentials(connection: socket.socket) -> tuple[int, int]:
     """Return process and user id of the other end."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

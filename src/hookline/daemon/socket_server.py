@@ -151,25 +151,26 @@ class Connection:
         except OSError:
             data = b""
         if not data:
-            self._on_lost()
+            # the hooks of a launcher that gave up end with it
+            self._close()
+            if self._task is not None:
+                self._task.cancel()
         elif self._task is None and not self._unsent:
             self._received += data
+            if len(self._received) < HEAD_SIZE:
+                return
             try:
-                request = self._parse_request()
+                size = HEAD_SIZE + protocol.parse_head(bytes(self._received[:HEAD_SIZE]))
+                if len(self._received) < size:
+                    return
+                request = protocol.parse_request(bytes(self._received[HEAD_SIZE:size]))
             except ProtocolError as problem:
                 self.send(self._dispatcher.decline(str(problem)))
                 return
-            if request is not None:
-                self._received.clear()
-                self._task = self._dispatcher.dispatch(self, request)
-                # after the first step of the task: most calls are answered by then
-                self._loop.call_soon(self._watch)
-
-    def _parse_request(self) -> CallRequest | None:
-        if len(self._received) < HEAD_SIZE:
-            return None
-        size = HEAD_SIZE + protocol.parse_head(bytes(self._received[:HEAD_SIZE]))
-        return protocol.parse_request(bytes(self._received[HEAD_SIZE:size])) if len(self._received) >= size else None
+            self._received.clear()
+            self._task = self._dispatcher.dispatch(self, request)
+            # after the first step of the task: most calls are answered by then
+            self._loop.call_soon(self._watch)
 
     def _send_still(self) -> None:
         # never in the middle of an answer
@@ -199,12 +200,6 @@ class Connection:
         else:
             self._close()
 
-    def _on_lost(self) -> None:
-        """Stop the call of a launcher that gave up: its hooks end with it."""
-        self._close()
-        if self._task is not None:
-            self._task.cancel()
-
     def _close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -218,7 +213,9 @@ class Connection:
 
 def listen(listening: socket.socket, dispatcher: CallDispatcher) -> None:
     """Accept launchers from now on, until the socket is closed."""
-    asyncio.get_running_loop().add_reader(listening, _accept, listening, dispatcher)
+    # closed when the daemon is stopping
+    if listening.fileno() >= 0:
+        asyncio.get_running_loop().add_reader(listening, _accept, listening, dispatcher)
 
 
 def _accept(listening: socket.socket, dispatcher: CallDispatcher) -> None:
@@ -230,12 +227,6 @@ def _accept(listening: socket.socket, dispatcher: CallDispatcher) -> None:
                 # the loop would report the waiting launcher again and again
                 loop = asyncio.get_running_loop()
                 loop.remove_reader(listening)
-                loop.call_later(_PAUSE, _resume, listening, dispatcher)
+                loop.call_later(_PAUSE, listen, listening, dispatcher)
             return
         Connection(dispatcher, connection)
-
-
-def _resume(listening: socket.socket, dispatcher: CallDispatcher) -> None:
-    # closed when the daemon is stopping
-    if listening.fileno() >= 0:
-        listen(listening, dispatcher)

@@ -36,8 +36,7 @@ from hookline.engine.trace_records import (
 )
 from hookline.engine.translator import HookTranslator
 from hookline.errors import ConfigError, StoreError
-from hookline.model.copying import snapshot
-from hookline.model.event import Event
+from hookline.model.event import Event, snapshot
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Layer, OnError, Unknown
 from hookline.model.plan import Gate, Plan, Skip

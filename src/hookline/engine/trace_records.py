@@ -9,8 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.engine.metrics import SLOW
-from hookline.model.copying import snapshot
-from hookline.model.event import Event
+from hookline.model.event import Event, snapshot
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate

@@ -1,15 +1,16 @@
 """The agents that Hookline can be installed into."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Final
 
 from hookline.config.known_names import quote, suggest
 from hookline.errors import HostError
+from hookline.hosts.agents import TABLE
 from hookline.hosts.host import Host
-from hookline.model.agents import AGENTS, module_name
+from hookline.model.dialect_names import AGENT_ALIASES
+from hookline.model.names import resolve_agent
 
-HOSTS: Final[Mapping[str, Host]] = {name: import_module(f"{__name__}.{module_name(name)}").HOST for name in AGENTS}
+HOSTS: Final[Mapping[str, Host]] = {host.name: host for host in TABLE}
 
 
 def find(name: str) -> Host:
@@ -18,8 +19,8 @@ def find(name: str) -> Host:
     Raises:
         HostError: There is none.
     """
-    plain = name.lower()
-    words = {word: host for host in HOSTS.values() for word in (*host.spec.aliases, host.name)}
-    if plain not in words:
-        raise HostError(f"there is no agent {quote(name)}{suggest(name, words)}; `hookline hosts` lists them")
-    return words[plain]
+    agent = resolve_agent(name)
+    if not agent:
+        known = suggest(name, (*AGENT_ALIASES, *HOSTS))
+        raise HostError(f"there is no agent {quote(name)}{known}; `hookline hosts` lists them")
+    return HOSTS[agent]

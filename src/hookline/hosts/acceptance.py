@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from msgspec import Struct
 
@@ -70,25 +70,23 @@ def check(text: str, reading: ReadingStrictness, *, path: str, title: str, name:
     if edit.syntax_of(path) != "json" or not text.strip():
         return
     mend = f"take it out, or let `hookline install {name} --clean` do it, which `hookline uninstall` brings back"
+
+    def reject(what: str, line: int, mend: str) -> NoReturn:
+        raise ConfigError(f"because of {what}, {title} {reading.consequence}; {mend}", path=path, line=line)
+
     plain = text.removeprefix(_BYTE_ORDER_MARK)
     if plain != text and not reading.byte_order_mark:
-        raise _rejection_error("a byte order mark", 1, reading, path=path, title=title, mend=mend)
-    strict = blank(plain, path=path)
-    for position, is_comment in _lenient_parts(plain, strict):
-        if is_comment and reading.comments:
-            continue
-        what = "a comment" if is_comment else "a trailing comma"
-        raise _rejection_error(what, plain.count("\n", 0, position) + 1, reading, path=path, title=title, mend=mend)
+        reject("a byte order mark", 1, mend)
+    for position, is_comment in _lenient_parts(plain, blank(plain, path=path)):
+        if not (is_comment and reading.comments):
+            what = "a comment" if is_comment else "a trailing comma"
+            reject(what, plain.count("\n", 0, position) + 1, mend)
     document = parse(plain, path=path)
     if document.repeated and not reading.repeated_keys:
         (pointer, line), *_ = document.repeated
-        what = f"the key {_spell(pointer)} twice"
-        raise _rejection_error(what, line, reading, path=path, title=title, mend="take one of them out")
+        reject(f"the key {'.'.join(map(str, pointer))} twice", line, "take one of them out")
     for pointer, fault in reading.find_faults(document.value) if reading.find_faults is not None else ():
-        line = document.line_of(pointer)
-        raise _rejection_error(
-            f"{_spell(pointer)}, which {fault}", line, reading, path=path, title=title, mend="mend it there"
-        )
+        reject(f"{'.'.join(map(str, pointer))}, which {fault}", document.line_of(pointer), "mend it there")
 
 
 def clean(text: str, *, path: str) -> str:
@@ -111,15 +109,6 @@ def clean(text: str, *, path: str) -> str:
             ending = after[len(after.rstrip("\r\n")) :]
             kept.append(after.rstrip() + ending)
     return "".join(kept)
-
-
-def why_rejected(text: str, reading: ReadingStrictness, *, path: str, title: str, name: str) -> str:
-    """Return why an agent would not accept a settings text; empty when it would."""
-    try:
-        check(text, reading, path=path, title=title, name=name)
-    except ConfigError as problem:
-        return str(problem)
-    return ""
 
 
 def ask_program(
@@ -178,13 +167,15 @@ def ask_codex(program: str, raw: bytes, environ: Mapping[str, str]) -> list[Reje
         asked = b"".join(json.dumps(call).encode() + b"\n" for call in calls)
         said = _run([program, "app-server"], asked, {**environ, "CODEX_HOME": folder}, folder, until=b'"id":2')
         for line in said.splitlines():
-            match _parse_json(line):
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                continue
+            match answer:
                 case {"id": 2, "result": {"data": [{"warnings": list(warnings), "errors": list(errors)}]}}:
                     texts = [one if isinstance(one, str) else json.dumps(one) for one in (*warnings, *errors)]
                     plain = (text.replace(str(settings), settings.name) for text in texts)
                     return [Rejection(text, whole="failed to parse" in text) for text in plain]
-                case _:
-                    continue
         return []
 
 
@@ -195,49 +186,30 @@ def _run(command: list[str], said: bytes, environ: Mapping[str, str], folder: st
 
     proxies = {name: _NOWHERE for base in ("http_proxy", "https_proxy", "all_proxy") for name in (base, base.upper())}
     env = {**proxies, "NO_PROXY": "", **environ, "HOME": folder, "TERM": "dumb", "LANG": "C.UTF-8"}
-    try:
-        process = subprocess.Popen(
-            command,
-            env=env,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:
-        return ""
-    timer = threading.Timer(_ASK_SECONDS, process.kill)
-    timer.start()
     heard: list[bytes] = []
-    try:
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
-        process.stdin.write(said)
-        process.stdin.flush()
-        if not until:
-            process.stdin.close()
-        for line in process.stdout:
-            heard.append(line)
-            if until and until in line:
-                break
-    except OSError:
-        pass
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with (
+        contextlib.suppress(OSError),
+        subprocess.Popen(
+            command, env=env, cwd=folder, stdin=pipe, stdout=pipe, stderr=null, start_new_session=True
+        ) as process,
+    ):
+        timer = threading.Timer(_ASK_SECONDS, process.kill)
+        timer.start()
+        try:
+            assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
+            process.stdin.write(said)
+            process.stdin.flush()
+            if not until:
+                process.stdin.close()
+            for line in process.stdout:
+                heard.append(line)
+                if until and until in line:
+                    break
+        finally:
+            timer.cancel()
+            process.kill()
     return b"".join(heard).decode("utf-8", "replace")
-
-
-def _parse_json(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def find_group_faults(
@@ -308,13 +280,3 @@ def _lenient_parts(text: str, strict: str) -> Iterator[tuple[int, bool]]:
                 position = end if end > position else len(text)
                 continue
         position += 1
-
-
-def _spell(pointer: KeyPath) -> str:
-    return ".".join(str(step) for step in pointer)
-
-
-def _rejection_error(
-    what: str, line: int, reading: ReadingStrictness, *, path: str, title: str, mend: str
-) -> ConfigError:
-    return ConfigError(f"because of {what}, {title} {reading.consequence}; {mend}", path=path, line=line)

@@ -1,7 +1,7 @@
 """Backups of agents' settings in the user's data folder, kept until `hookline uninstall`."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -53,42 +53,30 @@ def created_folders(data: Path, path: str) -> tuple[str, ...]:
 
     One that was made for another file of ours goes with whichever of the two is taken away last.
     """
-    made = {
-        folder
-        for record in (data / "hosts").glob("*.json")
-        if (kept := _read_backup(str(record))) is not None
-        for folder in kept.folders
-    }
+    made = {folder for kept in _list_backups(data) for folder in kept.folders}
     return tuple(str(folder) for folder in Path(path).parents if str(folder) in made or not folder.exists())
 
 
 def list_automatic(data: Path, policy: str) -> list[SettingsBackup]:
     """Return the records of settings that have a policy which `hookline install` chose by itself."""
-    records = (_read_backup(str(path)) for path in sorted((data / "hosts").glob("*.json")))
-    return [kept for kept in records if kept is not None and kept.is_automatic and kept.policy == policy]
+    return [kept for kept in _list_backups(data) if kept.is_automatic and kept.policy == policy]
+
+
+def _list_backups(data: Path) -> Iterator[SettingsBackup]:
+    for record in sorted((data / "hosts").glob("*.json")):
+        if (kept := _read_backup(str(record))) is not None:
+            yield kept
 
 
 def _read_backup(record: str) -> SettingsBackup | None:
-    raw = read_bytes(record)
-    if raw is None:
-        return None
     try:
-        return msgspec.json.decode(raw, type=SettingsBackup)
+        return msgspec.json.decode(read_bytes(record) or b"", type=SettingsBackup)
     except msgspec.DecodeError:
         return None
 
 
-def plan_save(data: Path, kept: SettingsBackup) -> FileEdit | None:
-    """Return the change that remembers a file; None when it is remembered like this already."""
-    path = backup_path(data, kept.path)
-    return _plan_change(path, json_codec.dump(kept))
-
-
-def plan_delete(data: Path, path: str) -> FileEdit | None:
-    """Return the change that forgets a file; None when nothing is remembered."""
-    return _plan_change(backup_path(data, path), None)
-
-
-def _plan_change(path: str, after: bytes | None) -> FileEdit | None:
-    before = read_bytes(path)
-    return None if before == after else FileEdit(path, before, after, mode=0o600)
+def plan_record(data: Path, path: str, kept: SettingsBackup | None) -> tuple[FileEdit, ...]:
+    """Return the change that remembers a file, or forgets it without `kept`; none when nothing changes."""
+    record = backup_path(data, path)
+    before, after = read_bytes(record), None if kept is None else json_codec.dump(kept)
+    return () if before == after else (FileEdit(record, before, after, mode=0o600),)

@@ -4,17 +4,16 @@ import os
 import shlex
 import sys
 import sysconfig
-from collections.abc import Iterator
 from typing import Final
 
 from hookline.dialects import DIALECTS
 from hookline.model.capability import Ability
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.installed_entry import LAUNCHER, PROVE, launcher_line
 from hookline.model.verdict import Decision, Outcome
 from hookline.version import __version__
-from hookline.wiring import native_names
 
 POLICIES: Final = ("block", "allow")
 
@@ -61,30 +60,28 @@ def command_line(host: str, event: str, *, python: str, policy: str, launcher: s
     spare = fallback_answer(host, event, policy=policy)
     said = (spare.stdout.decode().rstrip("\n"), spare.stderr.decode().rstrip("\n"), str(spare.exit_code))
     ours = list(command_words(host, event, python=python, policy=policy, launcher=launcher))
-    if launcher and not _may_exit_two(host, event):
+    # whether an answer at this event may be said by an exit code
+    dialect, moment = DIALECTS[host], _make_event(host, event)
+    answers = (Outcome(decision=decision, reasons=("no",)) for decision in Decision)
+    if launcher and not any(dialect.encode_outcome(answer, moment).exit_code for answer in answers):
         return launcher_line([word for word in ours if word != PROVE], said)
     script = _BY_LAUNCHER if launcher else _BY_PYTHON
     # in the place of the agent's shell, so that a signal reaches it
     return shlex.join(("exec", "/bin/sh", "-c", script, "hookline", *said, *ours))
 
 
-def _may_exit_two(host: str, event: str) -> bool:
-    """Return whether an answer at an event may be said by the exit code 2."""
-    dialect, said = DIALECTS[host], Event(name=canonical_events(host, event)[0], native_name=event, host=host)
-    answers = (Outcome(decision=decision, reasons=("no",)) for decision in Decision)
-    return any(dialect.encode_outcome(answer, said).exit_code for answer in answers)
-
-
 def fallback_answer(host: str, event: str, *, policy: str) -> Answer:
     """Return the answer to an agent at an event when Hookline cannot run, in the agent's own bytes."""
-    dialect = DIALECTS[host]
-    names = canonical_events(host, event)
-    said = Event(name=names[0], native_name=event, host=host)
+    dialect, said = DIALECTS[host], _make_event(host, event)
     able = dialect.SPEC.able(said) or frozenset()
     if policy == "block" and waits_for_decision(host, event) and able & {Ability.BLOCK, Ability.STOP}:
         decision = Decision.DENY if Ability.BLOCK in able else Decision.STOP
         return dialect.encode_outcome(Outcome(decision=decision, reasons=(_GONE,)), said)
     return dialect.encode_outcome(Outcome(), said)
+
+
+def _make_event(host: str, event: str) -> Event:
+    return Event(name=canonical_events(host, event)[0], native_name=event, host=host)
 
 
 def waits_for_decision(host: str, event: str) -> bool:
@@ -94,11 +91,10 @@ def waits_for_decision(host: str, event: str) -> bool:
 
 def canonical_events(host: str, event: str) -> tuple[EventName, ...]:
     """Return which moments an agent's own name of an event stands for."""
-    known = native_names().get(host, {}).get(event, ())
+    known = EVENT_NAMES.get(host, {}).get(event, ())
     return tuple(EventName(name) for name in known) or (EventName.CUSTOM,)
 
 
-_SCRIPT: Final = b"#!"
 _SECONDS: Final = 10
 
 
@@ -106,15 +102,12 @@ def find_launcher(python: str) -> str:
     """Find the launcher that came with us for a Python; empty where it is a script, of another version, or not there."""
     if os.name != "posix":
         return ""
-    return next((path for path in _candidates(python) if _is_native(path)), "")
-
-
-def _candidates(python: str) -> Iterator[str]:
-    """List where installers put programs: beside the Python, beside `hookline`, where this Python's scripts go."""
+    # where installers put programs: beside the Python, beside `hookline`, where this Python's scripts go
     folders = [os.path.dirname(python), sysconfig.get_path("scripts")]  # noqa: PTH120 - a link stays a link
     if os.path.basename(sys.argv[0]) == "hookline":  # noqa: PTH119
         folders.insert(1, os.path.dirname(os.path.abspath(sys.argv[0])))  # noqa: PTH100, PTH120
-    yield from (f"{folder}/{LAUNCHER}" for folder in dict.fromkeys(folders) if folder.startswith("/"))
+    paths = (f"{folder}/{LAUNCHER}" for folder in dict.fromkeys(folders) if folder.startswith("/"))
+    return next(filter(_is_native, paths), "")
 
 
 def _is_native(path: str) -> bool:
@@ -123,7 +116,7 @@ def _is_native(path: str) -> bool:
 
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            if file.read(len(_SCRIPT)) == _SCRIPT:
+            if file.read(2) == b"#!":
                 return False
         done = subprocess.run([path, "--version"], capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

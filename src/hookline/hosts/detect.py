@@ -35,23 +35,19 @@ class DetectedAgent(Struct, frozen=True, kw_only=True):
 
 def detect(hosts: Iterable[Host], around: HostEnvironment, *, versions: bool = True) -> Mapping[str, DetectedAgent]:
     """Look for agents, and ask their programs for their versions, all at the same time."""
+    path = around.environ.get("PATH", os.defpath)
+
+    def detect_one(host: Host) -> tuple[str, DetectedAgent]:
+        program = next((found for name in host.programs if (found := shutil.which(name, path=path))), "")
+        folder = host.root(Scope.USER, around)
+        # a program that a project brings along is not run to find out how old it is
+        is_foreign = Path(os.path.realpath(program)).is_relative_to(os.path.realpath(around.project))
+        version = _version(program, around.environ) if versions and program and not is_foreign else ""
+        return host.name, DetectedAgent(program=program, version=version, folder=str(folder) if folder.is_dir() else "")
+
     chosen = list(hosts)
     with ThreadPoolExecutor(max_workers=len(chosen) or 1) as pool:
-        found = pool.map(lambda host: _detect_one(host, around, versions=versions), chosen)
-        return {host.name: one for host, one in zip(chosen, found, strict=True)}
-
-
-def _detect_one(host: Host, around: HostEnvironment, *, versions: bool) -> DetectedAgent:
-    path = around.environ.get("PATH", os.defpath)
-    program = next((found for name in host.programs if (found := shutil.which(name, path=path))), "")
-    folder = host.root(Scope.USER, around)
-    # a program that a project brings along is not run to find out how old it is
-    is_foreign = Path(os.path.realpath(program)).is_relative_to(os.path.realpath(around.project))
-    return DetectedAgent(
-        program=program,
-        version=_version(program, around.environ) if versions and program and not is_foreign else "",
-        folder=str(folder) if folder.is_dir() else "",
-    )
+        return dict(pool.map(detect_one, chosen))
 
 
 def _version(program: str, environ: Mapping[str, str]) -> str:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from hookline.dialects import DIALECTS
 from hookline.errors import HostError
 from hookline.hosts.acceptance import UNKNOWN, ReadingStrictness
 from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
+from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.installed_entry import InstalledEntry
-from hookline.wiring import native_names
 
 # the agent's limit for one call; each hook has a shorter timeout of its own
 CALL_SECONDS: Final = 600
@@ -63,40 +64,6 @@ class SettingsShape(Protocol):
         """Return our entries that were changed: the event of each, and the difference."""
 
 
-class ApprovalsShape(SettingsShape, Protocol):
-    """The shape of a file that approves entries of ours, each with a key and a hash."""
-
-    @property
-    def hashes(self) -> Mapping[str, str]:
-        """The hash of each entry of ours, by its key."""
-
-    def with_hashes(self, hashes: Mapping[str, str], *, earlier: tuple[tuple[str, str], ...] = ()) -> "ApprovalsShape":
-        """Return the same shape with other approvals, and with those that we wrote earlier."""
-
-
-# the user's folder of the agent, the settings that ours are in, their text: the file that approves ours, if any
-FindApprovals = Callable[[Path, Path, str], tuple[Path, ApprovalsShape]]
-
-
-class SettingsFolder(Struct, frozen=True, kw_only=True):
-    """Where the user's own settings of an agent are.
-
-    `moved` are the variables that may say otherwise, in the order in which the agent asks them, and what is below the
-    folder that each one names.
-    """
-
-    default: str
-    moved: tuple[tuple[str, str], ...] = ()
-
-    def folder(self, *, home: Path, environ: Mapping[str, str]) -> Path:
-        """Return the folder."""
-        for variable, below in self.moved:
-            named = environ.get(variable, "")
-            if named and os.path.isabs(named):  # noqa: PTH117 - a text, which need not be a path
-                return Path(named) / below
-        return home / self.default
-
-
 class HostEnvironment(Struct, frozen=True, kw_only=True):
     """The user's home and data folder, the project, and the environment."""
 
@@ -109,15 +76,18 @@ class HostEnvironment(Struct, frozen=True, kw_only=True):
 class Host(Struct, frozen=True, kw_only=True):
     """One agent.
 
-    `files` says where ours go, by scope: below the user's folder of the agent, or below the project. A name that ends
-    in `/` is a folder with a file for each event. `reads` are all files the agent takes hooks from, with stars, and
-    `system` those for the whole machine. `left_out` are events that are installed only on request, and
+    `home` is where the user's own settings are, below the home folder. `home_variables` may say otherwise, in the order in
+    which the agent asks them, each with what is below the folder that it names. `files` says where ours go, by scope: below the user's folder of the agent, or below the project. A name that ends
+    in `/` is a folder with a file for each event. `reads` are all files the agent takes hooks from, with stars, by
+    default the same, and `system` those for the whole machine. `left_out` are events that are installed only on request, and
     why; at those in `never`, a hook that has nothing to say does harm. `seconds` has the limits of events that the agent
     does not wait longer for. `switches` are places in its settings, and what stands there when it runs no hooks. `notes`
-    is what the user has to know, by scope. `approval` is for agents that run only what is approved in another file.
+    is what the user has to know, by scope. `approval` is for agents that run only what is approved in another file: it
+    returns that file and the approvals for entries of ours, given the user's folder, the settings that ours are in, and
+    their text.
     `commands_only` is for agents that can call a URL instead of a command: the events at which they cannot, or at which
     an answer has no other way to say no than an exit code. With `strict_urls`, settings can have it that a call of a URL
-    that fails is a no. `url_lists` are places in its settings with the patterns of all URLs that may be called. `reading`
+    that fails is a no. `url_lists` are places in its settings with the patterns of all URLs that may be called. `strictness`
     says how strictly the agent reads the file that ours go into. `managed_only` are places in settings for the whole
     machine, and what stands there when only hooks of the administrator run. `disabled_names` is the place of a list of
     hooks that are switched off one by one, by their names or commands.
@@ -125,23 +95,29 @@ class Host(Struct, frozen=True, kw_only=True):
 
     name: str
     programs: tuple[str, ...]
-    home: SettingsFolder
+    home: str
     shape: SettingsShape
     files: Mapping[Scope, str]
-    reads: Mapping[Scope, tuple[str, ...]]
+    reads: Mapping[Scope, tuple[str, ...]] = {}
+    home_variables: tuple[tuple[str, str], ...] = ()
     system: tuple[str, ...] = ()
     left_out: Mapping[str, str] = {}
     never: frozenset[str] = frozenset()
     seconds: Mapping[str, int] = {}
     notes: Mapping[Scope, tuple[str, ...]] = {}
     switches: tuple[tuple[tuple[str, ...], object], ...] = ()
-    approval: FindApprovals | None = None
+    approval: Callable[[Path, Path, str], tuple[Path, Mapping[str, str]]] | None = None
     commands_only: frozenset[str] | None = None
     strict_urls: bool = False
     url_lists: tuple[tuple[str, ...], ...] = ()
     strictness: ReadingStrictness = UNKNOWN
     managed_only: tuple[tuple[tuple[str, ...], object], ...] = ()
     disabled_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Have the agent read the files that ours go into, where nothing else is known."""
+        if not self.reads:
+            force_setattr(self, "reads", {scope: (name,) for scope, name in self.files.items()})
 
     @property
     def spec(self) -> DialectSpec:
@@ -168,7 +144,7 @@ class Host(Struct, frozen=True, kw_only=True):
         if event in self.left_out:
             return self.left_out[event]
         can_matter = (self.spec.abilities or {}).get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
-        return "" if can_matter or event in native_names()[self.name] else _WATCHED
+        return "" if can_matter or event in EVENT_NAMES[self.name] else _WATCHED
 
     def can_call_url(self, event: str) -> bool:
         """Return whether it can call a URL about an event, and nothing of an answer gets lost."""
@@ -176,7 +152,13 @@ class Host(Struct, frozen=True, kw_only=True):
 
     def root(self, scope: Scope, around: HostEnvironment) -> Path:
         """Return the folder that the files of a scope are counted from."""
-        return self.home.folder(home=around.home, environ=around.environ) if scope is Scope.USER else around.project
+        if scope is not Scope.USER:
+            return around.project
+        for variable, below in self.home_variables:
+            named = around.environ.get(variable, "")
+            if named and os.path.isabs(named):  # noqa: PTH117 - a text, which need not be a path
+                return Path(named) / below
+        return around.home / self.home
 
     def settings_path(self, scope: Scope, around: HostEnvironment) -> Path:
         """Return the file that ours go into, or the folder where each event has its own.
@@ -188,3 +170,12 @@ class Host(Struct, frozen=True, kw_only=True):
             known = ", ".join(self.files)
             raise HostError(f"{self.title} has no settings of the scope {scope}; it has {known}")
         return self.root(scope, around) / self.files[scope]
+
+    def has_programs(self, scope: Scope) -> bool:
+        """Return whether each event has a file of its own in a scope, which the agent runs."""
+        return self.files[scope].endswith("/")
+
+    def settings_paths(self, scope: Scope, around: HostEnvironment) -> list[str]:
+        """Return every file that ours may be in: one for all events, or one for each."""
+        place = self.settings_path(scope, around)
+        return [str(place / event) for event in self.events] if self.has_programs(scope) else [str(place)]

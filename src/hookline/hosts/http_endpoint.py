@@ -3,7 +3,7 @@
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from hookline.errors import ConfigError, HostError
 from hookline.hosts.command_line import canonical_events, waits_for_decision
 from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
 from hookline.hosts.installer import InstallPlan
+from hookline.hosts.settings_shapes import find_commands
 from hookline.model.capability import Ability
 from hookline.model.event import EventName
 from hookline.model.installed_entry import NESTING, URL
@@ -29,7 +30,6 @@ CANARY: Final = "Hookline-Canary"
 _FILE: Final = "http.json"
 _TOKEN_BYTES: Final = 32
 _LAST_PORT: Final = 65_535
-# what a hook says no to there has happened already
 _AFTERWARDS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 _NOES: Final = frozenset({Ability.BLOCK, Ability.STOP})
 
@@ -93,15 +93,16 @@ def check_hosts(hosts: Sequence[Host], scope: Scope, known: Mapping[str, Host]) 
 
 def select_url_events(host: Host, events: Sequence[str], *, everything: bool) -> frozenset[str]:
     """Return the events at which an agent calls a URL; events that can still block only with `everything`."""
+    callable_events = [event for event in events if host.can_call_url(event)]
+    if everything:
+        return frozenset(callable_events)
+    abilities = host.spec.abilities or {}
     return frozenset(
-        event for event in events if host.can_call_url(event) and (everything or not _needs_command(host, event))
-    )
-
-
-def _needs_command(host: Host, event: str) -> bool:
-    able = (host.spec.abilities or {}).get(event, frozenset())
-    return waits_for_decision(host.name, event) or bool(
-        able & _NOES and not _AFTERWARDS & set(canonical_events(host.name, event))
+        event
+        for event in callable_events
+        if not waits_for_decision(host.name, event)
+        # what a hook says no to there has happened already
+        and (not abilities.get(event, frozenset()) & _NOES or _AFTERWARDS & set(canonical_events(host.name, event)))
     )
 
 
@@ -130,22 +131,12 @@ def read_headers(path: str, url: str) -> dict[str, str]:
         ConfigError: The settings cannot be read.
     """
     text = (read_bytes(path) or b"").decode("utf-8", "replace")
-    for found in _find_headers(edit.value_of(text, path=path), url):
-        return {name: value for name, value in found.items() if isinstance(value, str) and not value.startswith("$")}
+    value = edit.value_of(text, path=path)
+    for pointer, command in find_commands(value):
+        found = edit.value_at(value, (*pointer, "headers"))
+        if command == url and isinstance(found, Mapping):
+            return {key: one for key, one in found.items() if isinstance(one, str) and not one.startswith("$")}
     return {}
-
-
-def _find_headers(value: object, url: str) -> Iterator[Mapping[str, object]]:
-    match value:
-        case Mapping():
-            found = value.get("headers")
-            if value.get("url") == url and isinstance(found, Mapping):
-                yield found
-            for one in value.values():
-                yield from _find_headers(one, url)
-        case list():
-            for one in value:
-                yield from _find_headers(one, url)
 
 
 def find_endpoint_problem(data: Path, path: str, urls: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
     def remove(self, text: str, *, path: str, before: str | None = None) -> str | None:
         """Remove our entries, and containers that are empty without them and did not exist before."""
         value = edit.value_of(text, path=path)
-        ours = [pointer for pointer, command in _commands(value) if parse_entry(command)]
+        ours = [pointer for pointer, command in find_commands(value) if parse_entry(command)]
         if not ours:
             return text
         for pointer in reversed(ours):
@@ -61,7 +61,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
             if left in ({}, []) and edit.value_at(there, place) is None:
                 text = edit.drop(text, place, path=path)
         left = edit.value_of(text, path=path)
-        if before is not None and not any(True for _ in _commands(left)):
+        if before is not None and not any(True for _ in find_commands(left)):
             # what the file had to say because of us
             for key, said in self.head.items():
                 if edit.value_at(left, (key,)) == said and edit.value_at(there, (key,)) is None:
@@ -77,7 +77,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
     def matches(self, text: str, calls: tuple[EventCall, ...], *, path: str) -> bool:
         """Return whether a text has exactly these entries of ours already, each as it would be written now."""
         value = edit.value_of(text, path=path)
-        ours = sorted(command for _, command in _commands(value) if parse_entry(command))
+        ours = sorted(command for _, command in find_commands(value) if parse_entry(command))
         if ours != sorted(call.command for call in calls):
             return False
         entries = ((edit.value_at(value, self._list(call.event)), self.spell(call)) for call in calls)
@@ -87,7 +87,7 @@ class EventLists(Struct, frozen=True, kw_only=True):
         """Return our entries that are at another event, or differ from what `install` writes."""
         value = edit.value_of(text, path=path)
         altered = []
-        for pointer, command in _commands(value):
+        for pointer, command in find_commands(value):
             entry = parse_entry(command)
             if entry is None:
                 continue
@@ -95,8 +95,18 @@ class EventLists(Struct, frozen=True, kw_only=True):
             if pointer[: len(place)] != place:
                 altered.append((entry.event, f"it stands at {'.'.join(map(str, pointer))}"))
                 continue
-            holder = edit.value_at(value, pointer[: len(place) + 1])
-            what = _describe_change(holder, self.spell(_call_of(entry, edit.value_at(value, pointer), seconds)))
+            handler = edit.value_at(value, pointer)
+            said = handler if isinstance(handler, Mapping) else {}
+            headers = said.get("headers") if entry.is_url else None
+            call = EventCall(
+                entry.event,
+                entry.command,
+                (),
+                seconds.get(entry.event, CALL_SECONDS),
+                tuple((str(key), str(one)) for key, one in headers.items()) if isinstance(headers, Mapping) else (),
+                strict=said.get("onFailure") == "block",
+            )
+            what = _describe_change(edit.value_at(value, pointer[: len(place) + 1]), self.spell(call))
             if what:
                 altered.append((entry.event, what))
         return altered
@@ -120,7 +130,7 @@ class NamedBundle(Struct, frozen=True, kw_only=True):
         ours, foreign = self.find_entries(text, path=path)
         if not ours:
             return text
-        inside = _commands(edit.value_at(edit.value_of(text, path=path), (self.name,)))
+        inside = find_commands(edit.value_at(edit.value_of(text, path=path), (self.name,)))
         if all(parse_entry(command) for _, command in inside):
             text = edit.drop(text, (self.name,), path=path)
         else:
@@ -182,20 +192,6 @@ class OwnedFile(Struct, frozen=True, kw_only=True):
 _LIMITS: Final = frozenset({"timeout", "timeoutSec"})
 
 
-def _call_of(entry: InstalledEntry, handler: object, seconds: Mapping[str, int]) -> EventCall:
-    """Return the call that an entry in settings stands for."""
-    said = handler if isinstance(handler, Mapping) else {}
-    headers = said.get("headers") if entry.is_url else None
-    return EventCall(
-        entry.event,
-        entry.command,
-        (),
-        seconds.get(entry.event, CALL_SECONDS),
-        tuple((str(key), str(value)) for key, value in headers.items()) if isinstance(headers, Mapping) else (),
-        strict=said.get("onFailure") == "block",
-    )
-
-
 def _describe_change(found: object, wanted: object, at: str = "") -> str:
     """Return how an entry differs from the one we write; empty where it does not, but for its time limit."""
     match found, wanted:
@@ -220,18 +216,16 @@ def spell_groups(*, unit: int = 1, matcher: str = "", more: Mapping[str, object]
     """Return a speller of matcher groups with one command each, or one URL; `unit` is what a second counts."""
 
     def spell(call: EventCall) -> object:
-        what = spell_url(call) if call.headers else {"type": "command", "command": call.command}
+        what: dict[str, object] = {"type": "command", "command": call.command}
+        if call.headers:
+            # variables in a header are replaced only where they are named beside it
+            named = [value[1:] for _, value in call.headers if value.startswith("$")]
+            what = {"type": "http", "url": call.command, "headers": dict(call.headers), "allowedEnvVars": named}
+            what |= {"onFailure": "block"} if call.strict else {}
         handler = {**what, "timeout": call.seconds * unit, **(more or {})}
         return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
 
     return spell
-
-
-def spell_url(call: EventCall) -> dict[str, object]:
-    """Spell the call of a URL; variables in a header are replaced only where they are named beside it."""
-    named = [value[1:] for _, value in call.headers if value.startswith("$")]
-    strict = {"onFailure": "block"} if call.strict else {}
-    return {"type": "http", "url": call.command, "headers": dict(call.headers), "allowedEnvVars": named, **strict}
 
 
 def count_entries(value: object, at: Sequence[str]) -> tuple[tuple[InstalledEntry, ...], int]:
@@ -240,12 +234,12 @@ def count_entries(value: object, at: Sequence[str]) -> tuple[tuple[InstalledEntr
     A list of an event that has something in it without a command is counted as a hook all the same.
     """
     inside = edit.value_at(value, tuple(at[: at.index("{event}")] if "{event}" in at else at))
-    commands = [command for _, command in _commands(inside)]
+    commands = [command for _, command in find_commands(inside)]
     ours = tuple(entry for command in commands if (entry := parse_entry(command)))
     return ours, len(commands) - len(ours)
 
 
-def _commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+def find_commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Yield every command in a document, with its pointer."""
     match value:
         case Mapping():
@@ -254,10 +248,10 @@ def _commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPath, s
                 yield pointer, str(said)
                 return
             for key, one in value.items():
-                yield from _commands(one, (*pointer, str(key)))
+                yield from find_commands(one, (*pointer, str(key)))
         case list():
             for place, one in enumerate(value):
-                yield from _commands(one, (*pointer, place))
+                yield from find_commands(one, (*pointer, place))
 
 
 def _has_comment(text: str, *, path: str) -> bool:

@@ -12,8 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.model.copying import copy_fields
-from hookline.model.event import Event
+from hookline.model.event import Event, copy_fields
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.process.module_loader import describe_exception

@@ -1,7 +1,7 @@
 """The one list of coding agents.
 
-Each agent has three modules named after it: `dialects/<name>.py`, `hosts/<name>.py` and, unless its hooks are plugins,
-`config/formats/agents/<name>.py`. Every table of agents is derived from this list.
+Each agent has a row in `hosts/agents.py` and two modules named after it: `dialects/<name>.py` and, unless its hooks are
+plugins, `config/formats/agents/<name>.py`.
 """
 
 from typing import Final

@@ -84,148 +84,87 @@ class EventSpec(Struct, frozen=True, kw_only=True):
     raisable: bool = False
 
 
-_ERROR_FIELDS: Final = ("error", "error_type", "error_code", "error_stack")
-_FILE_FIELDS: Final = ("path", "size", "changed", "content", "diff")
+def _spec(when: str, fields: str = "", *, can_block: bool = True, raisable: bool = False, **texts: str) -> EventSpec:
+    """Return a row of the table; its fields are separated by blanks."""
+    return EventSpec(when=when, fields=tuple(fields.split()), can_block=can_block, raisable=raisable, **texts)
+
+
+_ERROR: Final = "error error_type error_code error_stack"
+_FILE: Final = "path size changed content diff"
 
 EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
     {
-        EventName.SETUP: EventSpec(
-            when="the agent is set up or maintained", can_block=True, subject="trigger", fields=("trigger",)
+        EventName.SETUP: _spec("the agent is set up or maintained", "trigger", subject="trigger"),
+        EventName.SESSION_START: _spec("a session begins", "source", subject="source"),
+        EventName.SESSION_END: _spec(
+            "a session ended", "reason ended duration message_count summary", subject="reason", can_block=False
         ),
-        EventName.SESSION_START: EventSpec(
-            when="a session begins", can_block=True, subject="source", fields=("source",)
+        EventName.BEFORE_AGENT: _spec("a prompt arrived, before the agent works on it", "prompt"),
+        EventName.AFTER_AGENT: _spec("the agent finished its response", "prompt response conversation_length"),
+        EventName.BEFORE_MODEL: _spec(
+            "right before the model is called", "prompt messages model temperature", subject="model"
         ),
-        EventName.SESSION_END: EventSpec(
-            when="a session ended", subject="reason", fields=("reason", "ended", "duration", "message_count", "summary")
-        ),
-        EventName.BEFORE_AGENT: EventSpec(
-            when="a prompt arrived, before the agent works on it", can_block=True, fields=("prompt",)
-        ),
-        EventName.AFTER_AGENT: EventSpec(
-            when="the agent finished its response",
-            can_block=True,
-            fields=("prompt", "response", "conversation_length"),
-        ),
-        EventName.BEFORE_MODEL: EventSpec(
-            when="right before the model is called",
-            can_block=True,
+        EventName.AFTER_MODEL: _spec(
+            "right after the model answered",
+            "prompt response messages model duration tokens",
             subject="model",
-            fields=("prompt", "messages", "model", "temperature"),
-        ),
-        EventName.AFTER_MODEL: EventSpec(
-            when="right after the model answered",
-            can_block=True,
             rewrites="output",
             output="response",
-            subject="model",
-            fields=("prompt", "response", "messages", "model", "duration", "tokens"),
         ),
-        EventName.BEFORE_TOOL_SELECTION: EventSpec(
-            when="before the model may choose tools", can_block=True, fields=("messages", "tools")
+        EventName.BEFORE_TOOL_SELECTION: _spec("before the model may choose tools", "messages tools"),
+        EventName.BEFORE_TOOL: _spec("a tool is about to run", subject="tool", rewrites="args"),
+        EventName.AFTER_TOOL: _spec(
+            "a tool has run", "result duration", subject="tool", rewrites="output", output="result"
         ),
-        EventName.BEFORE_TOOL: EventSpec(
-            when="a tool is about to run", can_block=True, rewrites="args", subject="tool"
+        EventName.TOOL_FAILED: _spec("a tool raised an error", f"{_ERROR} duration", subject="tool"),
+        EventName.PERMISSION_REQUEST: _spec(
+            "a person would be asked for permission", "operation details requester", subject="tool", rewrites="args"
         ),
-        EventName.AFTER_TOOL: EventSpec(
-            when="a tool has run",
-            can_block=True,
-            rewrites="output",
-            output="result",
-            subject="tool",
-            fields=("result", "duration"),
-        ),
-        EventName.TOOL_FAILED: EventSpec(
-            when="a tool raised an error", can_block=True, subject="tool", fields=(*_ERROR_FIELDS, "duration")
-        ),
-        EventName.PERMISSION_REQUEST: EventSpec(
-            when="a person would be asked for permission",
-            can_block=True,
-            rewrites="args",
-            subject="tool",
-            fields=("operation", "details", "requester"),
-        ),
-        EventName.SKILL_TRIGGER: EventSpec(
-            when="a skill raises an event",
-            can_block=True,
+        EventName.SKILL_TRIGGER: _spec(
+            "a skill raises an event",
+            "skill parameters",
+            subject="skill",
             rewrites="args",
             input="parameters",
-            subject="skill",
-            fields=("skill", "parameters"),
             raisable=True,
         ),
-        EventName.PRE_COMPRESS: EventSpec(
-            when="before the context is compacted",
-            can_block=True,
-            subject="trigger",
-            fields=("trigger", "messages", "size"),
+        EventName.PRE_COMPRESS: _spec("before the context is compacted", "trigger messages size", subject="trigger"),
+        EventName.POST_COMPRESS: _spec(
+            "after the context was compacted", "trigger messages size", subject="trigger", can_block=False
         ),
-        EventName.POST_COMPRESS: EventSpec(
-            when="after the context was compacted", subject="trigger", fields=("trigger", "messages", "size")
+        EventName.CONTEXT_OVERFLOW: _spec("the context is full", "size max_size utilization"),
+        EventName.SUBAGENT_START: _spec("a subagent starts", "agent_id agent_type prompt", subject="agent_type"),
+        EventName.SUBAGENT_STOP: _spec(
+            "a subagent finished", "agent_id agent_type response duration", subject="agent_type"
         ),
-        EventName.CONTEXT_OVERFLOW: EventSpec(
-            when="the context is full", can_block=True, fields=("size", "max_size", "utilization")
-        ),
-        EventName.SUBAGENT_START: EventSpec(
-            when="a subagent starts",
-            can_block=True,
-            subject="agent_type",
-            fields=("agent_id", "agent_type", "prompt"),
-        ),
-        EventName.SUBAGENT_STOP: EventSpec(
-            when="a subagent finished",
-            can_block=True,
-            subject="agent_type",
-            fields=("agent_id", "agent_type", "response", "duration"),
-        ),
-        EventName.FILE_CREATED: EventSpec(when="a file was created", subject="path", fields=_FILE_FIELDS),
-        EventName.FILE_EDITED: EventSpec(when="a file was changed", subject="path", fields=_FILE_FIELDS),
-        EventName.FILE_DELETED: EventSpec(when="a file was deleted", subject="path", fields=_FILE_FIELDS),
-        EventName.GIT_COMMIT: EventSpec(
-            when="before a commit is made", can_block=True, subject="branch", fields=("files", "message", "branch")
-        ),
-        EventName.GIT_MESSAGE: EventSpec(
-            when="the message of a commit was written",
-            can_block=True,
+        EventName.FILE_CREATED: _spec("a file was created", _FILE, subject="path", can_block=False),
+        EventName.FILE_EDITED: _spec("a file was changed", _FILE, subject="path", can_block=False),
+        EventName.FILE_DELETED: _spec("a file was deleted", _FILE, subject="path", can_block=False),
+        EventName.GIT_COMMIT: _spec("before a commit is made", "files message branch", subject="branch"),
+        EventName.GIT_MESSAGE: _spec(
+            "the message of a commit was written",
+            "message branch files",
+            subject="branch",
             rewrites="output",
             output="message",
+        ),
+        EventName.GIT_PUSH: _spec("before commits are pushed", "remote url refs branch", subject="remote"),
+        EventName.GIT_CHECKOUT: _spec(
+            "another commit was checked out",
+            "branch from_commit to_commit is_branch",
             subject="branch",
-            fields=("message", "branch", "files"),
+            can_block=False,
         ),
-        EventName.GIT_PUSH: EventSpec(
-            when="before commits are pushed",
-            can_block=True,
-            subject="remote",
-            fields=("remote", "url", "refs", "branch"),
+        EventName.ERROR: _spec(
+            "something went wrong", f"{_ERROR} operation", subject="error_type", can_block=False, raisable=True
         ),
-        EventName.GIT_CHECKOUT: EventSpec(
-            when="another commit was checked out",
-            subject="branch",
-            fields=("branch", "from_commit", "to_commit", "is_branch"),
+        EventName.USER_TRIGGERED: _spec("a person starts a hook by hand", "hook input", subject="hook"),
+        EventName.SCHEDULED: _spec("the time of a hook has come", "hook schedule due", subject="hook", can_block=False),
+        EventName.NOTIFICATION: _spec(
+            "the agent tells the person something", "message type title", subject="type", can_block=False, raisable=True
         ),
-        EventName.ERROR: EventSpec(
-            when="something went wrong",
-            subject="error_type",
-            fields=(*_ERROR_FIELDS, "operation"),
-            raisable=True,
-        ),
-        EventName.USER_TRIGGERED: EventSpec(
-            when="a person starts a hook by hand", can_block=True, subject="hook", fields=("hook", "input")
-        ),
-        EventName.SCHEDULED: EventSpec(
-            when="the time of a hook has come", subject="hook", fields=("hook", "schedule", "due")
-        ),
-        EventName.NOTIFICATION: EventSpec(
-            when="the agent tells the person something",
-            subject="type",
-            fields=("message", "type", "title"),
-            raisable=True,
-        ),
-        EventName.CUSTOM: EventSpec(
-            when="an extension raises an event of its own",
-            can_block=True,
-            subject="event_name",
-            fields=("event_name", "payload", "source"),
-            raisable=True,
+        EventName.CUSTOM: _spec(
+            "an extension raises an event of its own", "event_name payload source", subject="event_name", raisable=True
         ),
     }
 )
@@ -278,6 +217,7 @@ class Event(Struct, frozen=True, kw_only=True):
         return str(self.data.get(field, "")) if field else ""
 
 
+_COPIED: Final = frozenset({dict, list})
 _ABOUT_FILES: Final = frozenset(
     {EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED, EventName.GIT_COMMIT}
 )
@@ -286,3 +226,40 @@ _ABOUT_FILES: Final = frozenset(
 def has_files(event: Event) -> bool:
     """Return whether an event may be about files: it is a tool call, a change of a file, or a commit."""
     return bool(event.tool) or event.name in _ABOUT_FILES
+
+
+def snapshot(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Copy the fields of an event for a later reader; fields that are nested too deeply to be copied are returned as they are."""
+    try:
+        return copy_fields(fields, {})
+    except RecursionError:
+        return fields
+
+
+def copy_fields(fields: Mapping[str, object], copies: dict[int, object]) -> dict[str, object]:
+    """Copy the fields of an event, which nothing in them refers back to; see `deep_copy`."""
+    made = dict(fields)
+    if made and not _COPIED.isdisjoint(map(type, made.values())):
+        for name, value in made.items():
+            made[name] = deep_copy(value, copies)
+    return made
+
+
+def deep_copy(value: object, copies: dict[int, object]) -> object:
+    """Copy dicts and lists, each once, as data may be shared or contain itself; return every other value unchanged.
+
+    `copies` maps the identity of each original to its copy.
+    """
+    if type(value) not in _COPIED:
+        return value
+    key = id(value)
+    if key not in copies:
+        if isinstance(value, dict):
+            table: dict[object, object] = {}
+            copies[key] = table
+            table.update((name, deep_copy(item, copies)) for name, item in value.items())
+        elif isinstance(value, list):
+            items: list[object] = []
+            copies[key] = items
+            items.extend(deep_copy(item, copies) for item in value)
+    return copies[key]

@@ -68,18 +68,8 @@ class Request:
     """
 
     __slots__ = (
-        *(
-            "_document",
-            "_facts",
-            "_later",
-            "_values",
-            "carries_facts",
-            "env",
-            "event",
-            "find_facts",
-            "native",
-            "sealed",
-        ),
+        *("_document", "_facts", "_later", "_values", "carries_facts"),
+        *("env", "event", "find_facts", "native", "sealed"),
     )
 
     def __init__(

@@ -210,8 +210,11 @@ class Hook(Struct, frozen=True, kw_only=True):
             force_setattr(self, "source", Source(self.source))
         for field in _TUPLES:
             value = getattr(self, field)
-            if type(value) is not tuple:
-                force_setattr(self, field, _make_tuple(value))
+            if isinstance(value, str):
+                force_setattr(self, field, (value,))
+            elif type(value) is not tuple and isinstance(value, Iterable):
+                # anything else is refused where the hook is registered
+                force_setattr(self, field, tuple(value))
         if self.on_error is not None and type(self.on_error) is not OnError:
             force_setattr(self, "on_error", OnError(self.on_error))
         if self.unknown is not None and type(self.unknown) is not Unknown:
@@ -268,13 +271,6 @@ class Hook(Struct, frozen=True, kw_only=True):
             found = " and ".join(fields) or "none of them"
             message = f"needs exactly one of {', '.join(KIND_BY_FIELD)}; it has {found}"
         raise ConfigError(f'hook "{self.id}" {message}', path=self.source_path, line=self.source_line)
-
-
-def _make_tuple(value: object) -> object:
-    """Return one text or several as a tuple; what is neither stays, and is refused where the hook is registered."""
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, Iterable) else value
 
 
 def describe_actions(hook: Hook) -> str:

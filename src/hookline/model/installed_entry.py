@@ -126,25 +126,22 @@ def _parse_fallback(words: tuple[str, ...]) -> tuple[str, str, str]:
 
 
 def _parse_call(before: tuple[str, ...], after: tuple[str, ...], command: str) -> InstalledEntry | None:
-    policy = ""
-    after = after[1:] if after[:1] == (PROVE,) else after
-    if after[:1] == (_POLICY,):
-        policy, after = after[1] if len(after) > 1 else "", after[2:]
-    python = _find_python(before)
-    match after:
-        case (host, event) if python:
-            return InstalledEntry(python, policy, host, event, command)
-        case _:
-            return None
-
-
-def _find_python(before: tuple[str, ...]) -> str:
-    """Return the Python that runs, or "" if another program runs before it: then the entry is not ours."""
     words = [word for word in before if word not in _SWITCHES]
     if words[:1] and words[0] in _LEADS:
         del words[0]
     is_started = len(words) == _BEFORE + 1 and tuple(words[: len(_SHELL)]) == _SHELL and "hookline" in words
-    return words[-1] if len(words) == 1 or is_started else ""
+    if len(words) != 1 and not is_started:
+        # another program runs before the Python, so the entry is not ours
+        return None
+    policy = ""
+    after = after[1:] if after[:1] == (PROVE,) else after
+    if after[:1] == (_POLICY,):
+        policy, after = after[1] if len(after) > 1 else "", after[2:]
+    match after:
+        case (host, event) if words[-1]:
+            return InstalledEntry(words[-1], policy, host, event, command)
+        case _:
+            return None
 
 
 def is_ours(command: str) -> bool:

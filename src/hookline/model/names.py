@@ -6,7 +6,7 @@ what all of them mean where they differ evenly. An event's name means every even
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -118,7 +118,14 @@ def is_known_tool(name: str) -> bool:
 @cache
 def names_of_tool(tool: str, agent: str = "") -> tuple[str, ...]:
     """Return every name under which a rule is asked about a canonical tool of an agent, the canonical ones first."""
-    return tuple(name for name in known_tools().values() if tool in _covered_tools(resolve_tools(name, agent), agent))
+    own = _SYSTEMS.get(agent, {})
+
+    def covers(named: str) -> bool:
+        """Return whether a rule about this tool is asked about calls of the other."""
+        is_replaced = bool(own) and named not in own and tool in _REPLACED_BY.get(named, ())
+        return tool == named or tool in _CONTAINED_IN.get(named, ()) or is_replaced
+
+    return tuple(name for name in known_tools().values() if any(map(covers, resolve_tools(name, agent))))
 
 
 @cache
@@ -126,16 +133,6 @@ def own_names_of_tool(tool: str, agent: str = "") -> tuple[str, ...]:
     """Return those of `names_of_tool` that are canonical, or the agent's own."""
     own = _words(agent)
     return tuple(name for name in names_of_tool(tool, agent) if name in TOOLS or name.casefold() in own)
-
-
-def _covered_tools(tools: Iterable[str], agent: str) -> Iterator[str]:
-    """Return the tools whose calls a rule about these tools is asked about."""
-    own = _SYSTEMS.get(agent)
-    for tool in tools:
-        yield tool
-        yield from _CONTAINED_IN.get(tool, ())
-        if own and tool not in own:
-            yield from _REPLACED_BY.get(tool, ())
 
 
 def primary_name(tool: str, agent: str) -> str:

@@ -6,8 +6,9 @@ day the tool is missing.
 
 import re
 from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -53,25 +54,7 @@ _SECRET: Final = re.compile(r"(?<=//).*(?=@)|(?<=\?).*", re.DOTALL)
 _PORTS: Final = {"http": 80, "https": 443, "tcp": 0}
 
 
-def _is_part(found: Version, wanted: Version) -> bool:
-    return found[: len(wanted)] == wanted
-
-
-_MEANINGS: Final[Mapping[str, Callable[[Version, Version], bool]]] = {
-    ">=": lambda found, wanted: _pad(found, wanted) >= _pad(wanted, found),
-    "<=": lambda found, wanted: _pad(found, wanted) <= _pad(wanted, found),
-    ">": lambda found, wanted: _pad(found, wanted) > _pad(wanted, found),
-    "<": lambda found, wanted: _pad(found, wanted) < _pad(wanted, found),
-    # 20 means any 20.x
-    "==": lambda found, wanted: _is_part(_pad(found, wanted), wanted),
-    "=": lambda found, wanted: _is_part(_pad(found, wanted), wanted),
-    "!=": lambda found, wanted: not _is_part(_pad(found, wanted), wanted),
-}
-
-
-def _pad(version: Version, other: Version) -> Version:
-    """Fill a version up with zeros: 2.30 is 2.30.0."""
-    return version + (0,) * (len(other) - len(version))
+_ORDERS: Final[Mapping[str, Callable[[Version, Version], bool]]] = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
 class NeededTool(Struct, frozen=True):
@@ -82,7 +65,15 @@ class NeededTool(Struct, frozen=True):
 
     def accepts(self, version: Version) -> bool:
         """Return whether a version lies within all bounds."""
-        return all(_MEANINGS[sign](version, wanted) for sign, wanted in self.bounds)
+        for sign, wanted in self.bounds:
+            # 2.30 is 2.30.0
+            size = max(len(version), len(wanted))
+            found, bound = (one + (0,) * (size - len(one)) for one in (version, wanted))
+            # 20 means any 20.x
+            is_part = found[: len(wanted)] == wanted
+            if not (_ORDERS[sign](found, bound) if sign in _ORDERS else is_part != (sign == "!=")):
+                return False
+        return True
 
 
 class NeededService(Struct, frozen=True):
@@ -125,17 +116,13 @@ def parse_service(text: str) -> NeededService:
         raise ValueError(f'wanted an address such as {wanted}, got "{_redact_address(text)}"')
     if address.username or address.password:
         raise ValueError(f"wanted an address without a user and a password, got one for {address.hostname}")
-    return NeededService(address.scheme, address.hostname, port, _target(address))
+    query = f"?{address.query}" if address.query else ""
+    return NeededService(address.scheme, address.hostname, port, f"{address.path or '/'}{query}")
 
 
 def _redact_address(text: str) -> str:
     """Leave out of an address what may be a secret: people paste the one that their program connects with."""
     return _SECRET.sub("…", text)
-
-
-def _target(address: SplitResult) -> str:
-    path = address.path or "/"
-    return f"{path}?{address.query}" if address.query else path
 
 
 def parse_variable(text: str) -> str:

@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from hookline.model.event import Event
+
+if TYPE_CHECKING:
+    from hookline.model.exchange import CallFacts
 
 # what is known of what a call does stands under this name
 EFFECTS: Final = "effects"
@@ -12,26 +15,7 @@ EFFECTS: Final = "effects"
 _FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff": "changes"}
 
 
-class Facts(Protocol):
-    """What the engine found out about an event; see `CallFacts`."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Absolute paths."""
-        ...
-
-    @property
-    def effects(self) -> Mapping[str, object]:
-        """What the call does."""
-        ...
-
-    @property
-    def folder(self) -> str:
-        """The project's folder."""
-        ...
-
-
-def template_values(event: Event, facts: Facts, *, absolute: bool = True) -> dict[str, object]:
+def template_values(event: Event, facts: "CallFacts", *, absolute: bool = True) -> dict[str, object]:
     """Return what templates may name: the context, `files` and `project`.
 
     The path of the file is `absolute`, so that it holds in every folder, or as the event has it.

@@ -102,7 +102,13 @@ class Verdict(Struct, frozen=True, kw_only=True):
             ValueError: There is no such decision.
         """
         if type(self.decision) is not Decision:
-            force_setattr(self, "decision", _read_decision(self.decision))
+            word: object = self.decision
+            if not isinstance(word, str):
+                raise TypeError(f"the decision of a verdict is a Decision or its name, not {word!r}")
+            if word.upper() not in Decision.__members__:
+                words = ", ".join(one.word for one in Decision)
+                raise ValueError(f"there is no decision {word!r}; there are {words}")
+            force_setattr(self, "decision", Decision[word.upper()])
         if type(self.reason) is not str and not isinstance(self.reason, str):
             raise TypeError(f"the reason of a verdict is a text, not {self.reason!r}")
 
@@ -155,16 +161,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     def raise_event(cls, name: str, data: Mapping[str, object] | None = None) -> "Verdict":
         """Raise another event; what its hooks say counts as said by this one."""
         return cls(effects=(Effect(EffectKind.RAISE, dict(data or {}), (name,)),))
-
-
-def _read_decision(value: object) -> Decision:
-    if not isinstance(value, str):
-        raise TypeError(f"the decision of a verdict is a Decision or its name, not {value!r}")
-    try:
-        return Decision[value.upper()]
-    except KeyError:
-        words = ", ".join(one.word for one in Decision)
-        raise ValueError(f"there is no decision {value!r}; there are {words}") from None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -245,24 +241,22 @@ def outcome_to_json(outcome: Outcome) -> Mapping[str, object]:
         "follow_ups": outcome.follow_ups,
         "args": outcome.args,
         "output": None if outcome.output is UNSET else outcome.output,
-        "hooks": [_verdict(verdict) for verdict in outcome.verdicts],
+        "hooks": [
+            {
+                "id": verdict.hook,
+                "verdict": verdict.decision.word,
+                "reason": verdict.reason or None,
+                "duration": verdict.duration,
+                "failure": {"kind": failure.kind, "message": failure.message} if (failure := verdict.failure) else None,
+                "observed": verdict.observed,
+                "cached": verdict.cached,
+                "job": verdict.job or None,
+                "notes": verdict.notes,
+            }
+            for verdict in outcome.verdicts
+        ],
         "skipped": [{"id": skip.hook.id, "gate": skip.gate, "reason": skip.reason} for skip in outcome.skipped],
         "losses": [{"wanted": one.wanted, "became": one.became, "message": one.message} for one in outcome.losses],
         "trace": outcome.trace or None,
         "duration": outcome.duration,
-    }
-
-
-def _verdict(verdict: Verdict) -> Mapping[str, object]:
-    failure = verdict.failure
-    return {
-        "id": verdict.hook,
-        "verdict": verdict.decision.word,
-        "reason": verdict.reason or None,
-        "duration": verdict.duration,
-        "failure": {"kind": failure.kind, "message": failure.message} if failure else None,
-        "observed": verdict.observed,
-        "cached": verdict.cached,
-        "job": verdict.job or None,
-        "notes": verdict.notes,
     }

@@ -4,7 +4,7 @@
 
 import os
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from hookline import caller_context
@@ -61,18 +61,13 @@ def clear_caches() -> None:
 
 def _home() -> str:
     """Return the home folder of the user database: a project that moves HOME into itself is no home."""
-    # in a container, the user id may have no entry in the user database
-    return _passwd_home() or os.path.realpath(caller_context.expand_home("~"))
+    return _database_home() or os.path.realpath(caller_context.expand_home("~"))
 
 
-@lru_cache(maxsize=1)
-def _passwd_home() -> str:
-    try:
-        import pwd  # noqa: PLC0415 - not on Windows
-
-        return os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
-    except (ImportError, KeyError):
-        return ""
+@cache
+def _database_home() -> str:
+    home = caller_context.database_home()
+    return os.path.realpath(home) if home else ""
 
 
 def is_inside(path: str, folders: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from hookline.config import edit
 from hookline.hosts import HOSTS
-from hookline.hosts.codex_cli import TrustedHashes, codex_hash, find_approvals
+from hookline.hosts.codex_approvals import codex_hash, find_approvals
 from hookline.hosts.host import Scope
 from hookline.hosts.status import find_obstacles
 from tests.hosts.settings import around, put_in, take_out
@@ -39,10 +39,10 @@ def test_only_ours_are_approved_each_at_its_place(tmp_path: Path) -> None:
         path="x.json",
     )
 
-    path, states = find_approvals(tmp_path, tmp_path / "hooks.json", text)
+    path, hashes = find_approvals(tmp_path, tmp_path / "hooks.json", text)
 
     assert path == tmp_path / "config.toml"
-    assert states.hashes == {f"{tmp_path}/hooks.json:pre_tool_use:1:1": codex_hash("pre_tool_use", ours, 600)}
+    assert hashes == {f"{tmp_path}/hooks.json:pre_tool_use:1:1": codex_hash("pre_tool_use", ours, 600)}
 
 
 @pytest.mark.parametrize("before", [CONFIG, CONFIG.replace("\n", "\r\n"), CONFIG.rstrip("\n"), "", "\ufeff" + CONFIG])
@@ -123,7 +123,3 @@ def test_approvals_that_are_written_in_another_way_are_left_to_the_person(tmp_pa
     assert "changed by hand only" in plan.notes[0]
     assert "/hooks" in plan.notes[0]
     assert config.read_text().startswith("hooks = { state")
-
-
-def test_there_are_no_hooks_where_approvals_are() -> None:
-    assert TrustedHashes(hashes={}).find_entries("x = 1", path="config.toml") == ((), 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.bridge.detect_agent import calls_directly
+from hookline.bridge.coverage_check import calls_directly
 from hookline.dialects import DIALECTS
 from hookline.hosts.command_line import command_line
 from hookline.user_dirs import find_user_dirs
