@@ -34,7 +34,10 @@ class DropCounter:
         with self._lock:
             try:
                 while len(queue) > bound:
-                    self._count(queue.popleft().session)
+                    session = queue.popleft().session
+                    key = session if session in self._counts or len(self._counts) < MOST_SESSIONS else ""
+                    self._counts[key] = self._counts.get(key, 0) + 1
+                    self._at = time.time()
             except IndexError:
                 return  # another thread emptied it
 
@@ -53,24 +56,17 @@ class DropCounter:
 
     def warnings(self, counts: Mapping[str, int]) -> list[Record]:
         """Return a warning for each session, so that its export shows the loss."""
-        return [_warning(session, count, at=self._at) for session, count in counts.items()]
-
-    def _count(self, session: str) -> None:
-        known = session in self._counts or len(self._counts) < MOST_SESSIONS
-        key = session if known else ""
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self._at = time.time()
-
-
-def _warning(session: str, count: int, *, at: float) -> Record:
-    return Record(
-        trace=f"dropped-{session}" if session else "dropped",
-        step=Step.WARNING,
-        at=at,
-        event="",
-        session=session,
-        detail={"message": f"the trace store was full: {count} older records were dropped", "dropped": count},
-    )
+        return [
+            Record(
+                trace=f"dropped-{session}" if session else "dropped",
+                step=Step.WARNING,
+                at=self._at,
+                event="",
+                session=session,
+                detail={"message": f"the trace store was full: {count} older records were dropped", "dropped": count},
+            )
+            for session, count in counts.items()
+        ]
 
 
 class MemoryTraces:
@@ -139,7 +135,9 @@ class MemoryState:
             entries, answer = decide(self._read(keys, now), now)
             self._entries.update(entries)
             if len(self._entries) > self._bound:
-                self._make_room(now)
+                valid = ((key, entry) for key, entry in self._entries.items() if entry.until > now)
+                # a quarter at once, so that the next changes need not do this again
+                self._entries = dict(sorted(valid, key=_sort_key)[: self._bound * 3 // 4])
             return answer
 
     def forget(self, prefixes: Sequence[str]) -> int:
@@ -156,12 +154,6 @@ class MemoryState:
     def _read(self, keys: Sequence[str], now: float) -> Mapping[str, bytes]:
         entries = ((key, self._entries.get(key)) for key in keys)
         return {key: entry.value for key, entry in entries if entry is not None and entry.until > now}
-
-    def _make_room(self, now: float) -> None:
-        valid = ((key, entry) for key, entry in self._entries.items() if entry.until > now)
-        ordered = sorted(valid, key=_sort_key)
-        # a quarter at once, so that the next changes need not do this again
-        self._entries = dict(ordered[: self._bound * 3 // 4])
 
 
 def _sort_key(item: tuple[str, StateValue]) -> tuple[bool, bool, int, float]:

@@ -40,10 +40,6 @@ _MAKE_ROOM: Final = """
         SELECT key FROM state ORDER BY spare DESC, iif(spare, length(value), 0) DESC, length(value) = 0 DESC, until LIMIT ?
     )
 """
-_USED: Final = """
-    SELECT (page_count - freelist_count) * page_size
-    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-"""
 _LAST: Final = "\U0010ffff"
 
 
@@ -88,7 +84,11 @@ class SqliteState:
             # read under the lock, so that later changes have later times
             now = self._clock()
             if self._changes % SWEPT_EVERY == 0:
-                self._sweep(connection, now)
+                from hookline.stores._sqlite_file import USED  # noqa: PLC0415 - see above
+
+                connection.execute(_SWEEP, (now, REMOVED_AT_ONCE))
+                if connection.execute(USED).fetchone()[0] > self._largest:
+                    connection.execute(_MAKE_ROOM, (REMOVED_AT_ONCE,))
             self._changes += 1
             entries, answer = decide(_read_values(connection, keys, now), now)
             connection.executemany(
@@ -124,16 +124,10 @@ class SqliteState:
                 from hookline.stores._sqlite_file import Layout, SqliteConnection  # noqa: PLC0415 - see above
 
                 layout = Layout(application=APPLICATION, schema=1, tables=_TABLES)
-                self._kept = SqliteConnection(self._path, layout, busy_timeout=self._busy_timeout, durable=False)
+                self._kept = SqliteConnection(self._path, layout, busy_timeout=self._busy_timeout)
                 # a garbage-collected store closes its file
                 weakref.finalize(self, self._kept.close).atexit = False
             return self._kept
-
-    def _sweep(self, connection: "sqlite3.Connection", now: float) -> None:
-        """Remove a batch of expired values, and of the longest spare ones if the file is too large."""
-        connection.execute(_SWEEP, (now, REMOVED_AT_ONCE))
-        if connection.execute(_USED).fetchone()[0] > self._largest:
-            connection.execute(_MAKE_ROOM, (REMOVED_AT_ONCE,))
 
 
 def _read_values(connection: "sqlite3.Connection", keys: Sequence[str], now: float) -> Mapping[str, bytes]:
