@@ -12,9 +12,8 @@ import watchfiles
 from hookline.model.event import EventName
 from hookline.sources import file_changes as files
 from hookline.sources import file_snapshots
-from hookline.sources.file_changes import Change, FileMonitor
+from hookline.sources.file_changes import Change, FileMonitor, FileTree
 from hookline.sources.gitignore import GitIgnore
-from hookline.sources.tree_snapshot import FileTree
 
 pytestmark = pytest.mark.slow
 

@@ -2,15 +2,17 @@
 
 A notification is only a hint where to look: what is reported follows from comparing each file with its last known
 state. So a file that was written twice is one change, one that came and went is none, an editor that replaces the file
-edits it, and a lost notification is made up for when everything is compared.
+edits it, and a lost notification is made up for when everything is compared. Symbolic links are not followed: a link is
+neither a file nor a folder here, so there is no way out of the project.
 """
 
 import asyncio
 import errno
 import os
+import stat
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Final
@@ -21,8 +23,7 @@ from hookline.errors import EngineError
 from hookline.model.event import EventName
 from hookline.sources import file_snapshots
 from hookline.sources.file_snapshots import ContentCache
-from hookline.sources.gitignore import GitIgnore
-from hookline.sources.tree_snapshot import FileStamp, FileTree, is_rules_file
+from hookline.sources.gitignore import RULES, GitIgnore
 
 # seconds of quiet before changes are looked at (debounce), and the longest wait for it
 QUIET: Final = 0.1
@@ -39,6 +40,140 @@ _RECURSIVE: Final = not sys.platform.startswith("linux")
 # the notified paths, or None where the system sends none, and the round in which they came
 Hints = asyncio.Queue[tuple[set[str] | None, int]]
 Tell = Callable[[str], None]
+
+
+class FileStamp(Struct, frozen=True):
+    """The metadata of a file: its size in bytes, and its modification time in nanoseconds."""
+
+    size: int
+    changed: int
+
+
+class TreeState(Struct, frozen=True):
+    """All files and folders below the watched paths at one moment, relative to the project."""
+
+    files: dict[str, FileStamp]
+    folders: frozenset[str]
+
+
+class FileTree:
+    """The files of a project: `known` is their last reported state.
+
+    `paths` restrict the project, and are relative to it.
+    """
+
+    def __init__(self, root: str, ignoring: GitIgnore, paths: Iterable[str] = ()) -> None:
+        self.root = root
+        self.ignoring = ignoring
+        self.known: dict[str, FileStamp] = {}
+        self.folders: frozenset[str] = frozenset()
+        self._paths = tuple(dict.fromkeys(paths)) or ("",)
+
+    def absolute(self, path: str) -> str:
+        """Return the absolute path."""
+        return f"{self.root}/{path}" if path else self.root
+
+    def walk(self) -> TreeState:
+        """Return the present state."""
+        files: dict[str, FileStamp] = {}
+        folders: set[str] = set()
+        for path in self._paths:
+            if os.path.isdir(self.absolute(path)):  # noqa: PTH112 - texts all the way down
+                self._enter(path, files, folders)
+            elif (found := self.stamp(path)) is not None:
+                files[path] = found
+            if path:
+                # the nearest folder is watched as well: the path may be replaced, or removed and created again
+                above = _above(path)
+                folders.add(next(one for one in above if not one or os.path.isdir(self.absolute(one))))  # noqa: PTH112
+        return TreeState(files, frozenset(folders))
+
+    def _enter(self, start: str, files: dict[str, FileStamp], folders: set[str]) -> None:
+        waiting = [start]
+        while waiting:
+            folder = waiting.pop()
+            folders.add(folder)
+            entries: list[os.DirEntry[str]] = []
+            # a folder may be unreadable
+            with suppress(OSError), os.scandir(self.absolute(folder)) as scan:
+                entries = list(scan)
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                # a file may have been removed meanwhile
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        if not self.ignoring.ignores(name, is_folder=True):
+                            waiting.append(name)
+                    elif entry.is_file(follow_symlinks=False) and not self.ignoring.ignores(name):
+                        files[name] = _stamp(entry.stat(follow_symlinks=False))
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """Return the metadata of one file, or None where there is none or it is ignored."""
+        try:
+            found = os.lstat(self.absolute(path))
+        except (OSError, ValueError):
+            return None
+        return _stamp(found) if stat.S_ISREG(found.st_mode) and not self.ignoring.ignores(path) else None
+
+    def find_changed(self, seen: TreeState) -> set[str]:
+        """Return the files that differ from their known state."""
+        changed = {path for path, found in seen.files.items() if self.known.get(path) != found}
+        return changed | (self.known.keys() - seen.files.keys())
+
+    def find_suspects(self, paths: Iterable[str]) -> set[str]:
+        """Return the files that may have changed when files or folders at these paths did."""
+        found: set[str] = set()
+        gone: set[str] = set()
+        for path in paths:
+            if path in self.known:
+                found.add(path)
+            elif path in self.folders:
+                gone.add(path)
+            elif self._is_within(path) and self.stamp(path) is not None:
+                found.add(path)
+        if gone:
+            found.update(path for path in self.known if any(above in gone for above in _above(path)))
+        return found
+
+    def is_new_folder(self, path: str) -> bool:
+        """Return whether there is a folder at a path that has to be watched."""
+        if not os.path.isdir(self.absolute(path)) or os.path.islink(self.absolute(path)):  # noqa: PTH112, PTH114 - texts
+            return False
+        # a parent of a watched path may have been created again
+        is_meant = self._is_within(path) or any(top.startswith(f"{path}/") for top in self._paths)
+        return is_meant and not self.ignoring.ignores(path, is_folder=True)
+
+    def is_removed_folder(self, path: str) -> bool:
+        """Return whether a watched folder at a path was removed."""
+        return path in self.folders and not os.path.isdir(self.absolute(path))  # noqa: PTH112 - texts
+
+    def _is_within(self, path: str) -> bool:
+        return any(not top or path == top or path.startswith(f"{top}/") for top in self._paths)
+
+    def set_rules(self, ignoring: GitIgnore) -> None:
+        """Set the rules: files that are no longer ignored count as known, and newly ignored ones are forgotten."""
+        before, self.ignoring = self.ignoring, ignoring
+        for path, found in self.walk().files.items():
+            if path not in self.known and before.ignores(path):
+                self.known[path] = found
+        # this runs in a thread, and the event loop may change `known` meanwhile
+        for path in [path for path in list(self.known) if ignoring.ignores(path)]:
+            self.known.pop(path, None)
+
+
+def is_rules_file(path: str) -> bool:
+    """Return whether a file holds rules about ignored files."""
+    return path.rpartition("/")[2] == RULES
+
+
+def _stamp(found: os.stat_result) -> FileStamp:
+    return FileStamp(found.st_size, found.st_mtime_ns)
+
+
+def _above(path: str) -> Iterator[str]:
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 class Batch(Struct, frozen=True):
@@ -68,7 +203,10 @@ class Change(Struct, frozen=True, kw_only=True):
         made["size"] = self.size
         text = file_snapshots.decode_text(self.now) if self.now is not None else None
         if text is None:
-            return made | ({"content_omitted": self._why_no_content()} if self.is_read else {})
+            why = "it is not text" if self.now is not None else "it cannot be read"
+            if self.now is None and self.size > file_snapshots.LARGEST:
+                why = f"it is larger than {file_snapshots.LARGEST // 1024} KB"
+            return made | ({"content_omitted": why} if self.is_read else {})
         made["content"] = text
         if self.event is not EventName.FILE_EDITED:
             return made
@@ -76,12 +214,6 @@ class Change(Struct, frozen=True, kw_only=True):
         if before is None:
             return made | {"diff_omitted": "what the file said before is not known"}
         return made | {"diff": file_snapshots.diff(self.path, before, text)}
-
-    def _why_no_content(self) -> str:
-        if self.now is not None:
-            return "it is not text"
-        is_large = self.size is not None and self.size > file_snapshots.LARGEST
-        return f"it is larger than {file_snapshots.LARGEST // 1024} KB" if is_large else "it cannot be read"
 
 
 class FileMonitor:
@@ -138,13 +270,20 @@ class FileMonitor:
             raw = await asyncio.to_thread(file_snapshots.read, self._tree.absolute(path))
         known = self._tree.known.get(path)
         if found is None:
-            return self._mark_deleted(path) if known is not None else None
+            self._tree.known.pop(path, None)
+            self._cache.forget(path)
+            if known is None:
+                return None
+            return Change(event=EventName.FILE_DELETED, path=path, changed=int(time.time() * 1000))
         before = self._cache.before(path)
-        if known is not None and self._is_same(path, known, found, raw):
-            self._tree.known[path] = found
-            return None
+        same = self._cache.is_same(path, raw) if raw is not None else None
         self._tree.known[path] = found
-        self._remember(path, raw)
+        if known is not None and (known == found if same is None else same):
+            return None
+        if raw is None:
+            self._cache.forget(path)
+        else:
+            self._cache.keep(path, raw)
         return Change(
             event=EventName.FILE_CREATED if known is None else EventName.FILE_EDITED,
             path=path,
@@ -161,21 +300,6 @@ class FileMonitor:
         if found is None:
             return EventName.FILE_DELETED if known is not None else None
         return EventName.FILE_CREATED if known is None else EventName.FILE_EDITED
-
-    def _mark_deleted(self, path: str) -> Change:
-        self._tree.known.pop(path, None)
-        self._cache.forget(path)
-        return Change(event=EventName.FILE_DELETED, path=path, changed=int(time.time() * 1000))
-
-    def _is_same(self, path: str, known: FileStamp, found: FileStamp, raw: bytes | None) -> bool:
-        same = self._cache.is_same(path, raw) if raw is not None else None
-        return known == found if same is None else same
-
-    def _remember(self, path: str, raw: bytes | None) -> None:
-        if raw is None:
-            self._cache.forget(path)
-        else:
-            self._cache.keep(path, raw)
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
         """Yield the files that may have changed, as it happens.

@@ -1,12 +1,12 @@
 """The contents of watched files: cached, so that the next change has a diff."""
 
 import hashlib
-import os
-import stat
+import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher
+from difflib import unified_diff
 from typing import Final
+
+from hookline.trust.file_cache import read_regular_file
 
 # bytes of one file that is read, and of all cached contents
 LARGEST: Final = 262_144
@@ -16,7 +16,7 @@ ROOM: Final = 64 * 1024 * 1024
 _CONTEXT: Final = 3
 _MOST: Final = 4_000_000
 
-_Group = list[tuple[str, int, int, int, int]]
+_NUMBER: Final = re.compile(r"(?<=[-+])[0-9]+")
 
 
 class ContentCache:
@@ -63,21 +63,9 @@ class ContentCache:
 
 def read(path: str) -> bytes | None:
     """Return the content of a file, or None where it is too large, cannot be read, or is no regular file."""
-    # opening a pipe would block, and a link could lead anywhere
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    except (OSError, ValueError):
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        raw = os.read(handle, LARGEST + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
-    return raw if len(raw) <= LARGEST else None
+    # a link could lead anywhere
+    raw = read_regular_file(path, LARGEST + 1, follow_link=False)
+    return raw if raw is not None and len(raw) <= LARGEST else None
 
 
 def decode_text(raw: bytes) -> str | None:
@@ -101,10 +89,17 @@ def diff(path: str, before: str, now: str) -> str:
     start, lead, trail = max(head - _CONTEXT, 0), min(head, _CONTEXT), min(tail, _CONTEXT)
     old, new = old[start : len(old) - tail + trail], new[start : len(new) - tail + trail]
     if len(old) * len(new) <= _MOST:
-        groups: Iterable[_Group] = SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT)
+        shown = [*unified_diff(old, new, n=_CONTEXT)][2:]
+        # its line numbers count from the first line that is compared
+        shown = [
+            _NUMBER.sub(lambda found: str(int(found[0]) + start), line) if line[0] == "@" else line for line in shown
+        ]
     else:
-        groups = [_at_once(len(old), len(new), lead, trail)]
-    shown = [line for group in groups for line in _hunk(group, old, new, start)]
+        shown = [f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@\n"]
+        shown += [f" {line}" for line in old[:lead]]
+        shown += [f"-{line}" for line in old[lead : len(old) - trail]]
+        shown += [f"+{line}" for line in new[lead : len(new) - trail]]
+        shown += [f" {line}" for line in old[len(old) - trail :]]
     lines = [f"--- a/{path}\n", f"+++ b/{path}\n", *shown]
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
@@ -120,29 +115,6 @@ def _alike(one: list[str], other: list[str]) -> int:
     """Return the number of equal lines from the start."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def _at_once(old: int, new: int, lead: int, trail: int) -> _Group:
-    same, left, right = ("equal", 0, lead, 0, lead), old - trail, new - trail
-    return [same, ("replace", lead, left, lead, right), ("equal", left, old, right, new)]
-
-
-def _hunk(group: _Group, old: list[str], new: list[str], start: int) -> Iterator[str]:
-    (_, left, _, right, _), (_, _, left_end, _, right_end) = group[0], group[-1]
-    yield f"@@ -{_span(start + left, left_end - left)} +{_span(start + right, right_end - right)} @@\n"
-    for what, first, end, other, other_end in group:
-        if what == "equal":
-            yield from (f" {line}" for line in old[first:end])
-            continue
-        yield from (f"-{line}" for line in old[first:end])
-        yield from (f"+{line}" for line in new[other:other_end])
-
-
-def _span(start: int, count: int) -> str:
-    if count == 1:
-        return str(start + 1)
-    # an empty piece has the number of the line before it
-    return f"{start + 1 if count else start},{count}"
 
 
 def _digest(raw: bytes) -> bytes:

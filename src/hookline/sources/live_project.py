@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline.config.discovery import Root, find_files
+from hookline.config.loader import find_config_files
 from hookline.config.staleness import stat_stamp
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
 from hookline.model.hook import Hook
 from hookline.project import Project, load_project
-from hookline.user_dirs import find_user_dirs, parents_in_repository, working_folder
+from hookline.user_dirs import find_user_dirs, working_folder
 
 # seconds between two checks of the configuration files: a handful of stat calls
 POLL_SECONDS: Final = 1.0
@@ -26,12 +26,12 @@ class LiveProject:
     def __init__(self, project: Path | None = None, *, linger: float = 0.0) -> None:
         self._root = (project or working_folder()).absolute()
         self._folders = find_user_dirs(self._root)
+        self._approvals = str(self._folders.data / "approvals.json")
+        self._stamps: FileStates = ()
         self._linger = linger
         self._users: dict[int, int] = {}
         self._retired: dict[int, Engine] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        # taken before the files are read: a change in between causes a reload
-        self._stamps = self._take_stamps()
         self.project = self._load()
 
     @property
@@ -58,47 +58,36 @@ class LiveProject:
         """Reload whenever a configuration file or the approvals change, and yield the new project."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            stamps = await asyncio.to_thread(self._take_stamps)
-            if stamps == self._stamps:
+            if await asyncio.to_thread(self._take_stamps) == self._stamps:
                 continue
-            self._stamps = stamps
             before = self.project.engine
             self.project = self._load()
-            self._retire(before)
+            task = asyncio.create_task(self._close_later(before))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
             yield self.project
 
     def approved_hooks(self, hooks: list[Hook]) -> list[Hook]:
-        """Return the hooks that may run; none where the approvals cannot be read."""
-        return [hook for hook in hooks if not self._reason_denied(hook)]
-
-    def _reason_denied(self, hook: Hook) -> str:
-        try:
-            return self.engine.trust.reason_denied(hook, cwd=str(self.project.root))
-        except StoreError as problem:
-            return str(problem)
+        """Return the hooks that may run: where the approvals cannot be read, only those that need none."""
+        approved: list[Hook] = []
+        for hook in hooks:
+            with suppress(StoreError):
+                if not self.engine.trust.reason_denied(hook, cwd=str(self.project.root)):
+                    approved.append(hook)
+        return approved
 
     def _load(self) -> Project:
+        approvals = stat_stamp(self._approvals)
         project = load_project(self._root, folders=self._folders)
+        # taken before the files were read: a change in between causes a reload
+        self._stamps = (*project.stamps.files, (self._approvals, approvals))
         # no agent listens here: questions of hooks wait in the inbox
         project.engine.agent_listens = False
         return project
 
     def _take_stamps(self) -> FileStates:
-        folders, root = self._folders, self._root
-        roots = {
-            Root.MANAGED: (folders.managed,) if folders.managed is not None else (),
-            Root.PROJECT: (root, *parents_in_repository(root, home=folders.home)),
-            Root.HOME: (folders.home,),
-            Root.CONFIG: (folders.config,),
-        }
-        files, _ = find_files({root: [str(path) for path in paths] for root, paths in roots.items()})
-        approvals = str(folders.data / "approvals.json")
-        return tuple((path, stat_stamp(path)) for path in [*(file.path for file in files), approvals])
-
-    def _retire(self, engine: Engine) -> None:
-        task = asyncio.create_task(self._close_later(engine))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        paths = [*find_config_files(self.project.search, set()), self._approvals]
+        return tuple((path, stat_stamp(path)) for path in paths)
 
     async def _close_later(self, engine: Engine) -> None:
         # requests over HTTP are not counted as users

@@ -96,6 +96,21 @@ def is_settled(states: Iterable[FileState | None], after: int) -> bool:
     return time.time_ns() - newest > after
 
 
+def read_regular_file(path: str | os.PathLike[str], limit: int, *, follow_link: bool = True) -> bytes | None:
+    """Return the first `limit` bytes of a regular file; None where there is none, or it cannot be read."""
+    try:
+        # opening a pipe does not block
+        handle = os.open(path, _OPEN | (0 if follow_link else getattr(os, "O_NOFOLLOW", 0)))
+    except (OSError, ValueError):
+        return None
+    try:
+        return os.read(handle, limit) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
 class FileCache:
     """Read files, keeping the content of large ones."""
 

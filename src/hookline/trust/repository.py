@@ -2,9 +2,10 @@
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Final
+
+from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
 _FOLLOWED: Final = 3  # origins that are folders on this machine
@@ -144,18 +145,6 @@ def _read_config(folder: Path) -> dict[tuple[str, str, str], str]:
 
 
 def _read_text(path: Path) -> str:
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (OSError, ValueError):
-        return ""
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
-            return ""
-        text = os.read(handle, _LARGEST).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
-    # git writes none, and no path can hold one
-    return "" if "\0" in text else text
+    raw = read_regular_file(path, _LARGEST + 1) or b""
+    # git writes no NUL, and no path can hold one
+    return "" if len(raw) > _LARGEST or b"\0" in raw else raw.decode("utf-8", "surrogateescape")

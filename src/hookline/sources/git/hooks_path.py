@@ -7,6 +7,7 @@ import shlex
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,8 @@ from hookline.sources.git.repository import HooksPath, Repository, read_hooks_pa
 from hookline.sources.git.scripts import MARK
 
 _KEY: Final = "core.hooksPath"
+_HOOKS: Final = "hooks"
+_STATE: Final = "state.json"
 _BESIDE_OURS: Final = "folder=${0%/*}/../../hooks"
 _USER_FOLDER: Final = (
     f"folder=$(git config --global --includes --type=path --get {_KEY} ||\n"
@@ -53,7 +56,7 @@ class HooksPathState(Struct, frozen=True, kw_only=True):
 
 def our_hooks_folder(repository: Repository) -> Path:
     """Return the folder that `core.hooksPath` points at."""
-    return _hooks(_our_folder(repository))
+    return _our_folder(repository) / _HOOKS
 
 
 def _our_folder(repository: Repository) -> Path:
@@ -64,14 +67,6 @@ def _our_folder(repository: Repository) -> Path:
 
 def _our_folders(repository: Repository) -> tuple[Path, Path]:
     return repository.common / "hookline", repository.own / "hookline-tree"
-
-
-def _hooks(place: Path) -> Path:
-    return place / "hooks"
-
-
-def _state_path(place: Path) -> Path:
-    return place / "state.json"
 
 
 def is_redirected(repository: Repository) -> bool:
@@ -96,7 +91,7 @@ def read_state(repository: Repository) -> HooksPathState | None:
     Raises:
         HostError: The file was written by another program, or is damaged.
     """
-    return _read_state(_state_path(_our_folder(repository)))
+    return _read_state(_our_folder(repository) / _STATE)
 
 
 def _read_state(path: Path) -> HooksPathState | None:
@@ -164,7 +159,7 @@ def redirect_steps(repository: Repository, state: HooksPathState) -> Iterator[In
     """Yield the step that points `core.hooksPath` at our folder, and stores its old value."""
     if is_redirected(repository):
         return
-    path, folder, where = _state_path(_our_folder(repository)), our_hooks_folder(repository), str(repository.top)
+    path, folder, where = _our_folder(repository) / _STATE, our_hooks_folder(repository), str(repository.top)
 
     def redirect() -> None:
         _write(path, msgspec.json.encode(state), mode=0o644)
@@ -188,7 +183,7 @@ def plan_undo(repository: Repository) -> tuple[list[InstallStep], list[str]]:
     steps: list[InstallStep] = []
     notes: list[str] = []
     for place in _our_folders(repository):
-        state, folder = _read_state(_state_path(place)), _hooks(place)
+        state, folder = _read_state(place / _STATE), place / _HOOKS
         if state is not None:
             steps += _restore_steps(repository, state, folder)
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -197,9 +192,10 @@ def plan_undo(repository: Repository) -> tuple[list[InstallStep], list[str]]:
             else:
                 notes.append(f"another program put {path} there; move it to {find_their_folder(repository, state)}")
         if state is not None:
-            steps.append(removal_step(_state_path(place)))
+            steps.append(removal_step(place / _STATE))
         if place.is_dir():
-            steps.append(_remove_folder_step(place))
+            what = f"remove {place}, if nothing is left in it"
+            steps.append(InstallStep(what=what, do=partial(_remove_if_empty, folder, place)))
     return steps, notes
 
 
@@ -236,13 +232,10 @@ def removal_step(path: Path) -> InstallStep:
     return InstallStep(what=f"remove {path}", do=path.unlink)
 
 
-def _remove_folder_step(place: Path) -> InstallStep:
-    def empty() -> None:
-        for folder in (_hooks(place), place):
-            with suppress(OSError):
-                folder.rmdir()
-
-    return InstallStep(what=f"remove {place}, if nothing is left in it", do=empty)
+def _remove_if_empty(*folders: Path) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _read(path: Path) -> bytes:

@@ -8,7 +8,7 @@ of ours, whose scripts run theirs in place.
 
 import filecmp
 import os
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from hookline.sources.git.scripts import (
     script_forwarding,
     script_redirected,
 )
+from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
 
@@ -76,8 +77,6 @@ def install(repository: Repository, *, python: str) -> GitInstallPlan:
     Raises:
         HostError: It cannot be done without harm.
     """
-    if hooks_path.is_redirected(repository):
-        return _plan_redirect(repository, python=python)
     if repository.hooks_path is not None:
         return _plan_redirect(repository, python=python)
     shells = _detect_shells(repository)
@@ -88,7 +87,12 @@ def install(repository: Repository, *, python: str) -> GitInstallPlan:
     folder = repository.own_hooks
     # other programs keep the hooks they find under another name and run them from there: ours would run twice
     steps = [hooks_path.removal_step(path) for path in _list_ours(folder) if path.name not in HOOKS]
-    steps += [step for hook in HOOKS for step in _steps_beside(folder / hook, shells[hook], python=python)]
+    for hook, shell in shells.items():
+        path, aside = folder / hook, folder / (hook + ASIDE)
+        if shell and os.path.lexists(path) and not is_ours(path):
+            what = f"set {hook} aside; ours runs it: {path} -> {aside}"
+            steps.append(InstallStep(what=what, do=partial(_link_aside, path, aside)))
+        steps += hooks_path.write_steps(path, script_beside(hook, python=python, shell=shell))
     return GitInstallPlan(folder=folder, is_redirected=False, steps=tuple(steps))
 
 
@@ -99,11 +103,10 @@ def uninstall(repository: Repository) -> GitInstallPlan:
         HostError: What was changed cannot be read.
     """
     steps, notes = hooks_path.plan_undo(repository)
-    is_redirected = bool(steps)
     back, kept = _plan_restore(repository)
     return GitInstallPlan(
         folder=repository.own_hooks,
-        is_redirected=is_redirected,
+        is_redirected=bool(steps),
         steps=(*steps, *back),
         notes=(*notes, *kept),
     )
@@ -172,8 +175,7 @@ def _is_same_file(path: Path, aside: Path) -> bool:
 
 
 def _is_own_folder(repository: Repository) -> bool:
-    real = Path(os.path.realpath(repository.own_hooks))
-    return real == repository.own_hooks
+    return Path(os.path.realpath(repository.own_hooks)) == repository.own_hooks
 
 
 def _detect_shells(repository: Repository) -> dict[str, str] | None:
@@ -199,32 +201,13 @@ def _detect_shells(repository: Repository) -> dict[str, str] | None:
         if not os.path.lexists(theirs):
             shells[hook] = ""
             continue
-        text = _read_script(theirs)
+        # a pipe or another oddity is no script, and neither is one that is too long
+        text = read_regular_file(theirs, _LARGEST + 1) or b""
+        text = text if len(text) <= _LARGEST else b""
         shells[hook] = parse_shell(text[: text.find(b"\n") + 1] or text)
         if not shells[hook] or needs_own_file(text):
             return None
     return shells
-
-
-def _read_script(path: Path) -> bytes:
-    """Return the text of a script, or b"" where it cannot be read or is too long."""
-    try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            text = file.read(_LARGEST + 1)
-    except OSError:
-        return b""
-    return text if len(text) <= _LARGEST else b""
-
-
-def _steps_beside(path: Path, shell: str, *, python: str) -> Iterator[InstallStep]:
-    if shell and os.path.lexists(path) and not is_ours(path):
-        aside = path.with_name(path.name + ASIDE)
-        yield InstallStep(
-            what=f"set {path.name} aside; ours runs it: {path} -> {aside}", do=lambda: _link_aside(path, aside)
-        )
-    yield from hooks_path.write_steps(path, script_beside(path.name, python=python, shell=shell))
 
 
 def _link_aside(path: Path, aside: Path) -> None:
