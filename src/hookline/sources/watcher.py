@@ -99,7 +99,6 @@ class Watcher:
                 self._apply(self._live.project)
                 group.create_task(self._reload())
                 group.create_task(schedule.run(self._timetable, self._start_scheduled))
-                group.create_task(self._queue.revive())
                 for _ in range(WORKERS):
                     group.create_task(self._work())
         except BaseExceptionGroup as problems:

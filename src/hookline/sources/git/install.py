@@ -34,21 +34,9 @@ _LARGEST: Final = 1_048_576
 # Hooks of theirs that a folder of ours forwards. Those in the second list have an effect by existing at all, or run so
 # often that it would be felt, and are forwarded only where they are in use.
 _FORWARDED: Final = (
-    "applypatch-msg",
-    "pre-applypatch",
-    "post-applypatch",
-    "pre-merge-commit",
-    "prepare-commit-msg",
-    "post-commit",
-    "pre-rebase",
-    "post-merge",
-    "post-rewrite",
-    "pre-auto-gc",
-    "sendemail-validate",
-    "pre-receive",
-    "update",
-    "post-receive",
-    "post-update",
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-merge-commit", "prepare-commit-msg", "post-commit"),
+    *("pre-rebase", "post-merge", "post-rewrite", "pre-auto-gc", "sendemail-validate"),
+    *("pre-receive", "update", "post-receive", "post-update"),
 )
 _FORWARDED_IF_USED: Final = ("reference-transaction", "post-index-change", "push-to-checkout", "proc-receive")
 
