@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.workspace_paths import is_inside
-from hookline.trust.file_cache import SETTLED, FileState, state_from_stat
+from hookline.trust.file_cache import SETTLED, FileState, read_regular_file, state_from_stat
 
 # root can write everywhere: these are the folders of the system's packages
 _SYSTEM_FOLDERS: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System")
@@ -49,8 +49,7 @@ class ExecutableFinder:
     """Find programs and compare them."""
 
     def __init__(self) -> None:
-        # both invalid when the state of the file is another one
-        self._info: dict[str, ExecutableInfo] = {}
+        # invalid when the state of the file is another one
         self._hashes: dict[str, tuple[str, FileState]] = {}
 
     def find(self, name: str, path: str, *, base: str = "") -> str:
@@ -79,18 +78,17 @@ class ExecutableFinder:
             info = os.stat(path)
         except (OSError, ValueError):
             return None
-        # opening anything else could block, or consume data meant for others
+        # opening anything else could consume data meant for others
         if not S_ISREG(info.st_mode):
             return None
-        state = state_from_stat(info)
-        found = self._info.get(path)
-        if found is None or found.state != state:
-            real, first = realpath(path), _read_start(path)
-            # as shells tell a script from a binary
-            is_text = b"\0" not in first.partition(b"\n")[0]
-            found = ExecutableInfo(state, real, _is_fixed(path, real), is_text, parse_shebang(first))
-            self._info[path] = found
-        return found
+        real, first = realpath(path), read_regular_file(path, LONGEST_SHEBANG) or b""
+        if not hasattr(os, "geteuid") or os.geteuid() == 0:
+            is_fixed = is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
+        else:
+            is_fixed = not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
+        # as shells tell a script from a binary
+        is_text = b"\0" not in first.partition(b"\n")[0]
+        return ExecutableInfo(state_from_stat(info), real, is_fixed, is_text, parse_shebang(first))
 
     def with_hash(self, program: Executable) -> Executable:
         """Return a program with its hash, if the user can change it."""
@@ -148,17 +146,3 @@ def list_shebang_files(start: bytes) -> tuple[str, ...]:
         return ()
     words = start[2:].split(b"\n", 1)[0].decode("utf-8", "replace").replace("=", " ").split()
     return tuple(word for word in words if not word.startswith(("/", "-")))
-
-
-def _is_fixed(path: str, real: str) -> bool:
-    if not hasattr(os, "geteuid") or os.geteuid() == 0:
-        return is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
-    return not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
-
-
-def _read_start(path: str) -> bytes:
-    try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a regular file: the caller looked
-            return file.read(LONGEST_SHEBANG)
-    except OSError:
-        return b""

@@ -124,17 +124,15 @@ class FileCache:
             return None
         try:
             handle = os.open(path, _OPEN)
+            try:
+                return self._read_open(path, handle)
+            finally:
+                os.close(handle)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
             # ValueError: no file can have such a name
             return None
         except OSError as problem:
-            return _unreadable(problem)
-        try:
-            return self._read_open(path, handle)
-        except OSError as problem:
-            return _unreadable(problem)
-        finally:
-            os.close(handle)
+            return Content(_UNREADABLE, str(problem.strerror).encode("utf-8", "replace"))
 
     def _read_open(self, path: str, handle: int) -> Content | None:
         info = os.fstat(handle)
@@ -150,24 +148,17 @@ class FileCache:
         cached = self._large.get(path)
         if cached is not None and cached[0] == state:
             return cached[1]
-        content = _read_large(handle)
+        os.lseek(handle, 0, os.SEEK_SET)
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            chunks, size = [], 0
+            while size <= LARGEST and (chunk := file.read(LARGEST + 1 - size)):
+                chunks.append(chunk)
+                size += len(chunk)
+            if size <= LARGEST:
+                content = Content(_FILE, b"".join(chunks))
+            else:
+                file.seek(0)
+                content = Content(_HASH, hashlib.file_digest(file, "sha256").hexdigest().encode())
         if time.time_ns() - info.st_ctime_ns > SETTLED and state_from_stat(os.fstat(handle)) == state:
             self._large[path] = (state, content)
         return content
-
-
-def _unreadable(problem: OSError) -> Content:
-    return Content(_UNREADABLE, str(problem.strerror).encode("utf-8", "replace"))
-
-
-def _read_large(handle: int) -> Content:
-    os.lseek(handle, 0, os.SEEK_SET)
-    with open(handle, "rb", buffering=0, closefd=False) as file:
-        chunks, size = [], 0
-        while size <= LARGEST and (chunk := file.read(LARGEST + 1 - size)):
-            chunks.append(chunk)
-            size += len(chunk)
-        if size <= LARGEST:
-            return Content(_FILE, b"".join(chunks))
-        file.seek(0)
-        return Content(_HASH, hashlib.file_digest(file, "sha256").hexdigest().encode())

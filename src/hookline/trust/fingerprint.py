@@ -87,8 +87,6 @@ class _CachedFingerprint(Struct, frozen=True):
     hook: Hook
     cwd: str
     reach: Reachability
-    contents: Mapping[str, Content] = {}
-    programs: Mapping[str, Executable] = {}
     fingerprint: HookFingerprint | None = None
     path: str | None = None
     states: States | None = None
@@ -136,18 +134,11 @@ class FingerprintService:
             problem = problem or error.message
         walker = _DependencyWalker(self, hook, cwd, reach)
         walker.follow(names, reach.programs)
-        problem = problem or walker.problem
-        # comparing the bytes with those of last time is faster than hashing them again
-        found = cached.fingerprint
-        is_same = cached.contents == walker.contents and cached.programs == walker.found
-        if found is None or not is_same or found.problem != problem:
-            found = _make_fingerprint(hook, cwd, walker, problem)
+        found = _make_fingerprint(hook, cwd, walker, problem or walker.problem)
         # patterns have to be matched anew each time
         is_sure = not hook.includes and not reach.patterns and is_settled(walker.states.values(), self._settled)
         states = tuple(walker.states.items()) if is_sure else None
-        self._cached[hook.id] = _CachedFingerprint(
-            hook, cwd, reach, walker.contents, walker.found, found, walker.path, states
-        )
+        self._cached[hook.id] = _CachedFingerprint(hook, cwd, reach, found, walker.path, states)
         return found
 
     def find_foreign_file(self, hook: Hook, cwd: str) -> str:
@@ -198,8 +189,9 @@ class FingerprintService:
             return next(self.executables.find_all(name, path, look, base=base), "")
 
         pythons = [name if "/" in name else find(name) for name in started.pythons]
-        # inherited folders are kept away, and so is the working directory, where that version of Python can
-        is_isolated = bool(pythons) and all(map(_has_safe_path, pythons))
+        # inherited folders are kept away, and so is the working directory, where Python honours PYTHONSAFEPATH
+        versions = [_PYTHON_VERSION.search(real_path(python)) for python in pythons]
+        is_isolated = bool(versions) and all(one is not None and int(one[1]) >= _SAFE_PATH_SINCE for one in versions)
         imports = reach.python_path if is_isolated else (*reach.python_path, *reach.code_folders)
         for file in dict.fromkeys(_list_existing(reach, imports, look)):
             yield file
@@ -285,15 +277,11 @@ class _DependencyWalker:
             # the system counts a relative interpreter from the working directory, and so do its options
             for word in list_shebang_files(content.data[:LONGEST_SHEBANG]):
                 self._add_file(join(self._base, word))
-        if content.is_readable:
-            self._add_imports(path, content.data, start)
-
-    def _add_imports(self, path: str, text: bytes, start: str) -> None:
         # interpreters look beside the target of a link, shells beside the link
-        for place in dict.fromkeys((path, real_path(path))):
+        for place in dict.fromkeys((path, real_path(path))) if content.is_readable else ():
             folder = start or dirname(place)
             context = ImportContext(folder, self._base, self.reach.imports)
-            for beside in list_imports(place, text, context, self._look):
+            for beside in list_imports(place, content.data, context, self._look):
                 self._add_file(beside, folder)
 
     def _add_program(self, name: str) -> None:
@@ -350,12 +338,6 @@ def _join_path(hook: Hook, reach: Reachability) -> str:
     return os.pathsep.join((*reach.search, get_search_path(hook)))
 
 
-def _has_safe_path(python: str) -> bool:
-    """Return whether a Python honours PYTHONSAFEPATH, by the version in the name of its program."""
-    found = _PYTHON_VERSION.search(real_path(python))
-    return found is not None and int(found[1]) >= _SAFE_PATH_SINCE
-
-
 def _list_existing(reach: Reachability, imports: Iterable[str], look: Look) -> Iterator[str]:
     for path in reach.started.files:
         look(path)
@@ -399,7 +381,14 @@ def get_naming_root(hook: Hook, cwd: str) -> str:
 def _make_fingerprint(hook: Hook, cwd: str, walker: _DependencyWalker, problem: str) -> HookFingerprint:
     root = get_naming_root(hook, cwd)
     hashes = {name_in_project(path, root): content for path, content in walker.contents.items()}
-    definition = _portable_definition(hook)
+    # the definition beyond the defaults, without the path of this copy of the project
+    fields = sorted(msgspec.structs.asdict(hook).items())
+    pattern = re.compile(rf"(?<![\w./~-]){re.escape(hook.root)}(?=/|$)") if len(hook.root) > 1 else None
+    definition = {
+        key: _to_portable(value, pattern)
+        for key, value in fields
+        if key not in _NOT_COVERED and value != _DEFAULTS[key]
+    }
     total = hashlib.sha256(b"hookline 2\0" + json_codec.dump(definition))
     for name, content in sorted(hashes.items()):
         total.update(f"\0{name}\0{content.form}\0{content.sha256}".encode("utf-8", "surrogateescape"))
@@ -412,14 +401,6 @@ def _make_fingerprint(hook: Hook, cwd: str, walker: _DependencyWalker, problem: 
         doubts=walker.reach.doubts,
         problem=problem,
     )
-
-
-def _portable_definition(hook: Hook) -> dict[str, object]:
-    """Return the definition beyond the defaults, without the path of this copy of the project."""
-    fields = sorted(msgspec.structs.asdict(hook).items())
-    covered = {key: value for key, value in fields if key not in _NOT_COVERED and value != _DEFAULTS[key]}
-    pattern = re.compile(rf"(?<![\w./~-]){re.escape(hook.root)}(?=/|$)") if len(hook.root) > 1 else None
-    return {key: _to_portable(value, pattern) for key, value in covered.items()}
 
 
 def _to_portable(value: object, root: re.Pattern[str] | None) -> object:
