@@ -42,28 +42,21 @@ _MAKE: Final = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON_PROJECT: Final = ("pyproject.toml", "setup.cfg", "tox.ini")
 _GRADLE: Final = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties")
 RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
-    "make": _MAKE,
-    "gmake": _MAKE,
+    **dict.fromkeys(("make", "gmake"), _MAKE),
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile",),
-    "npm": _NODE,
-    "npx": _NODE,
+    **dict.fromkeys(("npm", "npx", "pnpx", "bun", "bunx"), _NODE),
     "pnpm": (*_NODE, ".pnpmfile.cjs"),
-    "pnpx": _NODE,
     "yarn": (*_NODE, ".yarnrc.yml", ".yarnrc"),
-    "bun": _NODE,
-    "bunx": _NODE,
     "deno": ("deno.json", "deno.jsonc", "package.json"),
     "composer": ("composer.json",),
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml",),
     "pytest": ("conftest.py", "tests/conftest.py", "pytest.ini", *_PYTHON_PROJECT),
-    "tox": _PYTHON_PROJECT,
+    **dict.fromkeys(("tox", "poe"), _PYTHON_PROJECT),
     "nox": ("noxfile.py",),
-    "invoke": ("tasks.py",),
-    "inv": ("tasks.py",),
-    "poe": _PYTHON_PROJECT,
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
     "hatch": ("hatch.toml", *_PYTHON_PROJECT),
     "cargo": ("Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"),
     "gradle": _GRADLE,
@@ -326,7 +319,8 @@ class _Analysis:
         for command in self.commands:
             row, words = command.row, command.words[1:]
             if row is None or (row.unknown and not row.interpreter and not row.wraps):
-                start = next((at for at, word in enumerate(words) if _is_interpreter(word.text)), None)
+                rows = map(find_program, (word.text for word in words))
+                start = next((at for at, found in enumerate(rows) if found is not None and found.interpreter), None)
                 if start is not None:
                     yield script_of_words(tuple(word.text for word in words[start:]))
             if row is None:
@@ -386,7 +380,11 @@ class _Analysis:
         names = dict.fromkeys(chain(self.texts, *map(self._spell, words)))
         if self.doubts:
             names |= dict.fromkeys(self._list_pieces())
-        names |= dict.fromkeys(self._list_inherited())
+        # inherited variables that make programs load code, as far as they name files of the project
+        environ = caller_context.environ()
+        inherited = [environ[name] for name in _LOADING_INHERITED if name in environ and name not in self.hook.env]
+        spelled = chain.from_iterable(self._spell(parse_word(value)) for value in inherited)
+        names |= dict.fromkeys(filter(self._is_near, spelled))
         for name in names:
             # a program is started as it is called
             yield from self._list_paths(name, () if name == self.hook.command else _ENDINGS)
@@ -415,12 +413,6 @@ class _Analysis:
             if "." not in last or last in {".", ".."}:
                 yield from (f"{path}{ending}" for ending in endings)
 
-    def _list_inherited(self) -> list[str]:
-        """Return the names of the project in inherited variables that make programs load code."""
-        environ = caller_context.environ()
-        inherited = [environ[name] for name in _LOADING_INHERITED if name in environ and name not in self.hook.env]
-        return [name for value in inherited for name in self._spell(parse_word(value)) if self._is_near(name)]
-
     def _is_near(self, name: str) -> bool:
         """Return whether a name from the environment may lead into the project; others are the user's own."""
         return bool(name) and (not name.startswith("/") or is_inside(normpath(name), (self.cwd,)))
@@ -431,13 +423,6 @@ class _Analysis:
         yield from chain.from_iterable(map(self._list_paths, own))
         for module in self._list_modules():
             yield from _module_files(module, (*self.folders, *self.imports))
-        yield from self._list_own_files()
-        if any(map(_reads_profiles, self.commands)):
-            homes = [self.hook.env[name] for name in _HOMES if name in self.hook.env] + self._list_assigned(*_HOMES)
-            for home in filter(None, homes):
-                yield from (join(folder, home, name) for folder in self.folders for name in _PROFILES)
-
-    def _list_own_files(self) -> Iterator[str]:
         hook, cwd = self.hook, self.cwd
         # a definition in a file has the line it stands on; a hook registered by a program names its script
         if hook.source_path and not hook.source_line:
@@ -446,6 +431,10 @@ class _Analysis:
             beside = dirname(join(cwd, hook.source_path))
             folders = (self.base, beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
             yield from _module_files(hook.module, folders)
+        if any(map(_reads_profiles, self.commands)):
+            homes = [hook.env[name] for name in _HOMES if name in hook.env] + self._list_assigned(*_HOMES)
+            for home in filter(None, homes):
+                yield from (join(folder, home, name) for folder in self.folders for name in _PROFILES)
 
     def _list_modules(self) -> list[str]:
         options = [given for command in self.commands if _is_python(command) for given in command.arguments.options]
@@ -477,23 +466,24 @@ class _Analysis:
         if self.doubts or any(map(_is_open, self.commands)):
             # what runs is only known at run time, and may be anything that a glob finds
             words = [word for command in self.commands for word in command.words]
-            words += [word for node in self.nodes if not _is_comparison(node) for word in _list_read_words(node)]
+            # a shell only compares the words of `case` and `[[` with text, and finds no files by them
+            read = [one for one in self.nodes if not (isinstance(one, Compound) and one.kind in {"case", "test"})]
+            words += [word for node in read for word in _list_read_words(node)]
             globs += [word.pattern for word in words if word.is_glob]
         if self.doubts:
             globs += [piece for piece in self._list_pieces() if _GLOB.search(piece) and not _SYNTAX.search(piece)]
-        searches = [
-            one for one in self.commands if one.name == "find" and any(_is_open(two) for two in self._list_fed(one))
-        ]
-        for search in searches:
+        for search in self.commands:
+            if search.name != "find":
+                continue
+            # the commands that are started with the files that it finds
+            fed = (one for one in self.commands if "find" in one.wrappers or any(two is search for two in one.feeds))
+            if not any(map(_is_open, fed)):
+                continue
             # any file that it finds may be run
             words = find_globs(search) or [Word(join(root.text, "**"), root.raw) for root in find_tests(search)[0]]
             globs += [word.pattern or word.text for word in words]
         found = dict.fromkeys(glob for glob in globs if glob not in {"[", "[["})
         return _merge(normpath(join(folder, glob)) for glob in found for folder in self.folders)
-
-    def _list_fed(self, search: ShellCommand) -> list[ShellCommand]:
-        """Return the commands that are started with the files that a `find` finds."""
-        return [one for one in self.commands if "find" in one.wrappers or any(fed is search for fed in one.feeds)]
 
     def _list_open(self) -> list[str]:
         """Return which commands run something whose name is only known at run time."""
@@ -570,11 +560,6 @@ def _is_written(operator: str) -> bool:
     return ">" in operator and not operator.startswith("<")
 
 
-def _is_comparison(node: SimpleCommand | Compound) -> bool:
-    """Return whether a shell only compares the words of a command with text, and finds no files by them."""
-    return isinstance(node, Compound) and node.kind in {"case", "test"}
-
-
 def _list_read_words(node: SimpleCommand | Compound) -> list[Word]:
     """Return the words of one command as they are written, but for the files that it only writes."""
     words = list(node.words)
@@ -593,11 +578,6 @@ def _list_folder_options(command: ShellCommand) -> list[Word]:
         name, equals, value = word.text.partition("=")
         given += [parse_word(value)] if equals and name in _FOLDER_OPTIONS else []
     return given
-
-
-def _is_interpreter(word: str) -> bool:
-    row = find_program(word)
-    return row is not None and row.interpreter
 
 
 def _is_python(command: ShellCommand) -> bool:

@@ -12,13 +12,11 @@ from hookline.engine.background import deliverable_effects, describe_too_late, m
 from hookline.engine.engine import Engine
 from hookline.engine.trace_records import record
 from hookline.errors import ConfigError
-from hookline.model.event import Event
 from hookline.model.exchange import FailureKind
 from hookline.model.hook import Hook
 from hookline.model.job import InboxMessage, Job
 from hookline.model.plan import Plan
 from hookline.model.record import Step
-from hookline.model.verdict import Verdict
 from hookline.project_cache import ProjectCache
 from hookline.stores.queue import mark_of
 
@@ -64,28 +62,25 @@ async def run_job(job: Job, projects: ProjectCache) -> Result:
         return Dead(f"there is no folder {job.project} any more")
     try:
         project = projects.open(Path(job.project))
+        try:
+            engine = project.engine
+            # the agent has gone on; what hooks say waits for the next one
+            engine.agent_listens = False
+            hook = _find_hook(job, engine)
+            if hook is None:
+                result: Result = Dead(
+                    f'there is no hook "{job.hook}" from {job.source} any more, or it is switched off'
+                )
+            elif not job.is_readable:
+                result = Dead("its event was written by another version of Hookline, which this one cannot read")
+            else:
+                result = await _run_hook(job, hook, engine)
+            _trace(engine, job, result)
+            return result
+        finally:
+            await projects.release(project)
     except ConfigError as problem:
         return Dead(str(problem))
-    try:
-        return await _run_in_project(job, project.engine)
-    except ConfigError as problem:
-        return Dead(str(problem))
-    finally:
-        await projects.release(project)
-
-
-async def _run_in_project(job: Job, engine: Engine) -> Result:
-    # the agent has gone on; what hooks say waits for the next one
-    engine.agent_listens = False
-    hook = _find_hook(job, engine)
-    if hook is None:
-        result: Result = Dead(f'there is no hook "{job.hook}" from {job.source} any more, or it is switched off')
-    elif not job.is_readable:
-        result = Dead("its event was written by another version of Hookline, which this one cannot read")
-    else:
-        result = await _run_hook(job, hook, engine)
-    _trace(engine, job, result)
-    return result
 
 
 def _find_hook(job: Job, engine: Engine) -> Hook | None:
@@ -110,26 +105,18 @@ async def _run_hook(job: Job, hook: Hook, engine: Engine) -> Result:
         held = await keeper.admit_queued(hook, event)
         if held is not None:
             return _retry_denied(job, held.reason)
+    named = hook
+    # a long-lived process reads the job from the event instead
+    if not hook.persistent:
+        redelivered = {"HOOKLINE_REDELIVERED": "1"} if job.redelivered else {}
+        variables = {"HOOKLINE_JOB": job.id, "HOOKLINE_ATTEMPT": str(job.attempts), **redelivered}
+        named = replace(hook, env={**hook.env, **variables})
     sealed = vetted.sealed.get(hook.id)
-    execution = await engine.runner.execute_vetted(_add_env(hook, job), event, sealed)
+    verdict = (await engine.runner.execute_vetted(named, event, sealed)).verdict
     if keeper.applies_to(hook):
-        await keeper.record(hook, event, sealed, execution.verdict)
-    return _judge(job, event, execution.verdict)
-
-
-def _add_env(hook: Hook, job: Job) -> Hook:
-    """Name the job in the environment of the hook's process; a long-lived process reads it from the event instead."""
-    if hook.persistent:
-        return hook
-    variables = {"HOOKLINE_JOB": job.id, "HOOKLINE_ATTEMPT": str(job.attempts)}
-    if job.redelivered:
-        variables["HOOKLINE_REDELIVERED"] = "1"
-    return replace(hook, env={**hook.env, **variables})
-
-
-def _judge(job: Job, event: Event, verdict: Verdict) -> Result:
+        await keeper.record(hook, event, sealed, verdict)
     if verdict.failure is None:
-        folder = os.path.realpath(job.project)
+        folder = os.path.realpath(job.project)  # noqa: ASYNC240 - one look at a local folder
         return Done(
             tuple(make_letters(deliverable_effects(verdict), event, hook=job.hook, project=folder)),
             note=describe_too_late(verdict),

@@ -79,7 +79,14 @@ class Worker:
                 left = await asyncio.to_thread(self._queue.list_unfinished)
                 self.tally.elsewhere = len(found - left - self._handled)
             finally:
-                await self._end()
+                for task in self._running:
+                    task.cancel()
+                # each task puts its job back; where it cannot, other workers see our lock released
+                await asyncio.gather(*self._running, return_exceptions=True)
+                self._running.clear()
+                await self._projects.close()
+                self._queue.close()
+                self._slot.leave()
         return True
 
     async def _step(self) -> None:
@@ -156,13 +163,3 @@ class Worker:
             case Dead():
                 self._queue.bury(job, result.reason)
                 self.tally.dead += 1
-
-    async def _end(self) -> None:
-        for task in self._running:
-            task.cancel()
-        # each task puts its job back; where it cannot, other workers see our lock released
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running.clear()
-        await self._projects.close()
-        self._queue.close()
-        self._slot.leave()
