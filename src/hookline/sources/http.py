@@ -108,7 +108,8 @@ async def serve(
     """
     server = Server(engine_of, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
     try:
-        await server.start(address)
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        await server.start(socket.create_server((address.host, address.port), family=family))
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else str(problem)
         raise ConfigError(f"cannot listen at {address.url_host}:{address.port}: {reason}") from None
@@ -141,14 +142,9 @@ class Server:
         )
         self.url = ""
 
-    async def start(self, address: Address) -> None:
-        """Begin to listen.
-
-        Raises:
-            OSError: The address cannot be used.
-        """
-        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        await self._http.start(socket.create_server((address.host, address.port), family=family))
+    async def start(self, listening: socket.socket) -> None:
+        """Begin to take requests from a socket."""
+        await self._http.start(listening)
         host, port, *_ = self._http.sockets[0].getsockname()
         self.url = f"http://{Address(host, port).url_host}:{port}"
 

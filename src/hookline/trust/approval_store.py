@@ -177,29 +177,22 @@ class ApprovalStore:
             with _file_lock(path):
                 stored = self._read()
                 change(stored)
-                self._write_texts(texts)
+                if texts:
+                    self._folder.mkdir(exist_ok=True, mode=0o700)
+                for name, text in texts.items():
+                    if not (self._folder / name).exists():
+                        replace_file(self._folder / name, text)
                 ordered = tuple(sorted(stored.values(), key=lambda approval: approval.at))
                 raw = msgspec.json.encode(_ApprovalFile(approvals=ordered))
                 replace_file(path, msgspec.json.format(raw) + b"\n")
-                self._remove_unused_texts(stored.values())
+                used = {name for approval in ordered for name in approval.files.values()}
+                for text_path in self._folder.iterdir() if self._folder.is_dir() else ():
+                    if text_path.name not in used:
+                        text_path.unlink(missing_ok=True)
         except OSError as problem:
             raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
         self._approvals = stored
         self._stat = self._read_stat()
-
-    def _write_texts(self, texts: Mapping[str, bytes]) -> None:
-        if texts:
-            self._folder.mkdir(exist_ok=True, mode=0o700)
-        for name, text in texts.items():
-            if not (self._folder / name).exists():
-                replace_file(self._folder / name, text)
-
-    def _remove_unused_texts(self, approvals: Iterable[Approval]) -> None:
-        used = {name for approval in approvals for name in approval.files.values()}
-        if self._folder.is_dir():
-            for path in self._folder.iterdir():
-                if path.name not in used:
-                    path.unlink(missing_ok=True)
 
 
 def should_store_text(content: bytes) -> bool:

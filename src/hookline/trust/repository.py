@@ -54,8 +54,9 @@ def find_common_dir(root: str | Path) -> Path | None:
 
 def _identify(root: str, hops: int) -> str:
     folder = Path(root)
+    is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
     # only as the origin of another one: in a working tree, such files can have been committed
-    if hops < _FOLLOWED and _is_bare(folder):
+    if hops < _FOLLOWED and is_bare:
         return _find_origin(folder, hops) or f"file:{folder}"
     above = _find_top(folder)
     common = _find_common(above) if above is not None else None
@@ -68,10 +69,6 @@ def _identify(root: str, hops: int) -> str:
 
 def _find_top(folder: Path) -> Path | None:
     return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
-
-
-def _is_bare(folder: Path) -> bool:
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
 
 
 def _find_common(above: Path) -> Path | None:
@@ -112,17 +109,14 @@ def _find_origin(common: Path, hops: int) -> str:
 
 def normalise_url(url: str) -> str:
     """Return the address of a repository, the same for each protocol; "" when it cannot be parsed."""
-    found = _URL.fullmatch(url)
-    port = ""
-    if found is not None:
-        port = found["port"] or ""
-        port = "" if port == _DEFAULT_PORTS.get(found["scheme"]) else port
-    else:
-        found = _SCP.fullmatch(url) if "://" not in url else None
+    found = _URL.fullmatch(url) or (_SCP.fullmatch(url) if "://" not in url else None)
     if found is None or url.startswith("file:"):
         return ""
+    parts = found.groupdict()
+    port = parts.get("port")
+    is_usual = not port or port == _DEFAULT_PORTS.get(parts["scheme"])
     path = found["path"].strip("/").removesuffix(".git").rstrip("/")
-    name = f"{found['host'].lower()}{f':{port}' if port else ''}/{path}"
+    name = f"{found['host'].lower()}{'' if is_usual else f':{port}'}/{path}"
     # anything else could be made to look like another address
     return name if _ADDRESS.fullmatch(name) and ".." not in path.split("/") else ""
 
