@@ -8,12 +8,16 @@ neither a file nor a folder here, so there is no way out of the project.
 
 import asyncio
 import errno
+import hashlib
 import os
+import re
 import stat
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
+from difflib import unified_diff
 from pathlib import Path
 from typing import Final
 
@@ -21,9 +25,8 @@ from msgspec import Struct
 
 from hookline.errors import EngineError
 from hookline.model.event import EventName
-from hookline.sources import file_snapshots
-from hookline.sources.file_snapshots import ContentCache
 from hookline.sources.gitignore import RULES, GitIgnore
+from hookline.trust.file_cache import read_regular_file
 
 # seconds of quiet before changes are looked at (debounce), and the longest wait for it
 QUIET: Final = 0.1
@@ -36,6 +39,16 @@ _MANY_HINTS: Final = 512
 _SETTLED: Final = 1.0
 # On Linux each folder is watched by itself: a recursive watch would follow links and enter ignored folders.
 _RECURSIVE: Final = not sys.platform.startswith("linux")
+
+# bytes of one file that is read, and of all cached contents
+LARGEST: Final = 262_144
+ROOM: Final = 64 * 1024 * 1024
+
+# context lines of a diff, and the most pairs of lines to compare, which bounds its time
+_CONTEXT: Final = 3
+_MOST: Final = 4_000_000
+
+_NUMBER: Final = re.compile(r"(?<=[-+])[0-9]+")
 
 # the notified paths, or None where the system sends none, and the round in which they came
 Hints = asyncio.Queue[tuple[set[str] | None, int]]
@@ -176,6 +189,108 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
+class ContentCache:
+    """Cache of the last reported contents, the least recently stored evicted first.
+
+    Equality is decided by a digest, which stays when a content is evicted.
+    """
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._used = 0
+        self._texts: OrderedDict[str, bytes] = OrderedDict()
+        self._digests: dict[str, bytes] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more content could evict another one."""
+        return self._used + LARGEST > self._room
+
+    def before(self, path: str) -> bytes | None:
+        """Return the last reported content of a file, or None where it is not cached."""
+        return self._texts.get(path)
+
+    def is_same(self, path: str, raw: bytes) -> bool | None:
+        """Return whether a file still has its last reported content, or None where that is not known."""
+        digest = self._digests.get(path)
+        return digest == _digest(raw) if digest is not None else None
+
+    def keep(self, path: str, raw: bytes) -> None:
+        """Store the content of a file."""
+        self.forget(path)
+        self._digests[path] = _digest(raw)
+        self._texts[path] = raw
+        self._used += len(raw)
+        while self._used > self._room:
+            _, oldest = self._texts.popitem(last=False)
+            self._used -= len(oldest)
+
+    def forget(self, path: str) -> None:
+        """Remove a file that was deleted, or that changed without being read."""
+        self._digests.pop(path, None)
+        self._used -= len(self._texts.pop(path, b""))
+
+
+def read_content(path: str) -> bytes | None:
+    """Return the content of a file, or None where it is too large, cannot be read, or is no regular file."""
+    # a link could lead anywhere
+    raw = read_regular_file(path, LARGEST + 1, follow_link=False)
+    return raw if raw is not None and len(raw) <= LARGEST else None
+
+
+def decode_text(raw: bytes) -> str | None:
+    """Return the text of a content, or None where it is not text."""
+    if b"\0" in raw:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def diff(path: str, before: str, now: str) -> str:
+    """Return a diff as `diff -u` prints it; very large differences are one replaced piece."""
+    old, new = _lines(before), _lines(now)
+    if old == new:
+        return ""
+    head = _alike(old, new)
+    tail = min(_alike(old[::-1], new[::-1]), len(old) - head, len(new) - head)
+    # of equal lines at both ends only those are compared that are shown
+    start, lead, trail = max(head - _CONTEXT, 0), min(head, _CONTEXT), min(tail, _CONTEXT)
+    old, new = old[start : len(old) - tail + trail], new[start : len(new) - tail + trail]
+    if len(old) * len(new) <= _MOST:
+        shown = [*unified_diff(old, new, n=_CONTEXT)][2:]
+        # its line numbers count from the first line that is compared
+        shown = [
+            _NUMBER.sub(lambda found: str(int(found[0]) + start), line) if line[0] == "@" else line for line in shown
+        ]
+    else:
+        shown = [f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@\n"]
+        shown += [f" {line}" for line in old[:lead]]
+        shown += [f"-{line}" for line in old[lead : len(old) - trail]]
+        shown += [f"+{line}" for line in new[lead : len(new) - trail]]
+        shown += [f" {line}" for line in old[len(old) - trail :]]
+    lines = [f"--- a/{path}\n", f"+++ b/{path}\n", *shown]
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    # not splitlines(): programs that read a diff know no line ends but "\n"
+    parts = text.split("\n")
+    lines = [f"{part}\n" for part in parts[:-1]]
+    return [*lines, parts[-1]] if parts[-1] else lines
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """Return the number of equal lines from the start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _digest(raw: bytes) -> bytes:
+    return hashlib.blake2b(raw, digest_size=16).digest()
+
+
 class Batch(Struct, frozen=True):
     """Files that may have changed, the round of hooks in which the hint came, and whether there was a hint at all."""
 
@@ -201,19 +316,19 @@ class Change(Struct, frozen=True, kw_only=True):
         if self.size is None:
             return made
         made["size"] = self.size
-        text = file_snapshots.decode_text(self.now) if self.now is not None else None
+        text = decode_text(self.now) if self.now is not None else None
         if text is None:
             why = "it is not text" if self.now is not None else "it cannot be read"
-            if self.now is None and self.size > file_snapshots.LARGEST:
-                why = f"it is larger than {file_snapshots.LARGEST // 1024} KB"
+            if self.now is None and self.size > LARGEST:
+                why = f"it is larger than {LARGEST // 1024} KB"
             return made | ({"content_omitted": why} if self.is_read else {})
         made["content"] = text
         if self.event is not EventName.FILE_EDITED:
             return made
-        before = file_snapshots.decode_text(self.before) if self.before is not None else None
+        before = decode_text(self.before) if self.before is not None else None
         if before is None:
             return made | {"diff_omitted": "what the file said before is not known"}
-        return made | {"diff": file_snapshots.diff(self.path, before, text)}
+        return made | {"diff": diff(self.path, before, text)}
 
 
 class FileMonitor:
@@ -230,7 +345,7 @@ class FileMonitor:
         number: Callable[[], int],
         tell: Tell,
         quiet: float = QUIET,
-        room: int = file_snapshots.ROOM,
+        room: int = ROOM,
     ) -> None:
         self._tree = tree
         self._rules = rules
@@ -253,8 +368,8 @@ class FileMonitor:
         for path, found in sorted(self._tree.known.items()):
             if self._cache.is_full:
                 return
-            if found.size <= file_snapshots.LARGEST and self._cache.before(path) is None:
-                raw = await asyncio.to_thread(file_snapshots.read, self._tree.absolute(path))
+            if found.size <= LARGEST and self._cache.before(path) is None:
+                raw = await asyncio.to_thread(read_content, self._tree.absolute(path))
                 # a change in between is reported as a change
                 if raw is not None and self._tree.known.get(path) == self._tree.stamp(path):
                     self._cache.keep(path, raw)
@@ -266,8 +381,8 @@ class FileMonitor:
         """
         found = self._tree.stamp(path)
         raw = None
-        if found is not None and read and found.size <= file_snapshots.LARGEST:
-            raw = await asyncio.to_thread(file_snapshots.read, self._tree.absolute(path))
+        if found is not None and read and found.size <= LARGEST:
+            raw = await asyncio.to_thread(read_content, self._tree.absolute(path))
         known = self._tree.known.get(path)
         if found is None:
             self._tree.known.pop(path, None)
