@@ -204,6 +204,7 @@ class SqliteConnection:
         self._using = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
+        FORK_HANDLERS.add(self)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -212,7 +213,6 @@ class SqliteConnection:
         Raises:
             StoreError: The file cannot be used.
         """
-        FORK_HANDLERS.add(self)
         try:
             with self._using:
                 yield

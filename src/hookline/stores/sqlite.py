@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step, text_size
-from hookline.stores._sqlite_file import FORK_HANDLERS, USED, Layout, SqliteConnection, to_number, to_utf8
+from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8
 from hookline.stores.memory import DropCounter
 
 logger: Final = logging.getLogger(__name__)
@@ -227,7 +227,6 @@ class _Writer:
         with self._lifecycle:
             if self._thread is not None and self._thread.is_alive():
                 return
-            FORK_HANDLERS.add(self.file)
             self._cancel_at_exit()
             self._cancel_at_exit = _register_at_exit(self.finish)
             self._ending = False

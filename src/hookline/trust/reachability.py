@@ -17,6 +17,7 @@ from os.path import dirname, join, normpath
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.model.hook import Hook
@@ -188,7 +189,7 @@ class _Analysis:
         self.variables = variables[0]
         script = read_command(hook, is_line=is_line) if hook.command else Script()
         self.walks = [walk_commands(script, variables=known) for known in variables]
-        self.doubts = tuple(dict.fromkeys(chain.from_iterable(walk.doubts for walk in self.walks)))
+        self.doubts = _merge(*(walk.doubts for walk in self.walks))
         scripts = [script, *chain.from_iterable(walk.scripts for walk in self.walks)]
         self.commands = [command for walk in self.walks for command in walk.commands]
         for hidden in list(self._list_hidden()):
@@ -236,7 +237,7 @@ class _Analysis:
         )
         if self.doubts and sum(map(len, self.texts)) > _LONGEST_UNCERTAIN:
             problem = problem or f"its command cannot be read, because {self.doubts[0]}: put it into a script"
-        started = [list_started(walk, self.base, is_line=self.is_line) for walk in self.walks]
+        started = list_started(self.walks, self.base, is_line=self.is_line)
         return Reachability(
             files=tuple(files),
             programs=programs[:_MOST_PROGRAMS],
@@ -247,13 +248,7 @@ class _Analysis:
             search=tuple(
                 folder for value in self._list_assigned("PATH") for folder in value.split(os.pathsep) if folder
             ),
-            started=Started(
-                files=_merge(*(one.files for one in started), loaded),
-                operands=_merge(*(one.operands for one in started)),
-                programs=_merge(*(one.programs for one in started)),
-                pythons=_merge(*(one.pythons for one in started)) if all(one.pythons for one in started) else (),
-                doubts=self.doubts,
-            ),
+            started=replace(started, files=_merge(started.files, loaded)),
             doubts=_merge(self.doubts, self._list_open()),
             problem=problem,
         )
@@ -496,12 +491,15 @@ class _Analysis:
         return [f"`{text[:_SHOWN]}` runs what is only known when it runs" for text in dict.fromkeys(found)]
 
 
-def list_started(walk: Walk, base: str, *, is_line: bool) -> Started:
-    """List what a walked script starts when it runs in the folder `base`; where that is empty, names stay relative."""
+def list_started(walks: Sequence[Walk], base: str, *, is_line: bool) -> Started:
+    """List what a script starts when it runs in the folder `base`; where that is empty, names stay relative.
+
+    Several walks are of one script, with other values of its variables.
+    """
     files: dict[str, None] = {}
     operands: dict[str, None] = {}
     programs: dict[str, None] = {}
-    for command in walk.commands:
+    for command in chain.from_iterable(walk.commands for walk in walks):
         if command.is_remote or not command.words:
             continue
         for word, endings in _list_executed(command):
@@ -522,12 +520,13 @@ def list_started(walk: Walk, base: str, *, is_line: bool) -> Started:
             if command.wrappers and "." in first.text:
                 # some wrappers take a script for a program
                 files |= dict.fromkeys(_list_word_paths(first, command, base))
+    pythons = [list_pythons(walk) if can_set_safe_path(walk) else () for walk in walks]
     return Started(
         files=tuple(files),
         operands=tuple(operands),
         programs=tuple(programs),
-        pythons=list_pythons(walk) if can_set_safe_path(walk) else (),
-        doubts=walk.doubts,
+        pythons=_merge(*pythons) if all(pythons) else (),
+        doubts=_merge(*(walk.doubts for walk in walks)),
     )
 
 

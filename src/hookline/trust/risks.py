@@ -24,20 +24,15 @@ class Risk(Struct, frozen=True):
 
 # programs that fetch what they run, with the words that may stand between them and its name
 _LAUNCHERS: Final = {
-    "npx": ((),),
-    "pnpx": ((),),
-    "bunx": ((),),
-    "uvx": ((),),
+    **dict.fromkeys(("npx", "pnpx", "bunx", "uvx"), ((),)),
     "pnpm": (("dlx",),),
     "yarn": (("dlx",),),
     "bun": (("x",),),
     "npm": (("exec",), ("x",)),
     "pipx": (("run",),),
     "uv": (("tool", "run"),),
-    "go": (("run",),),
-    "deno": (("run",),),
-    "docker": (("run",), ("container", "run")),
-    "podman": (("run",), ("container", "run")),
+    **dict.fromkeys(("go", "deno"), (("run",),)),
+    **dict.fromkeys(("docker", "podman"), (("run",), ("container", "run"))),
 }
 _IMAGES: Final = frozenset({"docker", "podman"})
 _TAKES_VALUE: Final = frozenset(

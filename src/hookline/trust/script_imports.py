@@ -236,7 +236,7 @@ def _shell_names(text: str) -> Iterator[str]:
 
 
 def _walk(text: str) -> Started:
-    return list_started(walk_commands(parse_script(text)), "", is_line=True)
+    return list_started([walk_commands(parse_script(text))], "", is_line=True)
 
 
 def _package_names(text: str) -> Iterator[str]:
