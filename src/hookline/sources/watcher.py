@@ -5,7 +5,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, time
 from typing import Final
@@ -200,13 +200,9 @@ class Watcher:
     def _unfinished_jobs(self) -> frozenset[str]:
         from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - only where hooks run in the background
 
-        queue = SqliteQueue(self._live.project.folders.data / "queue.db")
-        try:
+        with suppress(StoreError), closing(SqliteQueue(self._live.project.folders.data / "queue.db")) as queue:
             return queue.list_unfinished()
-        except StoreError:
-            return frozenset()
-        finally:
-            queue.close()
+        return frozenset()
 
     async def _give_up(self, path: str) -> None:
         """Stop delivering a file that hooks change again and again."""

@@ -149,14 +149,9 @@ class FileCache:
         if cached is not None and cached[0] == state:
             return cached[1]
         os.lseek(handle, 0, os.SEEK_SET)
-        with open(handle, "rb", buffering=0, closefd=False) as file:
-            chunks, size = [], 0
-            while size <= LARGEST and (chunk := file.read(LARGEST + 1 - size)):
-                chunks.append(chunk)
-                size += len(chunk)
-            if size <= LARGEST:
-                content = Content(_FILE, b"".join(chunks))
-            else:
+        with open(handle, "rb", closefd=False) as file:
+            content = Content(_FILE, file.read(LARGEST + 1))
+            if len(content.data) > LARGEST:
                 file.seek(0)
                 content = Content(_HASH, hashlib.file_digest(file, "sha256").hexdigest().encode())
         if time.time_ns() - info.st_ctime_ns > SETTLED and state_from_stat(os.fstat(handle)) == state:

@@ -133,12 +133,8 @@ def uninstall(repository: Repository) -> GitInstallPlan:
     """
     steps, notes = _plan_undo(repository)
     back, kept = _plan_restore(repository)
-    return GitInstallPlan(
-        folder=repository.own_hooks,
-        is_redirected=bool(steps),
-        steps=(*steps, *back),
-        notes=(*notes, *kept),
-    )
+    folder, is_redirected = repository.own_hooks, bool(steps)
+    return GitInstallPlan(folder=folder, is_redirected=is_redirected, steps=(*steps, *back), notes=(*notes, *kept))
 
 
 def _plan_restore(repository: Repository) -> tuple[list[InstallStep], list[str]]:
@@ -169,21 +165,13 @@ def list_hooks(repository: Repository) -> list[GitHookStatus]:
     path = repository.hooks_path
     folder = repository.top / path.path if path is not None else repository.own_hooks
     is_redirected = _is_redirected(repository)
-    return [
-        GitHookStatus(
-            hook=hook,
-            path=folder / hook,
-            is_ours=is_ours(folder / hook),
-            theirs=_find_theirs(_find_their_folder(repository, state) / hook if is_redirected else folder / hook),
-        )
-        for hook in HOOKS
-    ]
-
-
-def _find_theirs(path: Path) -> Path | None:
-    aside = path.with_name(path.name + ASIDE)
-    file = aside if is_ours(path) else path
-    return file if file.is_file() and os.access(file, os.X_OK) else None
+    their_folder = _find_their_folder(repository, state) if is_redirected else folder
+    found: list[GitHookStatus] = []
+    for hook in HOOKS:
+        file = their_folder / (hook + ASIDE if is_ours(their_folder / hook) else hook)
+        theirs = file if file.is_file() and os.access(file, os.X_OK) else None
+        found.append(GitHookStatus(hook=hook, path=folder / hook, is_ours=is_ours(folder / hook), theirs=theirs))
+    return found
 
 
 def _list_ours(folder: Path) -> list[Path]:
@@ -193,10 +181,8 @@ def _list_ours(folder: Path) -> list[Path]:
 def _is_same_file(path: Path, aside: Path) -> bool:
     """Return whether another program only restored the hook that it had there before ours."""
     try:
-        kinds = {path.is_symlink(), aside.is_symlink()}
-        return (
-            len(kinds) == 1 and path.stat().st_mode == aside.stat().st_mode and filecmp.cmp(path, aside, shallow=False)
-        )
+        is_alike = path.is_symlink() is aside.is_symlink() and path.stat().st_mode == aside.stat().st_mode
+        return is_alike and filecmp.cmp(path, aside, shallow=False)
     except OSError:
         return False
 
@@ -294,13 +280,7 @@ def _is_redirected(repository: Repository) -> bool:
 
 def is_ours(path: Path) -> bool:
     """Return whether a file is one of our scripts."""
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return False
-        with path.open("rb") as file:
-            return MARK in file.read(200)
-    except OSError:
-        return False
+    return MARK in (read_regular_file(path, 200, follow_link=False) or b"")
 
 
 def read_state(repository: Repository) -> HooksPathState | None:
