@@ -11,13 +11,12 @@ import pytest
 from hookline import json_codec
 from hookline.model.record import Record, Step
 from hookline.ports import TraceStore
-from hookline.stores.memory import MemoryTraces
 from hookline.stores.sqlite import SqliteTraces
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TraceStore]:
-    opened: TraceStore = MemoryTraces() if request.param == "memory" else SqliteTraces(tmp_path / "traces.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TraceStore]:
+    opened: TraceStore = SqliteTraces(tmp_path / "traces.db")
     yield opened
     opened.close()
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,6 @@ from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step, text_size
 from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8
-from hookline.stores.memory import DropCounter
 
 logger: Final = logging.getLogger(__name__)
 
@@ -35,6 +35,8 @@ LARGEST: Final = 256 * 1024 * 1024  # bytes of records; beyond that, the oldest 
 MOST_WAITING: Final = 64 * 1024 * 1024  # bytes of records in memory while they cannot be stored, about
 LOOKS: Final = 16  # the file is measured after each 1/16 of its bound
 _FOREVER: Final = -1.0
+# A program with a session per request and a full disk must not fill the memory with counts.
+MOST_SESSIONS: Final = 1_000
 
 _TABLES: Final = (
     """CREATE TABLE records (
@@ -74,6 +76,55 @@ MOST_ROUNDS: Final = 4
 
 _STEPS: Final[Mapping[str, Step]] = MappingProxyType({step.value: step for step in Step})
 Row = tuple[str, str, float, str, str, str, str]
+
+
+class DropCounter:
+    """Counts the records that a full store dropped, by session, until a warning about them is stored."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._at = 0.0
+        # reentrant: a signal handler or a finalizer may write during a write
+        self._lock = threading.RLock()
+
+    def make_room(self, queue: deque[Record], bound: int) -> None:
+        """Drop the oldest records of a queue that holds more than `bound`."""
+        with self._lock:
+            try:
+                while len(queue) > bound:
+                    session = queue.popleft().session
+                    key = session if session in self._counts or len(self._counts) < MOST_SESSIONS else ""
+                    self._counts[key] = self._counts.get(key, 0) + 1
+                    self._at = time.time()
+            except IndexError:
+                return  # another thread emptied it
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many were dropped, by session."""
+        with self._lock:
+            return dict(self._counts)
+
+    def forget(self, counts: Mapping[str, int]) -> None:
+        """Subtract counts whose warnings are stored."""
+        with self._lock:
+            for session, count in counts.items():
+                left = self._counts.pop(session, 0) - count
+                if left > 0:
+                    self._counts[session] = left
+
+    def warnings(self, counts: Mapping[str, int]) -> list[Record]:
+        """Return a warning for each session, so that its export shows the loss."""
+        return [
+            Record(
+                trace=f"dropped-{session}" if session else "dropped",
+                step=Step.WARNING,
+                at=self._at,
+                event="",
+                session=session,
+                detail={"message": f"the trace store was full: {count} older records were dropped", "dropped": count},
+            )
+            for session, count in counts.items()
+        ]
 
 
 class SqliteTraces:
