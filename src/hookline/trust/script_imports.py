@@ -260,7 +260,7 @@ def _shell_files(path: str, names: Iterable[str], context: ImportContext, _look:
         yield normpath(join(context.base, name))
 
 
-class _Language(Struct, frozen=True):
+class _ScriptLanguage(Struct, frozen=True):
     """How names are found in a text, which files they mean, and why there may be more."""
 
     list_names: Callable[[str], Iterable[str]]
@@ -268,12 +268,12 @@ class _Language(Struct, frozen=True):
     list_doubts: Callable[[str], Iterable[str]] | None = None
 
 
-_LANGUAGES: Final[Mapping[str, _Language]] = {
-    "python": _Language(_python_names, _python_files, _python_doubts),
-    "node": _Language(_node_names, _node_files, _node_doubts),
-    "sh": _Language(_shell_names, _shell_files, lambda text: _walk(text).doubts),
-    "make": _Language(_make_names, _shell_files),
-    "package": _Language(_package_names, _shell_files),
+_LANGUAGES: Final[Mapping[str, _ScriptLanguage]] = {
+    "python": _ScriptLanguage(_python_names, _python_files, _python_doubts),
+    "node": _ScriptLanguage(_node_names, _node_files, _node_doubts),
+    "sh": _ScriptLanguage(_shell_names, _shell_files, lambda text: _walk(text).doubts),
+    "make": _ScriptLanguage(_make_names, _shell_files),
+    "package": _ScriptLanguage(_package_names, _shell_files),
 }
 _BY_NAME: Final = {
     **dict.fromkeys(("GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile"), "make"),
