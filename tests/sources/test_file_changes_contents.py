@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.sources.file_changes import LARGEST, ContentCache, decode_text, diff, read_content
+from hookline.sources.file_changes import LARGEST, ContentCache, diff, read_content
+from hookline.trust.file_cache import decode_text
 
 
 def test_what_a_file_said_is_remembered() -> None:

@@ -26,7 +26,7 @@ from msgspec import Struct
 from hookline.errors import EngineError
 from hookline.model.event import EventName
 from hookline.sources.gitignore import RULES, GitIgnore
-from hookline.trust.file_cache import read_regular_file
+from hookline.trust.file_cache import decode_text, read_regular_file
 
 # seconds of quiet before changes are looked at (debounce), and the longest wait for it
 QUIET: Final = 0.1
@@ -238,16 +238,6 @@ def read_content(path: str) -> bytes | None:
     return raw if raw is not None and len(raw) <= LARGEST else None
 
 
-def decode_text(raw: bytes) -> str | None:
-    """Return the text of a content, or None where it is not text."""
-    if b"\0" in raw:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
-
-
 def diff(path: str, before: str, now: str) -> str:
     """Return a diff as `diff -u` prints it; very large differences are one replaced piece."""
     old, new = _lines(before), _lines(now)
@@ -316,7 +306,7 @@ class Change(Struct, frozen=True, kw_only=True):
         if self.size is None:
             return made
         made["size"] = self.size
-        text = decode_text(self.now) if self.now is not None else None
+        text = decode_text(self.now)
         if text is None:
             why = "it is not text" if self.now is not None else "it cannot be read"
             if self.now is None and self.size > LARGEST:
@@ -325,7 +315,7 @@ class Change(Struct, frozen=True, kw_only=True):
         made["content"] = text
         if self.event is not EventName.FILE_EDITED:
             return made
-        before = decode_text(self.before) if self.before is not None else None
+        before = decode_text(self.before)
         if before is None:
             return made | {"diff_omitted": "what the file said before is not known"}
         return made | {"diff": diff(self.path, before, text)}

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hookline.trust.approval_store import Approval
 from hookline.trust.executables import ExecutableFinder
+from hookline.trust.file_cache import decode_text
 from hookline.trust.fingerprint import HookFingerprint
 
 _SHORT: Final = 12
@@ -66,12 +67,10 @@ def list_changes(
 
 
 def _split_text(content: bytes | None) -> list[str] | None:
-    if content is None or b"\0" in content:
+    text = decode_text(content)
+    if text is None:
         return None
-    try:
-        *lines, last = content.decode().split("\n")
-    except UnicodeDecodeError:
-        return None
+    *lines, last = text.split("\n")
     return [*lines, last, _UNENDED] if last else lines
 
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from hookline.errors import ConfigError, StoreError
 from hookline.model.workspace_paths import is_inside_real
 from hookline.trust.executables import Executable
+from hookline.trust.file_cache import decode_text
 from hookline.trust.repository import find_top
 
 _LARGEST: Final = 64 * 1024 * 1024
@@ -163,7 +164,8 @@ class ApprovalStore:
     def _change(self, contents: Iterable[bytes] = ()) -> Iterator[dict[Key, Approval]]:
         """Change the approvals under a lock, on top of what other processes wrote, and replace the file atomically."""
         path = self._path
-        texts = {hashlib.sha256(text).hexdigest(): text for text in contents if should_store_text(text)}
+        stored_texts = (one for one in contents if len(one) <= LONGEST_STORED and decode_text(one) is not None)
+        texts = {hashlib.sha256(text).hexdigest(): text for text in stored_texts}
         if path is None:
             self._texts.update(texts)
             stored = dict(self.load())
@@ -191,17 +193,6 @@ class ApprovalStore:
                 self._approvals, self._stat = stored, self._read_stat()
         except OSError as problem:
             raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
-
-
-def should_store_text(content: bytes) -> bool:
-    """Return whether a content is text and short enough to be stored for a later diff."""
-    if len(content) > LONGEST_STORED or b"\0" in content:
-        return False
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def export_approvals(approvals: Iterable[Approval], *, exact: bool = False) -> bytes:

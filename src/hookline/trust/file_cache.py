@@ -111,6 +111,16 @@ def read_regular_file(path: str | os.PathLike[str], limit: int, *, follow_link: 
         os.close(handle)
 
 
+def decode_text(content: bytes | None) -> str | None:
+    """Return the text of a content, or None where it is not text."""
+    if content is None or b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 class FileCache:
     """Read files, keeping the content of large ones."""
 
