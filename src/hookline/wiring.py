@@ -15,7 +15,7 @@ from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
 from hookline.model.hook import Hook
 from hookline.ports import StateStore
-from hookline.stores.memory import MemoryState
+from hookline.stores.state import MemoryState
 
 
 def make_components(*, always_isolated: bool = False) -> Components:

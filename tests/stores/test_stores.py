@@ -142,7 +142,7 @@ def test_detail_that_is_no_json_is_exported_as_text(store: TraceStore) -> None:
 
 
 def test_stores_in_memory_do_not_load_sqlite() -> None:
-    program = "import sys, hookline.stores.memory; assert 'sqlite3' not in sys.modules"
+    program = "import sys, hookline.stores.state; assert 'sqlite3' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
