@@ -16,7 +16,7 @@ import secrets
 import socket
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -56,6 +56,9 @@ _KIND: Final = ("x-github-event", "x-gitlab-event", "x-gitea-event", "x-event-ke
 _DELIVERY: Final = ("x-github-delivery", "x-gitlab-event-uuid", "x-gitea-delivery", "x-request-uuid")
 
 
+UseEngine = Callable[[], AbstractAsyncContextManager[Engine]]
+
+
 class Address(Struct, frozen=True):
     """Where to listen."""
 
@@ -91,7 +94,7 @@ def listen_address(text: str, *, anywhere: bool = False) -> Address:
 
 
 async def serve(
-    engine_of: Callable[[], Engine],
+    use_engine: UseEngine,
     address: Address,
     token: "AccessToken",
     *,
@@ -100,13 +103,13 @@ async def serve(
 ) -> "Server":
     """Take events at an address until the server is closed.
 
-    `engine_of` returns the engine for each request. `hosts` are names besides the address under which clients may call,
+    `use_engine` opens the engine for each request. `hosts` are names besides the address under which clients may call,
     such as that of a proxy in front. `tell` gets a line about each request.
 
     Raises:
         ConfigError: The address cannot be used.
     """
-    server = Server(engine_of, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
+    server = Server(use_engine, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         await server.start(socket.create_server((address.host, address.port), family=family))
@@ -121,13 +124,13 @@ class Server:
 
     def __init__(
         self,
-        engine_of: Callable[[], Engine],
+        use_engine: UseEngine,
         token: "AccessToken",
         *,
         hosts: frozenset[str],
         tell: Callable[[str], None] | None,
     ) -> None:
-        self._engine_of = engine_of
+        self._use_engine = use_engine
         self._token = token
         self._tell = tell or (lambda _line: None)
         self._answering = 0
@@ -189,10 +192,10 @@ class Server:
             raise HTTPException(429, "too many events at once", {"Retry-After": "1"})
         self._answering += 1
         try:
-            engine = self._engine_of()
-            event = make_event(engine, request, body)
-            # an agent that speaks a dialect gets an "ask" in that dialect, and asks the user itself
-            return event, await engine.handle(event, host_asks=has_token and "dialect" in request.query_params)
+            async with self._use_engine() as engine:
+                event = make_event(engine, request, body)
+                # an agent that speaks a dialect gets an "ask" in that dialect, and asks the user itself
+                return event, await engine.handle(event, host_asks=has_token and "dialect" in request.query_params)
         except (ConfigError, DialectError) as problem:
             raise HTTPException(400, str(problem)) from None
         except EngineError as problem:

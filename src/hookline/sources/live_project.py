@@ -23,15 +23,13 @@ FileStates = tuple[tuple[str, tuple[int, ...]], ...]
 class LiveProject:
     """The project as it is configured now; an earlier engine is closed when its last user is done."""
 
-    def __init__(self, project: Path | None = None, *, linger: float = 0.0) -> None:
+    def __init__(self, project: Path | None = None) -> None:
         self._root = (project or working_folder()).absolute()
         self._folders = find_user_dirs(self._root)
         self._approvals = str(self._folders.data / "approvals.json")
         self._stamps: FileStates = ()
-        self._linger = linger
-        self._users: dict[int, int] = {}
-        self._retired: dict[int, Engine] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        # how many use each engine that is open
+        self._users: dict[Engine, int] = {}
         self.project = self._load()
 
     @property
@@ -40,19 +38,15 @@ class LiveProject:
         return self.project.engine
 
     @asynccontextmanager
-    async def use(self) -> AsyncIterator[Project]:
-        """Use the current project: it is not closed before the context ends, even after a reload."""
-        project = self.project
-        key = id(project.engine)
-        self._users[key] = self._users.get(key, 0) + 1
+    async def use(self) -> AsyncIterator[Engine]:
+        """Use the current engine: it is not closed before the context ends, even after a reload."""
+        engine = self.engine
+        self._users[engine] += 1
         try:
-            yield project
+            yield engine
         finally:
-            self._users[key] -= 1
-            if not self._users[key]:
-                del self._users[key]
-                if key in self._retired:
-                    await self._retired.pop(key).close()
+            self._users[engine] -= 1
+            await self._close_unused(engine)
 
     async def reloads(self) -> AsyncIterator[Project]:
         """Reload whenever a configuration file or the approvals change, and yield the new project."""
@@ -60,12 +54,10 @@ class LiveProject:
             await asyncio.sleep(POLL_SECONDS)
             if await asyncio.to_thread(self._take_stamps) == self._stamps:
                 continue
-            before = self.project.engine
+            before = self.engine
             self.project = self._load()
-            task = asyncio.create_task(self._close_later(before))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
             yield self.project
+            await self._close_unused(before)
 
     def approved_hooks(self, hooks: list[Hook]) -> list[Hook]:
         """Return the hooks that may run: where the approvals cannot be read, only those that need none."""
@@ -83,24 +75,19 @@ class LiveProject:
         self._stamps = (*project.stamps.files, (self._approvals, approvals))
         # no agent listens here: questions of hooks wait in the inbox
         project.engine.agent_listens = False
+        self._users[project.engine] = 0
         return project
 
     def _take_stamps(self) -> FileStates:
         paths = [*find_config_files(self.project.search, set()), self._approvals]
         return tuple((path, stat_stamp(path)) for path in paths)
 
-    async def _close_later(self, engine: Engine) -> None:
-        # requests over HTTP are not counted as users
-        await asyncio.sleep(self._linger)
-        if id(engine) in self._users:
-            self._retired[id(engine)] = engine
-        else:
+    async def _close_unused(self, engine: Engine) -> None:
+        if engine is not self.engine and not self._users[engine]:
+            del self._users[engine]
             await engine.close()
 
     async def close(self) -> None:
         """Close everything that is still open."""
-        for task in list(self._closing):
-            task.cancel()
-        await asyncio.gather(*self._closing, return_exceptions=True)
-        for engine in [*self._retired.values(), self.engine]:
+        for engine in list(self._users):
             await engine.close()

@@ -150,8 +150,7 @@ class Watcher:
                 self._queue.done(path)
 
     async def _deliver(self, path: str, number: int) -> None:
-        async with self._live.use() as project:
-            engine = project.engine
+        async with self._live.use() as engine:
             name = self._files.event_name(path)
             hooks = self._find_hooks(engine, name, path) if name is not None else []
             change = await self._files.look(path, read=any(hook.id in self._approved for hook in hooks))
@@ -227,10 +226,10 @@ class Watcher:
 
     async def _run_scheduled(self, due: DueHook) -> None:
         try:
-            async with self._live.use() as project:
-                event = project.engine.event(EventName.SCHEDULED, due.data(), session=self._session, cwd=self._root)
+            async with self._live.use() as engine:
+                event = engine.event(EventName.SCHEDULED, due.data(), session=self._session, cwd=self._root)
                 with self._loop_guard.running():
-                    outcome = await project.engine.start(due.hook, event)
+                    outcome = await engine.start(due.hook, event)
                 self._report(event, outcome, 0)
         except Exception:
             logger.exception(_BUG)
