@@ -97,15 +97,6 @@ class _CachedFingerprint(Struct, frozen=True):
         return are_unchanged(self.states)
 
 
-class _CachedUserHook(Struct, frozen=True):
-    """A user's hook that takes nothing from the workspace; invalid when one of `states` or the arguments changed."""
-
-    reach: Reachability
-    foreign: tuple[str, ...]
-    path: str
-    states: States
-
-
 class FingerprintService:
     """Compute fingerprints, reading a hook's files again only when one of them changed."""
 
@@ -117,7 +108,9 @@ class FingerprintService:
         self._shell_dialects = shell_dialects
         self._settled = settled
         self._cached: dict[str, _CachedFingerprint] = {}
-        self._user_hooks: dict[str, _CachedUserHook] = {}
+        # users' hooks that take nothing from the workspace, each with the analysis, the workspace and the search path for
+        # which that holds, as long as no file that was looked at changes its state
+        self._user_hooks: dict[str, tuple[Reachability, tuple[str, ...], str, States]] = {}
         self.file_cache = FileCache()
         self.executables = ExecutableFinder()
 
@@ -152,12 +145,7 @@ class FingerprintService:
         reach = self._find_cached(hook, cwd).reach
         path = _join_path(hook, reach)
         cached = self._user_hooks.get(hook.id)
-        if (
-            cached is not None
-            and cached.reach is reach
-            and (cached.foreign, cached.path) == (foreign, path)
-            and are_unchanged(cached.states)
-        ):
+        if cached is not None and cached[0] is reach and cached[1:3] == (foreign, path) and are_unchanged(cached[3]):
             return ""
         states: dict[str, FileState | None] = {}
 
@@ -174,7 +162,7 @@ class FingerprintService:
                     return name_in_project(file if is_inside(file, foreign) else real, foreign[0])
         # patterns have to be matched anew each time
         if not reach.patterns and is_settled(states.values(), self._settled):
-            self._user_hooks[hook.id] = _CachedUserHook(reach, foreign, path, tuple(states.items()))
+            self._user_hooks[hook.id] = (reach, foreign, path, tuple(states.items()))
         return ""
 
     def _list_started(self, hook: Hook, cwd: str, reach: Reachability, look: Look) -> Iterator[str]:
