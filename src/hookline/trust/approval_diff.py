@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from hookline.trust.approval_store import Approval
-from hookline.trust.executables import ExecutableFinder
+from hookline.trust.executables import ExecutableHashes
 from hookline.trust.file_cache import decode_text
 from hookline.trust.fingerprint import HookFingerprint
 
@@ -32,7 +32,7 @@ def list_changes(
     now: HookFingerprint,
     *,
     read_text: Callable[[str], bytes | None],
-    executables: ExecutableFinder,
+    executables: ExecutableHashes,
 ) -> Iterator[ApprovalChange]:
     """Compare what was approved with what is there now; `read_text` returns an approved text by its hash."""
     before, after = (

@@ -45,50 +45,48 @@ class ExecutableInfo(Struct, frozen=True):
     interpreters: tuple[str, ...]
 
 
-class ExecutableFinder:
-    """Find programs and compare them."""
+def find_executables(
+    name: str, path: str, look: Callable[[str], None] | None = None, *, base: str = ""
+) -> Iterator[str]:
+    """Yield each program of this name on a search path; relative folders are counted from `base`, if at all.
+
+    `look` is called with every path that was tried.
+    """
+    for folder in path.split(os.pathsep):
+        if not folder.startswith("/") and not base:
+            continue
+        candidate = normpath(join(base, folder, name))
+        if look is not None:
+            look(candidate)
+        if isfile(candidate) and os.access(candidate, os.X_OK):
+            yield candidate
+
+
+def inspect_executable(path: str) -> ExecutableInfo | None:
+    """Return facts about a file without reading all of it; None when there is none."""
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    # opening anything else could consume data meant for others
+    if not S_ISREG(info.st_mode):
+        return None
+    real, first = realpath(path), read_regular_file(path, LONGEST_SHEBANG) or b""
+    if not hasattr(os, "geteuid") or os.geteuid() == 0:
+        is_fixed = is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
+    else:
+        is_fixed = not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
+    # as shells tell a script from a binary
+    is_text = b"\0" not in first.partition(b"\n")[0]
+    return ExecutableInfo(state_from_stat(info), real, is_fixed, is_text, parse_shebang(first))
+
+
+class ExecutableHashes:
+    """Hash programs, and compare them with the approved ones."""
 
     def __init__(self) -> None:
         # invalid when the state of the file is another one
         self._hashes: dict[str, tuple[str, FileState]] = {}
-
-    def find(self, name: str, path: str, *, base: str = "") -> str:
-        """Find a program on a search path as a shell would; return "" when there is none."""
-        return next(self.find_all(name, path, base=base), "")
-
-    def find_all(
-        self, name: str, path: str, look: Callable[[str], None] | None = None, *, base: str = ""
-    ) -> Iterator[str]:
-        """Yield each program of this name on a search path; relative folders are counted from `base`, if at all.
-
-        `look` is called with every path that was tried.
-        """
-        for folder in path.split(os.pathsep):
-            if not folder.startswith("/") and not base:
-                continue
-            candidate = normpath(join(base, folder, name))
-            if look is not None:
-                look(candidate)
-            if isfile(candidate) and os.access(candidate, os.X_OK):
-                yield candidate
-
-    def inspect(self, path: str) -> ExecutableInfo | None:
-        """Return facts about a file without reading all of it; None when there is none."""
-        try:
-            info = os.stat(path)
-        except (OSError, ValueError):
-            return None
-        # opening anything else could consume data meant for others
-        if not S_ISREG(info.st_mode):
-            return None
-        real, first = realpath(path), read_regular_file(path, LONGEST_SHEBANG) or b""
-        if not hasattr(os, "geteuid") or os.geteuid() == 0:
-            is_fixed = is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
-        else:
-            is_fixed = not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
-        # as shells tell a script from a binary
-        is_text = b"\0" not in first.partition(b"\n")[0]
-        return ExecutableInfo(state_from_stat(info), real, is_fixed, is_text, parse_shebang(first))
 
     def with_hash(self, program: Executable) -> Executable:
         """Return a program with its hash, if the user can change it."""

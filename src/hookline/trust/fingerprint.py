@@ -28,7 +28,9 @@ from hookline.model.workspace_paths import (
 from hookline.trust.executables import (
     LONGEST_SHEBANG,
     Executable,
-    ExecutableFinder,
+    ExecutableHashes,
+    find_executables,
+    inspect_executable,
     list_shebang_files,
     parse_shebang,
 )
@@ -112,7 +114,7 @@ class FingerprintService:
         # which that holds, as long as no file that was looked at changes its state
         self._user_hooks: dict[str, tuple[Reachability, tuple[str, ...], str, States]] = {}
         self.file_cache = FileCache()
-        self.executables = ExecutableFinder()
+        self.executables = ExecutableHashes()
 
     def compute(self, hook: Hook, cwd: str) -> HookFingerprint:
         """Return the fingerprint of a hook that runs in a folder."""
@@ -174,7 +176,7 @@ class FingerprintService:
         started = reach.started
 
         def find(name: str) -> str:
-            return next(self.executables.find_all(name, path, look, base=base), "")
+            return next(find_executables(name, path, look, base=base), "")
 
         pythons = [name if "/" in name else find(name) for name in started.pythons]
         # inherited folders are kept away, and so is the working directory, where Python honours PYTHONSAFEPATH
@@ -183,7 +185,7 @@ class FingerprintService:
         imports = reach.python_path if is_isolated else (*reach.python_path, *reach.code_folders)
         for file in dict.fromkeys(_list_existing(reach, imports, look)):
             yield file
-            info = self.executables.inspect(file)
+            info = inspect_executable(file)
             for name in info.interpreters if info is not None else ():
                 look(name)
                 yield name if name.startswith("/") else find(name)
@@ -210,7 +212,6 @@ class _DependencyWalker:
 
     def __init__(self, service: FingerprintService, hook: Hook, cwd: str, reach: Reachability) -> None:
         self._read = service.file_cache.read
-        self._executables = service.executables
         self._is_line = service.is_line(hook)
         self._hook = hook
         self._foreign = workspace_roots(hook, cwd)
@@ -281,7 +282,7 @@ class _DependencyWalker:
         looked: list[str] = []
         self.path = _join_path(self._hook, self.reach)
         base = self._base if self._is_line else ""
-        for path in self._executables.find_all(name, self.path, looked.append, base=base):
+        for path in find_executables(name, self.path, looked.append, base=base):
             if not is_inside_real(path, self._foreign):
                 self._add_executable(name, path)
                 # a shell looks each time; without one, the kind caches where it found the program
@@ -293,7 +294,7 @@ class _DependencyWalker:
         self._look(*looked)
 
     def _add_executable(self, name: str, path: str) -> None:
-        info = self._executables.inspect(path)
+        info = inspect_executable(path)
         if info is None:
             self._look(path)
             return

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.hook import Hook
+from hookline.model.workspace_paths import find_program
 from hookline.shell.walk import ShellCommand, walk_commands
-from hookline.trust.executables import ExecutableFinder
 from hookline.trust.fingerprint import get_search_path
 from hookline.trust.reachability import BUILTINS, analyse_reach, has_code, read_command, run_dir
 
@@ -146,7 +146,7 @@ def _list_missing(command: ShellCommand, hook: Hook, cwd: str) -> Iterator[Risk]
     if "/" in program and not first.is_home and not isfile(join(base, program)):
         yield Risk("missing", f"{program} is not there")
     is_looked_up = "/" not in program and not hook.shell and program not in BUILTINS
-    if is_looked_up and not ExecutableFinder().find(program, get_search_path(hook)):
+    if is_looked_up and not find_program(program, get_search_path(hook)):
         yield Risk("missing", f"{program} is not on the search path")
     row, operands = command.row, command.arguments.operands
     if row is not None and row.interpreter and not has_code(command) and operands and not operands[0].is_home:
