@@ -17,7 +17,7 @@ from hookline.kinds.webhook import Webhook
 from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.hook import Hook
 from hookline.ports import StateStore
-from hookline.stores.memory import MemoryState
+from hookline.stores.state import MemoryState
 
 if TYPE_CHECKING:
     from hookline.config.known_names import KnownNames

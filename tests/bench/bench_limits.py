@@ -8,8 +8,7 @@ from hookline import Engine
 from hookline.model.hook import Hook, Source
 from hookline.model.requirements import Caching
 from hookline.ports import StateStore
-from hookline.stores.memory import MemoryState
-from hookline.stores.state import SqliteState
+from hookline.stores.state import MemoryState, SqliteState
 from tests.bench import harness
 from tests.bench.rows import Section
 

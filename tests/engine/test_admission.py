@@ -22,8 +22,7 @@ from hookline.model.requirements import Caching, Needs
 from hookline.model.settings import Settings
 from hookline.model.verdict import Verdict
 from hookline.ports import Decide, StateStore
-from hookline.stores.memory import MemoryState
-from hookline.stores.state import SqliteState
+from hookline.stores.state import MemoryState, SqliteState
 
 T = TypeVar("T")
 

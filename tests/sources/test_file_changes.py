@@ -11,10 +11,8 @@ import watchfiles
 
 from hookline.model.event import EventName
 from hookline.sources import file_changes as files
-from hookline.sources import file_snapshots
-from hookline.sources.file_changes import Change, FileMonitor
+from hookline.sources.file_changes import Change, FileMonitor, FileTree
 from hookline.sources.gitignore import GitIgnore
-from hookline.sources.tree_snapshot import FileTree
 
 pytestmark = pytest.mark.slow
 
@@ -400,7 +398,7 @@ def test_a_file_may_have_the_name_of_a_folder_that_was_there(tmp_path: Path) -> 
     ("raw", "reason"),
     [
         (b"\0\1", "it is not text"),
-        (b"x" * (file_snapshots.LARGEST + 1), "it is larger than 256 KB"),
+        (b"x" * (files.LARGEST + 1), "it is larger than 256 KB"),
     ],
 )
 def test_what_is_no_text_or_too_large_says_so_instead_of_its_content(tmp_path: Path, raw: bytes, reason: str) -> None:

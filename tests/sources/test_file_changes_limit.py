@@ -17,7 +17,7 @@ import asyncio, sys
 from pathlib import Path
 from hookline.sources.file_changes import FileMonitor
 from hookline.sources.gitignore import GitIgnore
-from hookline.sources.tree_snapshot import FileTree
+from hookline.sources.file_changes import FileTree
 
 Path("/proc/sys/user/max_inotify_watches").write_text("10")
 root = sys.argv[1]

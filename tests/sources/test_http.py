@@ -3,6 +3,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def run(tmp_path: Path, engine: Engine, work: Work, told: list[str] | None = Non
     async def served() -> None:
         token = read_token(tmp_path / "data")
         tell = told.append if told is not None else None
-        server = await serve(lambda: engine, listen_address("127.0.0.1:0"), token, tell=tell)
+        server = await serve(lambda: nullcontext(engine), listen_address("127.0.0.1:0"), token, tell=tell)
         try:
             await work(Caller(server, token))
         finally:
@@ -444,7 +445,7 @@ def test_closing_waits_for_an_answer_and_ends_one_that_never_comes(
             running.set()
             await may_end.wait()
 
-        server = await serve(lambda: engine, listen_address("127.0.0.1:0"), token)
+        server = await serve(lambda: nullcontext(engine), listen_address("127.0.0.1:0"), token)
         asked = asyncio.create_task(Caller(server, token).post("/events/custom:slow", {}))
         await running.wait()
         closing = asyncio.create_task(server.close())
@@ -455,7 +456,7 @@ def test_closing_waits_for_an_answer_and_ends_one_that_never_comes(
         monkeypatch.setattr(http, "CLOSING", 0.05)
         running.clear()
         may_end.clear()
-        server = await serve(lambda: engine, listen_address("127.0.0.1:0"), token)
+        server = await serve(lambda: nullcontext(engine), listen_address("127.0.0.1:0"), token)
         caller = Caller(server, token)
         reader, writer = await asyncio.open_connection(caller.host, caller.port)
         head = f"Host: localhost\r\nAuthorization: Bearer {token.value}\r\nContent-Length: 0\r\n\r\n"
@@ -473,7 +474,9 @@ def test_closing_waits_for_an_answer_and_ends_one_that_never_comes(
 def test_a_proxy_in_front_has_a_name_of_its_own(tmp_path: Path, engine: Engine) -> None:
     async def work() -> None:
         token = read_token(tmp_path / "data")
-        server = await serve(lambda: engine, listen_address("127.0.0.1:0"), token, hosts=("Hooks.example",))
+        server = await serve(
+            lambda: nullcontext(engine), listen_address("127.0.0.1:0"), token, hosts=("Hooks.example",)
+        )
         caller = Caller(server, token)
         assert (await caller.post("/events/notification", {}, Host="hooks.example")).status == 200
         assert (await caller.post("/events/notification", {}, Host="other.example")).status == 403
@@ -487,7 +490,7 @@ def test_a_bug_is_no_yes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
     async def work() -> None:
         token = read_token(tmp_path / "data")
 
-        def broken() -> Engine:
+        def broken() -> AbstractAsyncContextManager[Engine]:
             raise RuntimeError("a bug")
 
         server = await serve(broken, listen_address("127.0.0.1:0"), token)
@@ -506,10 +509,10 @@ def test_a_bug_is_no_yes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
 def test_an_address_that_is_taken_is_an_error_with_the_address(tmp_path: Path) -> None:
     async def work() -> None:
         token = read_token(tmp_path / "data")
-        server = await serve(Engine, listen_address("127.0.0.1:0"), token)
+        server = await serve(lambda: nullcontext(Engine()), listen_address("127.0.0.1:0"), token)
         taken = server.url.removeprefix("http://")
         with pytest.raises(ConfigError, match=f"cannot listen at {taken}: Address already in use"):
-            await serve(Engine, listen_address(taken), token)
+            await serve(lambda: nullcontext(Engine()), listen_address(taken), token)
         await server.close()
 
     asyncio.run(work())

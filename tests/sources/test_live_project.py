@@ -141,7 +141,7 @@ def test_an_engine_that_is_in_use_is_closed_after_that(place: Path) -> None:
             own.write_text(ONE)
             await come(lambda: len(loads) == 1)
             await asyncio.sleep(0.1)
-            assert opened.engine is first
+            assert opened is first
             assert configured.engine is not first
             assert closed == []
         assert closed == ["first"]

@@ -51,15 +51,12 @@ def test_a_file_in_a_late_round_waits_for_quiet_and_then_has_its_turn() -> None:
         pending = FileQueue(rounds)
         with rounds.running(AT_ONCE):
             pass
-        reviving = asyncio.create_task(pending.revive())
         pending.put("a", AT_ONCE + 1)
         taking = asyncio.create_task(pending.take())
         await asyncio.sleep(0.1)
         assert not taking.done()
         now[0] = 1_000.0
-        taken = await asyncio.wait_for(taking, SOON)
-        reviving.cancel()
-        return taken
+        return await asyncio.wait_for(taking, SOON)
 
     assert asyncio.run(scenario()) == ("a", AT_ONCE + 1)
 

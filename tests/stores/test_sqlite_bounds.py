@@ -12,8 +12,7 @@ from hookline.engine.metrics import HookDebugger
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step
 from hookline.stores import sqlite
-from hookline.stores._trace_table import BLOCKED, FAILED
-from hookline.stores.sqlite import SqliteTraces
+from hookline.stores.sqlite import BLOCKED, FAILED, SqliteTraces
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 
 

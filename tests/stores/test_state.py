@@ -12,8 +12,7 @@ import pytest
 
 from hookline.errors import StoreError
 from hookline.ports import StateStore, StateValue
-from hookline.stores.memory import MemoryState
-from hookline.stores.state import SqliteState
+from hookline.stores.state import MemoryState, SqliteState
 
 
 class Clock:

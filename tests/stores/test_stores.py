@@ -11,13 +11,12 @@ import pytest
 from hookline import json_codec
 from hookline.model.record import Record, Step
 from hookline.ports import TraceStore
-from hookline.stores.memory import MemoryTraces
 from hookline.stores.sqlite import SqliteTraces
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TraceStore]:
-    opened: TraceStore = MemoryTraces() if request.param == "memory" else SqliteTraces(tmp_path / "traces.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TraceStore]:
+    opened: TraceStore = SqliteTraces(tmp_path / "traces.db")
     yield opened
     opened.close()
 
@@ -143,7 +142,7 @@ def test_detail_that_is_no_json_is_exported_as_text(store: TraceStore) -> None:
 
 
 def test_stores_in_memory_do_not_load_sqlite() -> None:
-    program = "import sys, hookline.stores.memory; assert 'sqlite3' not in sys.modules"
+    program = "import sys, hookline.stores.state; assert 'sqlite3' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 

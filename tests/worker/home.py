@@ -13,8 +13,7 @@ import pytest
 from hookline.project import load_project
 from hookline.project_cache import ProjectCache
 from hookline.stores.queue import SqliteQueue
-from hookline.worker.job import Result, run_job
-from hookline.worker.worker import Tally, Until, Worker
+from hookline.worker.worker import Result, Tally, Until, Worker, run_job
 from tests.cli.program import configure, hookline
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from hookline.project_cache import ProjectCache
-from hookline.worker.job import Dead
-from hookline.worker.worker import FRESH
+from hookline.worker.worker import FRESH, Dead
 from tests.worker.home import Home
 
 

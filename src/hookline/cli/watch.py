@@ -42,8 +42,6 @@ _INTERRUPTED: Final = 130
 _NOT_MEANT: Final = frozenset({Gate.ENABLED, Gate.EVENT, Gate.MATCHER, Gate.FILES, Gate.WRITES, Gate.CONDITION})
 # fields that are too long for a line; hooks and the trace have them
 _LONG: Final = frozenset({"content", "diff"})
-# seconds that an HTTP request may still use hooks that were replaced by a reload
-_LINGER: Final = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +94,7 @@ async def _watch(args: argparse.Namespace, interrupt: Callable[[asyncio.Task[obj
     if task is not None and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, interrupt, task)
-    live = LiveProject(get_project_dir(args), linger=_LINGER if args.listen else 0.0)
+    live = LiveProject(get_project_dir(args))
     try:
         opened = live.project
         wanted = WatchOptions(
@@ -123,7 +121,7 @@ async def _listen(
 
     address = listen_address(args.listen, anywhere=args.listen_anywhere)
     token = read_token(live.project.folders.data)
-    server = await serve(lambda: live.engine, address, token, hosts=tuple(args.listen_host), tell=report.on_request)
+    server = await serve(live.use, address, token, hosts=tuple(args.listen_host), tell=report.on_request)
     report.on_request(f"listening at {server.url}; the token is in {token.path}")
     try:
         yield

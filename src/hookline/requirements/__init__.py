@@ -50,9 +50,7 @@ async def find_missing(hook: Hook, cwd: str) -> str:
     Relative files are resolved against the project, which is the root of a project's hook; a user's own hook runs where
     the agent does. Nothing is raised: what cannot be checked is missing.
     """
-    if hook.needs is None:
-        return ""
-    wanted = [(kind, text) for kind in CHECKS for text in getattr(hook.needs, kind)]
+    wanted = [(kind, text) for kind in CHECKS for text in getattr(hook.needs, kind, ())]
     if not wanted:
         return ""
     run_dir = run_dir_of(hook, cwd)

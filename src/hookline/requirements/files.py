@@ -1,6 +1,6 @@
 """Check that files and folders exist, by path or by pattern."""
 # a pattern may walk thousands of folders, where pathlib is many times slower
-# ruff: noqa: PTH110, PTH118
+# ruff: noqa: ASYNC240, PTH110, PTH118
 
 import asyncio
 import glob
@@ -27,7 +27,7 @@ async def check(text: str, run_dir: RunDir) -> str:
     """Return that no such file exists, or ""; a broken link does not exist."""
     name = str(Path(caller_context.expand_home(parse_file(text))))
     path = Path(run_dir.folder, name)
-    if _exists(path):
+    if path.exists():
         return ""
     if not glob.has_magic(name):
         return f'the file "{escape_all(str(path))}" is not there: make it, or correct files in needs'
@@ -37,10 +37,6 @@ async def check(text: str, run_dir: RunDir) -> str:
     except TimeoutError:
         return f'nothing was found for "{escape_all(text)}" within {TIMEOUT:g} s: name a folder closer to the file in needs'
     return f'no file in "{escape_all(run_dir.folder)}" matches "{escape_all(text)}"'
-
-
-def _exists(path: Path) -> bool:
-    return path.exists()
 
 
 def _matches_any(pattern: str, folder: str) -> bool:
@@ -55,10 +51,10 @@ def _matches_any(pattern: str, folder: str) -> bool:
         if monotonic() > end:
             raise TimeoutError
         here, parts = searches.pop()
-        if not parts and os.path.exists(here):
-            return True
         if parts:
             searches += _descend(here, parts[0], parts[1:])
+        elif os.path.exists(here):
+            return True
     return False
 
 

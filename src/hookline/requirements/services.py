@@ -7,7 +7,7 @@ import asyncio
 import os
 import socket
 import threading
-from contextlib import suppress
+from concurrent.futures import Future
 from typing import Final
 
 from hookline.model.requirements import NeededService, parse_service
@@ -55,12 +55,26 @@ def describe_service(service: NeededService) -> str:
 
 
 async def _connect(service: NeededService) -> str:
+    """Return what is wrong with the answer of a service, or ""; a port or a socket only has to accept."""
     reader, writer = await _open_connection(service)
     try:
-        return await _get_status(service, reader, writer) if service.scheme in {"http", "https"} else ""
+        if service.scheme not in {"http", "https"}:
+            return ""
+        host = describe_service(service).partition("://")[2]
+        head = (
+            f"GET {service.path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: hookline/{__version__}\r\n"
+            "Accept: */*\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(head.encode("ascii", "replace"))
+        await writer.drain()
+        protocol, _, rest = (await reader.readline()).decode("latin-1").partition(" ")
     finally:
         # no TLS close handshake
         writer.transport.abort()
+    status = rest[:3]
+    if not protocol.startswith("HTTP/") or not status.isdecimal():
+        return "does not speak HTTP"
+    return "" if int(status) < _BROKEN else f"answers with status {status}"
 
 
 async def _open_connection(service: NeededService) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -81,44 +95,15 @@ async def _resolve(service: NeededService) -> list[str]:
 
     asyncio would wait for a thread of its own executor when the loop ends, and delay the caller.
     """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[str]] = loop.create_future()
-
-    def finish(addresses: list[str], problem: OSError | UnicodeError | None) -> None:
-        if future.cancelled():
-            return
-        if problem is not None:
-            future.set_exception(problem)
-        else:
-            future.set_result(addresses)
+    found: Future[list[str]] = Future()
 
     def resolve() -> None:
-        addresses: list[str] = []
-        problem: OSError | UnicodeError | None = None
+        found.set_running_or_notify_cancel()
         try:
             rows = socket.getaddrinfo(service.host, service.port, type=socket.SOCK_STREAM)
-            addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
+            found.set_result(list(dict.fromkeys(str(row[4][0]) for row in rows)))
         except (OSError, UnicodeError) as error:
-            problem = error
-        # the loop may be closed by now
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(finish, addresses, problem)
+            found.set_exception(error)
 
     threading.Thread(target=resolve, name="hookline-resolve", daemon=True).start()
-    return await future
-
-
-async def _get_status(service: NeededService, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    host = describe_service(service).partition("://")[2]
-    head = (
-        f"GET {service.path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: hookline/{__version__}\r\n"
-        "Accept: */*\r\nConnection: close\r\n\r\n"
-    )
-    writer.write(head.encode("ascii", "replace"))
-    await writer.drain()
-    line = (await reader.readline()).decode("latin-1")
-    protocol, _, rest = line.partition(" ")
-    status = rest[:3]
-    if not protocol.startswith("HTTP/") or not status.isdecimal():
-        return "does not speak HTTP"
-    return "" if int(status) < _BROKEN else f"answers with status {status}"
+    return await asyncio.wrap_future(found)

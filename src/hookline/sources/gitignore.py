@@ -2,9 +2,8 @@
 
 import os
 import re
-import stat
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.trust import repository
+from hookline.trust.file_cache import read_regular_file
 
 RULES: Final = ".gitignore"
 _GIT: Final = ".git"
@@ -67,7 +67,12 @@ class GitIgnore:
         self._top = top
         self._rules: dict[str, _Rules] = {}
         self._folders: dict[str, bool] = {"": False}
-        self._general = [_read_rules(path) for path in _general_files(root, home)] if has_rules else []
+        # the files of rules for the whole repository, the strongest first
+        common = repository.find_common_dir(root)
+        general = [common / "info" / "exclude"] if common is not None else []
+        if home is not None:
+            general.append(Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git", "ignore"))
+        self._general = [_read_rules(path) for path in general] if has_rules else []
         # a watched root that the rules above it ignore is watched all the same
         self._is_root_ignored = has_rules and bool(self._prefix) and self._match_rules(f"{self._prefix}/", low="")
 
@@ -98,19 +103,17 @@ class GitIgnore:
 
     def _match_rules(self, path: str, *, low: str) -> bool:
         """Return the decision of the nearest rules, from the folder of the path up to `low`."""
-        for folder in _parents(path.rstrip("/"), low):
-            decision = _decide(self._rules_of(folder), _as_bytes(path[len(folder) + 1 :] if folder else path))
+        folder = path.rstrip("/")
+        while folder and folder != low:
+            folder = folder.rpartition("/")[0]
+            if folder not in self._rules:
+                self._rules[folder] = _read_rules(Path(self._top, folder, RULES))
+            decision = _decide(self._rules[folder], path[len(folder) + 1 :] if folder else path)
             if decision is not None:
                 return decision
         if low:
             return False
-        whole = _as_bytes(path)
-        return next((decision for rules in self._general if (decision := _decide(rules, whole)) is not None), False)
-
-    def _rules_of(self, folder: str) -> _Rules:
-        if folder not in self._rules:
-            self._rules[folder] = _read_rules(Path(self._top, folder, RULES))
-        return self._rules[folder]
+        return next((decision for rules in self._general if (decision := _decide(rules, path)) is not None), False)
 
 
 def _relative(root: str, path: str | Path) -> str:
@@ -119,51 +122,36 @@ def _relative(root: str, path: str | Path) -> str:
     return "" if found == "." else found
 
 
-def _parents(path: str, low: str) -> Iterator[str]:
-    while path and path != low:
-        path = path.rpartition("/")[0]
-        yield path
-
-
-def _general_files(root: str, home: Path | None) -> Sequence[Path]:
-    """Return the files of rules for the whole repository, the strongest first."""
-    common = repository.find_common_dir(root)
-    inside = [common / "info" / "exclude"] if common is not None else []
-    if home is None:
-        return inside
-    return [*inside, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "git", "ignore")]
-
-
-def _as_bytes(path: str) -> str:
-    """Return a path with one character for each byte, which is what `?` matches in git."""
-    return path if path.isascii() else os.fsencode(path).decode("ascii", "surrogateescape")
-
-
 def _read_rules(path: Path) -> _Rules:
     import pathspec  # noqa: PLC0415 - takes time to import
 
     rules: list[_IgnoreRule] = []
-    for line in _lines(path):
+    # git does not follow a link here either
+    raw = read_regular_file(path, _LARGEST, follow_link=False) or b""
+    for text in raw.removeprefix(_MARK).decode("ascii", "surrogateescape").split("\n"):
+        line = text.removesuffix("\r")
+        bare = line.rstrip()
+        if not bare or line.startswith("#"):
+            continue
+        expanded = _CLASS.sub(lambda found: _CLASSES.get(found[1], found[0]), line)
+        if bare.endswith("/**/"):
+            # this matches every folder below, but in pathspec the folder itself
+            expanded = f"{expanded.rstrip()}*/"
         # git skips invalid lines silently
         with suppress(ValueError, re.error), warnings.catch_warnings():
             # a warning about the future syntax of `re` is of no use to the user
             warnings.simplefilter("ignore", FutureWarning)
-            read = pathspec.GitIgnoreSpec.from_lines([_expand_classes(line)], backend="simple").patterns
-            of_folders = line.rstrip().endswith("/")
+            read = pathspec.GitIgnoreSpec.from_lines([expanded], backend="simple").patterns
+            of_folders = bare.endswith("/")
             rules += [_IgnoreRule(bool(one.include), of_folders, one.regex) for one in read if one.regex is not None]
     return tuple(reversed(rules))
-
-
-def _expand_classes(line: str) -> str:
-    line = _CLASS.sub(lambda found: _CLASSES.get(found[1], found[0]), line)
-    # `a/**/` matches every folder below a, but in pathspec a itself
-    bare = line.rstrip()
-    return f"{bare}*/" if bare.endswith("/**/") else line
 
 
 def _decide(rules: _Rules, path: str) -> bool | None:
     """Return the decision of the last rule that matches this very path, or None; its parents were decided before."""
     is_folder = path.endswith("/")
+    # one character for each byte, which is what `?` matches in git
+    path = path if path.isascii() else os.fsencode(path).decode("ascii", "surrogateescape")
     for rule in rules:
         is_meant = is_folder or not rule.folders_only
         if is_meant and any(_is_whole(found, path) for found in rule.regex.finditer(path)):
@@ -177,22 +165,3 @@ def _is_whole(found: re.Match[str], path: str) -> bool:
         return found.start(_FOLDER) in {-1, len(path) - 1}
     # `folder/**` matches what is in the folder, not the folder
     return not (path.endswith("/") and found.end() == len(path))
-
-
-def _lines(path: Path) -> list[str]:
-    # git does not follow a link here either
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        handle = os.open(path, flags)
-    except (OSError, ValueError):
-        return []
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return []
-        text = os.read(handle, _LARGEST).removeprefix(_MARK).decode("ascii", "surrogateescape")
-    except OSError:
-        return []
-    finally:
-        os.close(handle)
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [line for line in lines if line.strip() and not line.startswith("#")]

@@ -16,7 +16,8 @@ import secrets
 import socket
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +56,9 @@ _KIND: Final = ("x-github-event", "x-gitlab-event", "x-gitea-event", "x-event-ke
 _DELIVERY: Final = ("x-github-delivery", "x-gitlab-event-uuid", "x-gitea-delivery", "x-request-uuid")
 
 
+UseEngine = Callable[[], AbstractAsyncContextManager[Engine]]
+
+
 class Address(Struct, frozen=True):
     """Where to listen."""
 
@@ -90,7 +94,7 @@ def listen_address(text: str, *, anywhere: bool = False) -> Address:
 
 
 async def serve(
-    engine_of: Callable[[], Engine],
+    use_engine: UseEngine,
     address: Address,
     token: "AccessToken",
     *,
@@ -99,15 +103,16 @@ async def serve(
 ) -> "Server":
     """Take events at an address until the server is closed.
 
-    `engine_of` returns the engine for each request. `hosts` are names besides the address under which clients may call,
+    `use_engine` opens the engine for each request. `hosts` are names besides the address under which clients may call,
     such as that of a proxy in front. `tell` gets a line about each request.
 
     Raises:
         ConfigError: The address cannot be used.
     """
-    server = Server(engine_of, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
+    server = Server(use_engine, token, hosts=_LOCAL | {address.url_host, *map(str.lower, hosts)}, tell=tell)
     try:
-        await server.start(address)
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        await server.start(socket.create_server((address.host, address.port), family=family))
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else str(problem)
         raise ConfigError(f"cannot listen at {address.url_host}:{address.port}: {reason}") from None
@@ -119,13 +124,13 @@ class Server:
 
     def __init__(
         self,
-        engine_of: Callable[[], Engine],
+        use_engine: UseEngine,
         token: "AccessToken",
         *,
         hosts: frozenset[str],
         tell: Callable[[str], None] | None,
     ) -> None:
-        self._engine_of = engine_of
+        self._use_engine = use_engine
         self._token = token
         self._tell = tell or (lambda _line: None)
         self._answering = 0
@@ -140,14 +145,9 @@ class Server:
         )
         self.url = ""
 
-    async def start(self, address: Address) -> None:
-        """Begin to listen.
-
-        Raises:
-            OSError: The address cannot be used.
-        """
-        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        await self._http.start(socket.create_server((address.host, address.port), family=family))
+    async def start(self, listening: socket.socket) -> None:
+        """Begin to take requests from a socket."""
+        await self._http.start(listening)
         host, port, *_ = self._http.sockets[0].getsockname()
         self.url = f"http://{Address(host, port).url_host}:{port}"
 
@@ -157,12 +157,13 @@ class Server:
 
     async def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
-        make_event = _route(path)
-        if make_event is None:
+        route = next((pattern for pattern in _ROUTES if pattern.fullmatch(path)), None)
+        if route is None:
             raise HTTPException(404, "there is /events, /events/NAME and /hooks/NAME")
         if request.method != "POST":
             raise HTTPException(405, "only POST is taken here", {"Allow": "POST"})
-        has_token = self._token.is_valid(_bearer(request))
+        scheme, _, value = request.headers.get("authorization", "").partition(" ")
+        has_token = self._token.is_valid(value.strip() if scheme.lower() == "bearer" else "")
         signature = request.headers.get("x-hub-signature-256", "") if path.startswith("/hooks/") else ""
         if not has_token and not signature:
             raise HTTPException(401, "show the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
@@ -170,11 +171,18 @@ class Server:
         if not has_token and not self._token.has_signed(signature, body):
             raise HTTPException(401, "this is not signed with the secret of this server")
         self._http.mark_known(request)
+        make_event = partial(_ROUTES[route], path.split("/", 2)[-1])
         event, outcome = await self._raise_event(request, make_event, body, has_token=has_token)
         own_name = event.data.get("event_name", "")
         title = f"{event.name}:{own_name}" if own_name else str(event.name)
         self._tell(f"POST {path} 200 {title} {'blocked' if outcome.blocked else outcome.decision.word}")
-        document = _encode(outcome, event, request, has_token=has_token)
+        if not has_token:
+            # no more than a service outside has to know
+            document = json_codec.dump({"blocked": outcome.blocked, "trace": outcome.trace or None})
+        elif dialect := request.query_params.get("dialect"):
+            document = DIALECTS[dialect].encode_outcome(outcome, event).stdout
+        else:
+            document = json_codec.dump(outcome_to_json(outcome))
         return Response(document, 200, _HEADERS, media_type="application/json")
 
     async def _raise_event(
@@ -184,10 +192,10 @@ class Server:
             raise HTTPException(429, "too many events at once", {"Retry-After": "1"})
         self._answering += 1
         try:
-            engine = self._engine_of()
-            event = make_event(engine, request, body)
-            # an agent that speaks a dialect gets an "ask" in that dialect, and asks the user itself
-            return event, await engine.handle(event, host_asks=has_token and "dialect" in request.query_params)
+            async with self._use_engine() as engine:
+                event = make_event(engine, request, body)
+                # an agent that speaks a dialect gets an "ask" in that dialect, and asks the user itself
+                return event, await engine.handle(event, host_asks=has_token and "dialect" in request.query_params)
         except (ConfigError, DialectError) as problem:
             raise HTTPException(400, str(problem)) from None
         except EngineError as problem:
@@ -220,35 +228,9 @@ async def _read_body(request: Request) -> bytes:
         raise HTTPException(408, f"the request did not arrive within {READING:g} seconds") from None
 
 
-def _bearer(request: Request) -> str:
-    scheme, _, value = request.headers.get("authorization", "").partition(" ")
-    return value.strip() if scheme.lower() == "bearer" else ""
-
-
-def _encode(outcome: Outcome, event: Event, request: Request, *, has_token: bool) -> bytes:
-    """Encode the outcome: in the client's dialect, in ours, or no more than a service outside has to know."""
-    if not has_token:
-        return json_codec.dump({"blocked": outcome.blocked, "trace": outcome.trace or None})
-    dialect = request.query_params.get("dialect")
-    return (
-        DIALECTS[dialect].encode_outcome(outcome, event).stdout
-        if dialect
-        else json_codec.dump(outcome_to_json(outcome))
-    )
-
-
 # Requests as events
 
 _MakeEvent = Callable[[Engine, Request, bytes], Event]
-
-
-def _route(path: str) -> _MakeEvent | None:
-    """Return what makes an event of a request for this path, or None."""
-    for pattern, make_event in _ROUTES:
-        if match := pattern.fullmatch(path):
-            name = match.groupdict().get("name", "")
-            return lambda engine, request, body: make_event(name, engine, request, body)
-    return None
 
 
 def _document_event(_name: str, engine: Engine, request: Request, body: bytes) -> Event:
@@ -293,11 +275,12 @@ def _service_event(name: str, engine: Engine, request: Request, body: bytes) -> 
     return engine.event(f"custom:{name}", fields)
 
 
-_ROUTES: Final = (
-    (re.compile(r"/events"), _document_event),
-    (re.compile(r"/events/(?P<name>[^/\x00-\x20]{1,128})"), _named_event),
-    (re.compile(r"/hooks/(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,63})"), _service_event),
-)
+# by pattern of the path, whose last part is the name
+_ROUTES: Final = {
+    re.compile(r"/events"): _document_event,
+    re.compile(r"/events/[^/\x00-\x20]{1,128}"): _named_event,
+    re.compile(r"/hooks/[A-Za-z0-9][A-Za-z0-9._-]{0,63}"): _service_event,
+}
 
 
 def _check_own_format(request: Request) -> None:
@@ -363,24 +346,20 @@ def read_token(data: Path) -> AccessToken:
 def _read_or_create(path: Path) -> str:
     try:
         if not os.path.lexists(path):
-            _create(path)
+            # written atomically: of two programs that race, one wins and both use what it wrote
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                with os.fdopen(handle, "w", encoding="ascii") as file:
+                    file.write(f"{secrets.token_urlsafe(32)}\n")
+                with suppress(FileExistsError):
+                    os.link(beside, path)
+            finally:
+                beside.unlink()
         return _read(path)
     except OSError as problem:
         raise StoreError(f"cannot use {path}: {problem.strerror or problem}") from None
-
-
-def _create(path: Path) -> None:
-    """Write the file atomically: of two programs that race, one wins and both use what it wrote."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_urlsafe(32)}\n")
-        with suppress(FileExistsError):
-            os.link(beside, path)
-    finally:
-        beside.unlink()
 
 
 def _read(path: Path) -> str:

@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline.config.discovery import Root, find_files
+from hookline.config.loader import find_config_files
 from hookline.config.staleness import stat_stamp
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
 from hookline.model.hook import Hook
 from hookline.project import Project, load_project
-from hookline.user_dirs import find_user_dirs, parents_in_repository, working_folder
+from hookline.user_dirs import find_user_dirs, working_folder
 
 # seconds between two checks of the configuration files: a handful of stat calls
 POLL_SECONDS: Final = 1.0
@@ -23,15 +23,13 @@ FileStates = tuple[tuple[str, tuple[int, ...]], ...]
 class LiveProject:
     """The project as it is configured now; an earlier engine is closed when its last user is done."""
 
-    def __init__(self, project: Path | None = None, *, linger: float = 0.0) -> None:
+    def __init__(self, project: Path | None = None) -> None:
         self._root = (project or working_folder()).absolute()
         self._folders = find_user_dirs(self._root)
-        self._linger = linger
-        self._users: dict[int, int] = {}
-        self._retired: dict[int, Engine] = {}
-        self._closing: set[asyncio.Task[None]] = set()
-        # taken before the files are read: a change in between causes a reload
-        self._stamps = self._take_stamps()
+        self._approvals = str(self._folders.data / "approvals.json")
+        self._stamps: FileStates = ()
+        # how many use each engine that is open
+        self._users: dict[Engine, int] = {}
         self.project = self._load()
 
     @property
@@ -40,78 +38,56 @@ class LiveProject:
         return self.project.engine
 
     @asynccontextmanager
-    async def use(self) -> AsyncIterator[Project]:
-        """Use the current project: it is not closed before the context ends, even after a reload."""
-        project = self.project
-        key = id(project.engine)
-        self._users[key] = self._users.get(key, 0) + 1
+    async def use(self) -> AsyncIterator[Engine]:
+        """Use the current engine: it is not closed before the context ends, even after a reload."""
+        engine = self.engine
+        self._users[engine] += 1
         try:
-            yield project
+            yield engine
         finally:
-            self._users[key] -= 1
-            if not self._users[key]:
-                del self._users[key]
-                if key in self._retired:
-                    await self._retired.pop(key).close()
+            self._users[engine] -= 1
+            await self._close_unused(engine)
 
     async def reloads(self) -> AsyncIterator[Project]:
         """Reload whenever a configuration file or the approvals change, and yield the new project."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            stamps = await asyncio.to_thread(self._take_stamps)
-            if stamps == self._stamps:
+            if await asyncio.to_thread(self._take_stamps) == self._stamps:
                 continue
-            self._stamps = stamps
-            before = self.project.engine
+            before = self.engine
             self.project = self._load()
-            self._retire(before)
             yield self.project
+            await self._close_unused(before)
 
     def approved_hooks(self, hooks: list[Hook]) -> list[Hook]:
-        """Return the hooks that may run; none where the approvals cannot be read."""
-        return [hook for hook in hooks if not self._reason_denied(hook)]
-
-    def _reason_denied(self, hook: Hook) -> str:
-        try:
-            return self.engine.trust.reason_denied(hook, cwd=str(self.project.root))
-        except StoreError as problem:
-            return str(problem)
+        """Return the hooks that may run: where the approvals cannot be read, only those that need none."""
+        approved: list[Hook] = []
+        for hook in hooks:
+            with suppress(StoreError):
+                if not self.engine.trust.reason_denied(hook, cwd=str(self.project.root)):
+                    approved.append(hook)
+        return approved
 
     def _load(self) -> Project:
+        approvals = stat_stamp(self._approvals)
         project = load_project(self._root, folders=self._folders)
+        # taken before the files were read: a change in between causes a reload
+        self._stamps = (*project.stamps.files, (self._approvals, approvals))
         # no agent listens here: questions of hooks wait in the inbox
         project.engine.agent_listens = False
+        self._users[project.engine] = 0
         return project
 
     def _take_stamps(self) -> FileStates:
-        folders, root = self._folders, self._root
-        roots = {
-            Root.MANAGED: (folders.managed,) if folders.managed is not None else (),
-            Root.PROJECT: (root, *parents_in_repository(root, home=folders.home)),
-            Root.HOME: (folders.home,),
-            Root.CONFIG: (folders.config,),
-        }
-        files, _ = find_files({root: [str(path) for path in paths] for root, paths in roots.items()})
-        approvals = str(folders.data / "approvals.json")
-        return tuple((path, stat_stamp(path)) for path in [*(file.path for file in files), approvals])
+        paths = [*find_config_files(self.project.search, set()), self._approvals]
+        return tuple((path, stat_stamp(path)) for path in paths)
 
-    def _retire(self, engine: Engine) -> None:
-        task = asyncio.create_task(self._close_later(engine))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
-
-    async def _close_later(self, engine: Engine) -> None:
-        # requests over HTTP are not counted as users
-        await asyncio.sleep(self._linger)
-        if id(engine) in self._users:
-            self._retired[id(engine)] = engine
-        else:
+    async def _close_unused(self, engine: Engine) -> None:
+        if engine is not self.engine and not self._users[engine]:
+            del self._users[engine]
             await engine.close()
 
     async def close(self) -> None:
         """Close everything that is still open."""
-        for task in list(self._closing):
-            task.cancel()
-        await asyncio.gather(*self._closing, return_exceptions=True)
-        for engine in [*self._retired.values(), self.engine]:
+        for engine in list(self._users):
             await engine.close()

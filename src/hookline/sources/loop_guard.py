@@ -9,7 +9,7 @@ who saves a file while hooks run is served all the same.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Final
 
@@ -71,62 +71,46 @@ class FileQueue:
 
     def __init__(self, guard: LoopGuard) -> None:
         self._guard = guard
-        self._ready: dict[str, int] = {}
-        self._later: dict[str, int] = {}
-        self._again: dict[str, int] = {}
+        self._waiting: dict[str, int] = {}
         self._taken: set[str] = set()
-        self._is_ready = asyncio.Event()
-        self._is_later = asyncio.Event()
+        self._is_changed = asyncio.Event()
 
     def __len__(self) -> int:
         """Return how many files wait or are being delivered."""
-        return len(self._ready) + len(self._later) + len(self._again) + len(self._taken)
+        return len(self._waiting) + len(self._taken)
 
     def put(self, path: str, number: int) -> bool:
         """Enqueue a file; return False where it has had too many rounds."""
-        wait = required_quiet(number)
-        if wait is None:
+        if required_quiet(number) is None:
             return False
-        if path in self._taken:
-            self._again[path] = number
-            return True
-        self._later.pop(path, None)
-        self._ready.pop(path, None)
-        if wait:
-            self._later[path] = number
-            self._is_later.set()
-        else:
-            self._ready[path] = number
-            self._is_ready.set()
+        self._waiting.pop(path, None)
+        self._waiting[path] = number
+        self._is_changed.set()
         return True
 
     def has(self, path: str) -> bool:
         """Return whether a file waits already."""
-        return path in self._ready or path in self._later or path in self._again
+        return path in self._waiting
 
     async def take(self) -> tuple[str, int]:
-        """Wait for the next file; no other worker gets it until it is `done`."""
-        while not self._ready:
-            self._is_ready.clear()
-            await self._is_ready.wait()
-        path = next(iter(self._ready))
-        self._taken.add(path)
-        return path, self._ready.pop(path)
+        """Wait for the next file, and for the quiet that its round needs; no other worker gets it until it is `done`."""
+        while True:
+            pause: float | None = None
+            quiet = self._guard.quiet
+            for path, number in self._waiting.items():
+                if path in self._taken:
+                    continue
+                left = (required_quiet(number) or 0.0) - quiet
+                if left <= 0:
+                    self._taken.add(path)
+                    return path, self._waiting.pop(path)
+                pause = left if pause is None else min(pause, left)
+            self._is_changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if pause is None else max(pause, _SHORTEST_SLEEP)):
+                    await self._is_changed.wait()
 
     def done(self, path: str) -> None:
-        """Release a file; a change that arrived meanwhile is enqueued."""
+        """Release a file; a change that arrived meanwhile is delivered."""
         self._taken.discard(path)
-        if path in self._again:
-            self.put(path, self._again.pop(path))
-
-    async def revive(self) -> None:
-        """Move files that wait for quiet to the queue when it is, for ever."""
-        while True:
-            if not self._later:
-                self._is_later.clear()
-                await self._is_later.wait()
-            left = {path: (required_quiet(number) or 0.0) - self._guard.quiet for path, number in self._later.items()}
-            for path in [path for path, seconds in left.items() if seconds <= 0]:
-                self._ready[path] = self._later.pop(path)
-                self._is_ready.set()
-            await asyncio.sleep(max(min(left.values()), _SHORTEST_SLEEP))
+        self._is_changed.set()

@@ -5,7 +5,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, time
 from typing import Final
@@ -22,12 +22,11 @@ from hookline.model.record import Step
 from hookline.model.verdict import Outcome
 from hookline.project import Project
 from hookline.sources import schedule
-from hookline.sources.file_changes import POLLING, QUIET, FileMonitor
+from hookline.sources.file_changes import POLLING, QUIET, FileMonitor, FileTree
 from hookline.sources.gitignore import GitIgnore
 from hookline.sources.live_project import LiveProject
 from hookline.sources.loop_guard import FileQueue, LoopGuard
 from hookline.sources.schedule import DueHook, Timetable
-from hookline.sources.tree_snapshot import FileTree
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ WORKERS: Final = 4
 # seconds between two checks whether a queued job has ended, and how long a job is followed
 _POLL_SECONDS: Final = 0.5
 _LONGEST_JOB: Final = 600.0
+_BUG: Final = "this is a bug in hookline; please report it with the lines below"
 
 # gates that need the content of a file
 _NEED_CONTENT: Final = frozenset({Gate.CONDITION})
@@ -99,11 +99,13 @@ class Watcher:
                 self._apply(self._live.project)
                 group.create_task(self._reload())
                 group.create_task(schedule.run(self._timetable, self._start_scheduled))
-                group.create_task(self._queue.revive())
                 for _ in range(WORKERS):
                     group.create_task(self._work())
         except BaseExceptionGroup as problems:
-            raise _first_exception(problems) from None
+            problem: BaseException = problems
+            while isinstance(problem, BaseExceptionGroup):
+                problem = problem.exceptions[0]
+            raise problem from None
 
     def _apply(self, project: Project) -> None:
         """Watch what the loaded project asks for."""
@@ -143,19 +145,18 @@ class Watcher:
             try:
                 await self._deliver(path, number)
             except Exception:
-                logger.exception("this is a bug in hookline; please report it with the lines below")
+                logger.exception(_BUG)
             finally:
                 self._queue.done(path)
 
     async def _deliver(self, path: str, number: int) -> None:
-        async with self._live.use() as project:
-            engine = project.engine
+        async with self._live.use() as engine:
             name = self._files.event_name(path)
             hooks = self._find_hooks(engine, name, path) if name is not None else []
             change = await self._files.look(path, read=any(hook.id in self._approved for hook in hooks))
-            if change is None or (change.event is not name and not self._find_hooks(engine, change.event, path)):
+            if change is None or not hooks:
                 return
-            if not hooks:
+            if change.event is not name and not self._find_hooks(engine, change.event, path):
                 return
             # the diff of a large file takes a while
             data = await asyncio.to_thread(change.data)
@@ -198,13 +199,9 @@ class Watcher:
     def _unfinished_jobs(self) -> frozenset[str]:
         from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - only where hooks run in the background
 
-        queue = SqliteQueue(self._live.project.folders.data / "queue.db")
-        try:
+        with suppress(StoreError), closing(SqliteQueue(self._live.project.folders.data / "queue.db")) as queue:
             return queue.list_unfinished()
-        except StoreError:
-            return frozenset()
-        finally:
-            queue.close()
+        return frozenset()
 
     async def _give_up(self, path: str) -> None:
         """Stop delivering a file that hooks change again and again."""
@@ -229,13 +226,13 @@ class Watcher:
 
     async def _run_scheduled(self, due: DueHook) -> None:
         try:
-            async with self._live.use() as project:
-                event = project.engine.event(EventName.SCHEDULED, due.data(), session=self._session, cwd=self._root)
+            async with self._live.use() as engine:
+                event = engine.event(EventName.SCHEDULED, due.data(), session=self._session, cwd=self._root)
                 with self._loop_guard.running():
-                    outcome = await project.engine.start(due.hook, event)
+                    outcome = await engine.start(due.hook, event)
                 self._report(event, outcome, 0)
         except Exception:
-            logger.exception("this is a bug in hookline; please report it with the lines below")
+            logger.exception(_BUG)
         finally:
             self._scheduled_running.discard(due.hook.id)
 
@@ -273,13 +270,6 @@ def relative_paths(root: Path, paths: Sequence[Path]) -> tuple[str, ...]:
     return () if "" in found else tuple(found)
 
 
-def _first_exception(problems: BaseExceptionGroup[BaseException]) -> BaseException:
-    problem: BaseException = problems
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
-    return problem
-
-
 @contextmanager
 def lock_project(root: str, data: Path) -> Iterator[None]:
     """Lock a project, so that it has one watcher: two would raise every event twice.
@@ -300,24 +290,18 @@ def lock_project(root: str, data: Path) -> Iterator[None]:
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem.strerror}; make sure that you may write there") from None
     try:
-        _lock(handle, root)
+        try:
+            import fcntl  # noqa: PLC0415 - does not exist on Windows
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            pass
+        except BlockingIOError:
+            number = os.read(handle, 20).decode("ascii", "replace")
+            who = f"process {number}" if number.isdecimal() else "another process"
+            raise EngineError(f"{who} is watching {root} already; end that one first") from None
         os.truncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
         yield
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, root: str) -> None:
-    try:
-        import fcntl  # noqa: PLC0415 - does not exist on Windows
-    except ImportError:
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        number = ""
-        with suppress(OSError):
-            number = os.read(handle, 20).decode("ascii", "replace")
-        who = f"process {number}" if number.isdecimal() else "another process"
-        raise EngineError(f"{who} is watching {root} already; end that one first") from None

@@ -7,11 +7,11 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -60,7 +60,7 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
 )
 
 
-def open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
+def _open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
     """Open for writing; create what is missing.
 
     Raises:
@@ -69,12 +69,19 @@ def open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Co
         OSError: The folder or the file cannot be made.
     """
     _require_file(path)
-    _make_private(path)
+    # Folder and file are for the owner alone; SQLite creates its other two files with the same mode.
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # Only opened when new: closing another descriptor of the file would drop all locks of this process.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        if path.stat().st_mode & 0o077 and path.is_file():
+            with suppress(PermissionError):  # a file of another user
+                path.chmod(0o600)
     connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
         fresh = _is_fresh(connection, path, layout)
         _enable_wal(connection, busy_timeout)
-        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
         if fresh:
             _create(connection, path, layout)
@@ -86,7 +93,7 @@ def open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Co
     return connection
 
 
-def open_to_read(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
+def _open_to_read(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Connection:
     """Open read-only; return an empty database if nothing was stored yet."""
     _require_file(path)
     if path.exists():
@@ -130,18 +137,6 @@ def _require_file(path: Path) -> None:
         raise StoreError(f"{path}: this is neither a file nor a folder: move it away, and a new file is made")
 
 
-def _make_private(path: Path) -> None:
-    """Create folder and file for the owner alone; SQLite creates its other two files with the same mode."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        # Only opened when new: closing another descriptor of the file would drop all locks of this process.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        if path.stat().st_mode & 0o077 and path.is_file():
-            with suppress(PermissionError):  # a file of another user
-                path.chmod(0o600)
-
-
 def _is_fresh(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
     """Return whether the database is empty; refuse one of another program or a newer version."""
     tables, application, version = connection.execute(_MARKS).fetchone()
@@ -168,15 +163,6 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     connection.execute("COMMIT")
 
 
-def file_identity(path: Path) -> tuple[int, int]:
-    """Return the device and inode of a file; zeros if there is none."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return (0, 0)
-    return (status.st_dev, status.st_ino)
-
-
 def to_utf8(value: str) -> str:
     """Return a text without lone surrogates, which paths and names from outside may contain."""
     text = str(value)
@@ -192,46 +178,68 @@ def to_number(value: float | str) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def explain_error(problem: sqlite3.Error | OSError, path: Path) -> StoreError:
-    """Return an error with the file and what to do."""
-    # the low byte is the primary error code
-    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-    # not with pathlib, which raises if the parent folder is not readable
-    is_folder = os.path.isdir(path)  # noqa: PTH112
-    advice = "this is a folder, name a file in it" if is_folder else _ADVICE.get(code, _MAY_WRITE)
-    return StoreError(f"{path}: {problem}: {advice}")
-
-
-@contextmanager
-def open_reader(path: Path, busy_timeout: float, layout: Layout) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only for a short time.
-
-    Raises:
-        StoreError: The file cannot be read.
-    """
-    try:
-        with closing(open_to_read(path, busy_timeout, layout)) as connection:
-            yield connection
-    except (sqlite3.Error, OSError) as problem:
-        raise explain_error(problem, path) from problem
-
-
 class SqliteConnection:
     """A connection that stays open between calls, also when the process forks or the file is replaced.
 
     One thread uses it at a time. With `durable`, commits wait for the disk and survive a power cut. Without it a power cut
-    may lose the last transactions as a whole; a killed process loses nothing either way.
+    may lose the last transactions as a whole; a killed process loses nothing either way. `in_child` is called in a forked
+    child.
     """
 
-    def __init__(self, path: str | os.PathLike[str], layout: Layout, *, busy_timeout: float, durable: bool) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        layout: Layout,
+        *,
+        busy_timeout: float,
+        durable: bool = False,
+        in_child: Callable[[], None] | None = None,
+    ) -> None:
         # absolute: the process may change its working directory
         self.path = Path(path).absolute()
         self._layout = layout
         self._busy_timeout = busy_timeout
         self._durable = durable
+        self._in_child = in_child
         self._using = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
+        FORK_HANDLERS.add(self)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Lock out other threads and forks, and explain errors.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        try:
+            with self._using:
+                yield
+        except (sqlite3.Error, OSError) as problem:
+            # the low byte is the primary error code
+            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+            # not with pathlib, which raises if the parent folder is not readable
+            is_folder = os.path.isdir(self.path)  # noqa: PTH112
+            advice = "this is a folder, name a file in it" if is_folder else _ADVICE.get(code, _MAY_WRITE)
+            raise StoreError(f"{self.path}: {problem}: {advice}") from problem
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open for writing, without a transaction.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        with self.lock():
+            # Writes to a deleted or moved file would succeed and be lost.
+            if self._connection is not None and self._identity != self._read_identity():
+                self.close()
+            if self._connection is None:
+                connection = _open_to_write(self.path, self._busy_timeout, self._layout)
+                connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+                self._connection, self._identity = connection, self._read_identity()
+            yield self._connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -240,18 +248,18 @@ class SqliteConnection:
         Raises:
             StoreError: The file cannot be used.
         """
-        try:
-            with self._using:
-                connection = self._connect()
-                connection.execute("BEGIN IMMEDIATE")
+        with self.open() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
                 try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    self._roll_back(connection)
-                    raise
-        except (sqlite3.Error, OSError) as problem:
-            raise explain_error(problem, self.path) from problem
+                    connection.execute("ROLLBACK")
+                except sqlite3.Error:
+                    # closing rolls back as well
+                    self.close()
+                raise
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -260,15 +268,12 @@ class SqliteConnection:
         Raises:
             StoreError: The file cannot be used.
         """
-        try:
-            with self._using:
-                if self._connection is not None and self._identity == file_identity(self.path):
-                    yield self._connection
-                    return
-                with closing(open_to_read(self.path, self._busy_timeout, self._layout)) as connection:
-                    yield connection
-        except (sqlite3.Error, OSError) as problem:
-            raise explain_error(problem, self.path) from problem
+        with self.lock():
+            if self._connection is not None and self._identity == self._read_identity():
+                yield self._connection
+                return
+            with closing(_open_to_read(self.path, self._busy_timeout, self._layout)) as connection:
+                yield connection
 
     def exists(self) -> bool:
         """Return whether something was ever stored.
@@ -276,10 +281,8 @@ class SqliteConnection:
         Raises:
             StoreError: The folder is not readable.
         """
-        try:
-            return file_identity(self.path) != (0, 0)
-        except OSError as problem:
-            raise explain_error(problem, self.path) from problem
+        with self.lock():
+            return self._read_identity() != (0, 0)
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
@@ -289,23 +292,13 @@ class SqliteConnection:
                 with suppress(sqlite3.Error):
                     connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        # Writes to a deleted or moved file would succeed and be lost.
-        if self._connection is not None and self._identity != file_identity(self.path):
-            self.close()
-        FORK_HANDLERS.add(self)
-        if self._connection is None:
-            connection = open_to_write(self.path, self._busy_timeout, self._layout)
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
-            self._connection, self._identity = connection, file_identity(self.path)
-        return self._connection
-
-    def _roll_back(self, connection: sqlite3.Connection) -> None:
+    def _read_identity(self) -> tuple[int, int]:
+        """Return the device and inode of the file; zeros if there is none."""
         try:
-            connection.execute("ROLLBACK")
-        except sqlite3.Error:
-            # closing rolls back as well
-            self.close()
+            status = self.path.stat()
+        except FileNotFoundError:
+            return (0, 0)
+        return (status.st_dev, status.st_ino)
 
     def before_fork(self) -> None:
         """Lock and close: a child must not inherit open files and locks of SQLite."""
@@ -319,61 +312,48 @@ class SqliteConnection:
     def after_fork_in_child(self) -> None:
         """Replace the lock, which a thread of the parent may hold."""
         self._using = threading.RLock()
-
-
-class ForkHandler(Protocol):
-    """An object that has to act when the process forks."""
-
-    def before_fork(self) -> None:
-        """Act in the parent, before the fork."""
-
-    def after_fork_in_parent(self) -> None:
-        """Act in the parent, after the fork."""
-
-    def after_fork_in_child(self) -> None:
-        """Act in the child."""
+        if self._in_child is not None:
+            self._in_child()
 
 
 class _ForkHandlers:
-    """Calls the handlers that are alive.
+    """Prepares the connections that are alive for a fork.
 
     os.register_at_fork cannot be undone, and a worker opens files as long as it lives: so this registers only once.
     """
 
     def __init__(self) -> None:
-        self._alive: weakref.WeakSet[ForkHandler] = weakref.WeakSet()
-        self._held: list[ForkHandler] = []
+        self._alive: weakref.WeakSet[SqliteConnection] = weakref.WeakSet()
+        self._held: list[SqliteConnection] = []
         self._changing = threading.Lock()
-        self._is_registered = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child
+            )
 
-    def add(self, handler: ForkHandler) -> None:
-        """Call a handler for each fork from now on, as long as it is alive."""
+    def add(self, connection: SqliteConnection) -> None:
+        """Prepare a connection for each fork from now on, as long as it is alive."""
         with self._changing:
-            self._alive.add(handler)
-            if not self._is_registered and hasattr(os, "register_at_fork"):
-                self._is_registered = True
-                os.register_at_fork(
-                    before=self._before, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child
-                )
+            self._alive.add(connection)
 
     def _before(self) -> None:
-        # not under the lock: a thread that holds a handler's lock may be about to add another
+        # not under the lock: a thread that holds the lock of a connection may be about to add another
         with self._changing:
             alive = list(self._alive)
-        for handler in alive:
-            handler.before_fork()
+        for connection in alive:
+            connection.before_fork()
         self._held = alive
 
     def _after_in_parent(self) -> None:
         held, self._held = self._held, []
-        for handler in held:
-            handler.after_fork_in_parent()
+        for connection in held:
+            connection.after_fork_in_parent()
 
     def _after_in_child(self) -> None:
         held, self._held = self._held, []
         self._changing = threading.Lock()
-        for handler in held:
-            handler.after_fork_in_child()
+        for connection in held:
+            connection.after_fork_in_child()
 
 
 FORK_HANDLERS: Final = _ForkHandlers()

@@ -82,7 +82,7 @@ _TABLES: Final = (
 # the application id is "hklq"
 LAYOUT: Final = Layout(application=0x686B_6C71, schema=1, tables=_TABLES)
 
-# in the order of `_row_to_job`
+# fields of `Job`
 _COLUMNS: Final = "id, hook, source, project, event, state, attempts, redelivered, created, due, error, worker, mark"
 # Unless it is `parallel`, a hook never runs twice at a time in one project: two runs would undo each other's work. So its
 # jobs have a lane of their own, and only the first job of each lane is read: ten thousand jobs of one hook may wait.
@@ -330,7 +330,10 @@ class SqliteQueue:
         if is_empty:
             return []
         with self._inbox_connection.transaction() as connection:
-            return _collect(connection, project)
+            connection.execute("DELETE FROM letters WHERE created < ?", (time.time() - LETTER_EXPIRY,))
+            letters = _list_letters(connection, project)[:MOST_COLLECTED]
+            connection.executemany("DELETE FROM letters WHERE id = ?", [(letter.id,) for letter in letters])
+            return letters
 
     def letters(self, project: str | None = None) -> list[InboxMessage]:
         """Return the letters of a project, or of all."""
@@ -383,22 +386,8 @@ def _fold(
 
 
 def _row_to_job(row: sqlite3.Row | tuple[str, ...]) -> Job:
-    identifier, hook, source, project, event, state, attempts, redelivered, created, due, error, worker, mark = row
-    return Job(
-        id=identifier,
-        hook=hook,
-        source=source,
-        project=project,
-        event=_deserialise(event),
-        mark=mark,
-        state=JobState(state),
-        attempts=int(attempts),
-        redelivered=int(redelivered),
-        created=float(created),
-        due=float(due),
-        error=error,
-        worker=worker,
-    )
+    fields = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    return msgspec.convert({**fields, "event": _deserialise(fields["event"])}, Job, strict=False)
 
 
 def _deserialise(text: str) -> Event:
@@ -411,20 +400,12 @@ def _deserialise(text: str) -> Event:
 
 def _post(connection: sqlite3.Connection, letters: Iterable[InboxMessage]) -> None:
     """Store letters; of a project with too many, the oldest are removed."""
-    written = [
-        (
-            os.urandom(6).hex(),
-            to_utf8(letter.project),
-            str(letter.kind),
-            to_utf8(letter.text)[: LONGEST_LETTER - 1] + "…"
-            if len(to_utf8(letter.text)) > LONGEST_LETTER
-            else to_utf8(letter.text),
-            to_utf8(letter.hook),
-            to_utf8(letter.trace),
-            letter.created or time.time(),
-        )
-        for letter in letters
-    ]
+    written = []
+    for letter in letters:
+        project, text, hook, trace = map(to_utf8, (letter.project, letter.text, letter.hook, letter.trace))
+        text = f"{text[: LONGEST_LETTER - 1]}…" if len(text) > LONGEST_LETTER else text
+        created = letter.created or time.time()
+        written.append((os.urandom(6).hex(), project, str(letter.kind), text, hook, trace, created))
     connection.executemany(f"INSERT INTO letters ({_LETTER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", written)  # noqa: S608
     for project in {row[1] for row in written}:
         connection.execute(
@@ -434,17 +415,6 @@ def _post(connection: sqlite3.Connection, letters: Iterable[InboxMessage]) -> No
         )
 
 
-def _collect(connection: sqlite3.Connection, project: str) -> list[InboxMessage]:
-    """Remove and return the oldest letters of a project; expired ones are removed as well."""
-    connection.execute("DELETE FROM letters WHERE created < ?", (time.time() - LETTER_EXPIRY,))
-    rows = connection.execute(
-        f"SELECT number, {_LETTER_COLUMNS} FROM letters WHERE project = ? ORDER BY number LIMIT ?",  # noqa: S608
-        (to_utf8(project), MOST_COLLECTED),
-    ).fetchall()
-    connection.executemany("DELETE FROM letters WHERE number = ?", [(row[0],) for row in rows])
-    return [_row_to_letter(row[1:]) for row in rows]
-
-
 def _list_letters(connection: sqlite3.Connection, project: str | None = None) -> list[InboxMessage]:
     """Return the letters of a project, or of all, the oldest first, without expired ones."""
     where, values = ("project = ? AND", (to_utf8(project),)) if project is not None else ("", ())
@@ -452,18 +422,16 @@ def _list_letters(connection: sqlite3.Connection, project: str | None = None) ->
         f"SELECT {_LETTER_COLUMNS} FROM letters WHERE {where} created >= ? ORDER BY number",  # noqa: S608
         (*values, time.time() - LETTER_EXPIRY),
     )
-    return [_row_to_letter(row) for row in rows]
-
-
-def _row_to_letter(row: Sequence[object]) -> InboxMessage:
-    identifier, project, kind, text, hook, trace, created = row
-    return InboxMessage(
-        id=str(identifier),
-        project=str(project),
-        # an effect of another version of Hookline is shown to the user
-        kind=EffectKind(str(kind)) if kind in _LETTER_KINDS else EffectKind.MESSAGE,
-        text=str(text),
-        hook=str(hook),
-        trace=str(trace),
-        created=to_number(str(created)),
-    )
+    return [
+        InboxMessage(
+            id=str(identifier),
+            project=str(project),
+            # an effect of another version of Hookline is shown to the user
+            kind=EffectKind(kind) if kind in _LETTER_KINDS else EffectKind.MESSAGE,
+            text=str(text),
+            hook=str(hook),
+            trace=str(trace),
+            created=to_number(created),
+        )
+        for identifier, project, kind, text, hook, trace, created in rows
+    ]

@@ -6,38 +6,21 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import asdict
 
 from hookline import json_codec
 from hookline.errors import StoreError
-from hookline.model.record import Record, text_size
-from hookline.stores._sqlite_file import (
-    FORK_HANDLERS,
-    explain_error,
-    file_identity,
-    open_reader,
-    open_to_write,
-    to_utf8,
-)
-from hookline.stores._trace_table import (
-    COLUMNS,
-    INSERT,
-    TRACES,
-    Row,
-    make_room,
-    record_to_row,
-    row_to_record,
-    session_filter,
-)
-from hookline.stores.memory import DropCounter
+from hookline.model.record import Record, Step, text_size
+from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8
 
 logger: Final = logging.getLogger(__name__)
 
@@ -52,6 +35,96 @@ LARGEST: Final = 256 * 1024 * 1024  # bytes of records; beyond that, the oldest 
 MOST_WAITING: Final = 64 * 1024 * 1024  # bytes of records in memory while they cannot be stored, about
 LOOKS: Final = 16  # the file is measured after each 1/16 of its bound
 _FOREVER: Final = -1.0
+# A program with a session per request and a full disk must not fill the memory with counts.
+MOST_SESSIONS: Final = 1_000
+
+_TABLES: Final = (
+    """CREATE TABLE records (
+        number INTEGER PRIMARY KEY,
+        trace TEXT NOT NULL,
+        step TEXT NOT NULL,
+        at REAL NOT NULL,
+        event TEXT NOT NULL,
+        session TEXT NOT NULL,
+        hook TEXT NOT NULL,
+        detail TEXT NOT NULL
+    )""",
+    "CREATE INDEX records_by_trace ON records (trace)",
+    "CREATE INDEX records_by_session ON records (session)",
+    # records of events have no hook
+    "CREATE INDEX records_by_hook ON records (hook, at) WHERE hook <> ''",
+    "CREATE INDEX records_by_time ON records (at)",
+)
+# records of failed hooks, and of blocked operations
+FAILED: Final = f"step = '{Step.FAILED}'"
+BLOCKED: Final = (
+    'step = \'outcome\' AND (instr(detail, \'"decision":"deny"\') > 0 OR instr(detail, \'"decision":"stop"\') > 0)'
+)
+_INDEXES: Final = (
+    f"CREATE INDEX IF NOT EXISTS records_failed ON records (number) WHERE {FAILED}",
+    f"CREATE INDEX IF NOT EXISTS records_blocked ON records (number) WHERE {BLOCKED}",
+)
+# the application id is "hklt"
+TRACES: Final = Layout(application=0x686B_6C74, schema=1, tables=_TABLES, indexes=_INDEXES)
+COLUMNS: Final = "trace, step, at, event, session, hook, detail"
+_INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
+
+# records in one transaction, so that other writers get their turn in between
+REMOVED_AT_ONCE: Final = 5_000
+# transactions between two measurements of the file
+MOST_ROUNDS: Final = 4
+
+_STEPS: Final[Mapping[str, Step]] = MappingProxyType({step.value: step for step in Step})
+Row = tuple[str, str, float, str, str, str, str]
+
+
+class DropCounter:
+    """Counts the records that a full store dropped, by session, until a warning about them is stored."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._at = 0.0
+        # reentrant: a signal handler or a finalizer may write during a write
+        self._lock = threading.RLock()
+
+    def make_room(self, queue: deque[Record], bound: int) -> None:
+        """Drop the oldest records of a queue that holds more than `bound`."""
+        with self._lock:
+            try:
+                while len(queue) > bound:
+                    session = queue.popleft().session
+                    key = session if session in self._counts or len(self._counts) < MOST_SESSIONS else ""
+                    self._counts[key] = self._counts.get(key, 0) + 1
+                    self._at = time.time()
+            except IndexError:
+                return  # another thread emptied it
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many were dropped, by session."""
+        with self._lock:
+            return dict(self._counts)
+
+    def forget(self, counts: Mapping[str, int]) -> None:
+        """Subtract counts whose warnings are stored."""
+        with self._lock:
+            for session, count in counts.items():
+                left = self._counts.pop(session, 0) - count
+                if left > 0:
+                    self._counts[session] = left
+
+    def warnings(self, counts: Mapping[str, int]) -> list[Record]:
+        """Return a warning for each session, so that its export shows the loss."""
+        return [
+            Record(
+                trace=f"dropped-{session}" if session else "dropped",
+                step=Step.WARNING,
+                at=self._at,
+                event="",
+                session=session,
+                detail={"message": f"the trace store was full: {count} older records were dropped", "dropped": count},
+            )
+            for session, count in counts.items()
+        ]
 
 
 class SqliteTraces:
@@ -70,10 +143,8 @@ class SqliteTraces:
         busy_timeout: float = BUSY_TIMEOUT,
         largest: int = LARGEST,
     ) -> None:
-        # absolute: the process may change its working directory
-        self._path = Path(path).absolute()
-        self._busy_timeout = busy_timeout
-        self._writer = _Writer(self._path, bound=bound, busy_timeout=busy_timeout, largest=largest)
+        self._writer = _Writer(path, bound=bound, busy_timeout=busy_timeout, largest=largest)
+        self._read = self._writer.file.read
         # The thread refers to the writer and not to the store, so that an unused store is collected and ends it.
         weakref.finalize(self, self._writer.retire).atexit = False
 
@@ -92,7 +163,7 @@ class SqliteTraces:
     def traces(self, *, limit: int = 50, session: str = "") -> list[str]:
         """Return the ids of traces, the newest first."""
         self._store_queue()
-        where, values = session_filter(session)
+        where, values = _session_filter(session)
         found: dict[str, None] = {}
         with self._read() as connection:
             query = f"SELECT trace FROM records WHERE {where} ORDER BY number DESC"  # noqa: S608 - constants only
@@ -106,14 +177,13 @@ class SqliteTraces:
     def records(self, trace: str) -> list[Record]:
         """Return the records of a trace, in order."""
         self._store_queue()
-        query = f"SELECT {COLUMNS} FROM records WHERE trace = ? ORDER BY number"  # noqa: S608 - constants only
         with self._read() as connection:
-            return [row_to_record(row) for row in connection.execute(query, (to_utf8(trace),))]
+            return read_trace(connection, trace)
 
     def export(self, *, session: str = "") -> Iterator[bytes]:
         """Yield every record as a line of JSON, oldest first, without those that are written meanwhile."""
         self._store_queue()
-        where, values = session_filter(session)
+        where, values = _session_filter(session)
         query = (
             f"SELECT number, {COLUMNS} FROM records WHERE {where} AND number > ? AND number <= ? "  # noqa: S608 - constants only
             f"ORDER BY number LIMIT {MOST_ROWS}"
@@ -143,21 +213,14 @@ class SqliteTraces:
             with suppress(StoreError):
                 self._writer.store()
 
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        # locked: a fork waits until no thread is inside SQLite
-        with self._writer.lock(), open_reader(self._path, self._busy_timeout, TRACES) as connection:
-            yield connection
-
 
 class _Writer:
     """The queue, and the thread that empties it."""
 
-    def __init__(self, path: Path, *, bound: int, busy_timeout: float, largest: int) -> None:
-        self._path = path
+    def __init__(self, path: str | os.PathLike[str], *, bound: int, busy_timeout: float, largest: int) -> None:
+        self.file = SqliteConnection(path, TRACES, busy_timeout=busy_timeout, in_child=self._reset)
         self._largest = largest
         self._bound = bound
-        self._busy_timeout = busy_timeout
         self._reset()
 
     def _reset(self) -> None:
@@ -168,13 +231,11 @@ class _Writer:
         self._ending = False
         self._retired = False
         self.failing = False
-        self._connection: sqlite3.Connection | None = None
-        self._written = 0
-        self._identity = (0, 0)
-        self._cancel_at_exit = _do_nothing
-        # Both are reentrant: a finalizer may write or fork at any time.
+        # bytes since the file was measured; it is measured when it was opened
+        self._written = self._largest
+        self._cancel_at_exit: Callable[[], None] = lambda: None
+        # reentrant: a finalizer may write or fork at any time
         self._lifecycle = threading.RLock()
-        self._storing = threading.RLock()
         # A lock used as an event: releasing it wakes the thread, and never blocks.
         self._wakeup = threading.Lock()
         self._wakeup.acquire()
@@ -182,19 +243,11 @@ class _Writer:
         # for more, beyond the bound while it stores.
         self._alarm = 1
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Lock out the thread and forks."""
-        with self._storing:
-            yield
-
     def put(self, record: Record) -> None:
         """Append to the queue, and wake the thread if necessary."""
         self._queue.append(record)
-        if len(self._queue) >= self._alarm:
-            self._on_alarm()
-
-    def _on_alarm(self) -> None:
+        if len(self._queue) < self._alarm:
+            return
         thread = self._thread
         if thread is None or not thread.is_alive():
             self._start()
@@ -225,7 +278,6 @@ class _Writer:
         with self._lifecycle:
             if self._thread is not None and self._thread.is_alive():
                 return
-            FORK_HANDLERS.add(self)
             self._cancel_at_exit()
             self._cancel_at_exit = _register_at_exit(self.finish)
             self._ending = False
@@ -233,32 +285,29 @@ class _Writer:
             try:
                 thread.start()
             except RuntimeError as problem:
-                self._log_once(f"{self._path}: traces are only stored when the program ends: {problem}")
+                self._log_once(f"{self.file.path}: traces are only stored when the program ends: {problem}")
             else:
                 self._thread = thread
 
     def _work(self) -> None:
         """Store batches until the writer ends."""
+        retry = FIRST_RETRY
         try:
-            self._store_batches()
+            while not self._ending:
+                if not self._queue:
+                    self._wait(_FOREVER, alarm=1)
+                    continue
+                self._wait(GATHER, alarm=BATCH)
+                try:
+                    self.store()
+                    retry = FIRST_RETRY
+                except StoreError:
+                    self._wait(retry, alarm=min(len(self._queue) + BATCH // 4, self._bound + 1))
+                    retry = min(retry * 2, LAST_RETRY)
         finally:
             self._alarm = 1  # the next record starts another thread
         if self._retired:
             self.finish()
-
-    def _store_batches(self) -> None:
-        retry = FIRST_RETRY
-        while not self._ending:
-            if not self._queue:
-                self._wait(_FOREVER, alarm=1)
-                continue
-            self._wait(GATHER, alarm=BATCH)
-            try:
-                self.store()
-                retry = FIRST_RETRY
-            except StoreError:
-                self._wait(retry, alarm=min(len(self._queue) + BATCH // 4, self._bound + 1))
-                retry = min(retry * 2, LAST_RETRY)
 
     def _wait(self, seconds: float, *, alarm: int) -> None:
         # No lost wake-up: this sets the alarm before it reads the length, and `put` appends before it reads the alarm.
@@ -270,14 +319,16 @@ class _Writer:
     def store(self) -> None:
         """Store the queue, from any thread."""
         try:
-            with self._storing:
+            with self.file.lock():
                 left = len(self._queue)
                 while left > 0:
                     left -= self._store_batch(min(left, MOST_ROWS))
-        except (sqlite3.Error, OSError, StoreError) as problem:
-            error = self._make_error(problem)
+        except StoreError as problem:
+            dropped = sum(self._dropped.counts().values())
+            lost = f", {dropped} older ones were dropped" if dropped else ""
+            error = StoreError(f"{problem} ({len(self._queue)} records wait in memory{lost})")
             self._log_once(str(error))
-            raise error from problem
+            raise error from problem.__cause__ or problem
         self.failing = False
 
     def _store_batch(self, most: int) -> int:
@@ -287,50 +338,24 @@ class _Writer:
             # IndexError: another thread trimmed a full queue
             with suppress(IndexError):
                 batch.extend(self._queue.popleft() for _ in range(most))
-            self._insert([record_to_row(record) for record in (*self._dropped.warnings(dropped), *batch)])
+            rows = [_record_to_row(record) for record in (*self._dropped.warnings(dropped), *batch)]
+            with self.file.transaction() as connection:
+                connection.executemany(_INSERT, rows)
         except BaseException:
             self._queue.extendleft(reversed(batch))
             self._dropped.make_room(self._queue, self._bound)
             self._limit_size()
-            self._disconnect()
+            self.file.close()
             raise
         self._dropped.forget(dropped)
-        return most
-
-    def _insert(self, rows: list[Row]) -> None:
-        connection = self._connect()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(INSERT, rows)
-        connection.execute("COMMIT")
         self._written += sum(len(row[-1]) for row in rows)
         if self._written > self._largest // LOOKS:
             self._written = 0
-            # in batches, so that other processes get their turn
-            while make_room(connection, self._largest):
-                pass
-
-    def _connect(self) -> sqlite3.Connection:
-        # Writes to a deleted or moved file would succeed and be lost.
-        if self._connection is not None and self._identity != file_identity(self._path):
-            self._disconnect()
-        if self._connection is None:
-            self._connection = open_to_write(self._path, self._busy_timeout, TRACES)
-            self._identity = file_identity(self._path)
-            make_room(self._connection, self._largest)
-        return self._connection
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            # closing rolls back an unfinished transaction
-            with suppress(sqlite3.Error):
-                connection.close()
-
-    def _make_error(self, problem: sqlite3.Error | OSError | StoreError) -> StoreError:
-        known = problem if isinstance(problem, StoreError) else explain_error(problem, self._path)
-        dropped = sum(self._dropped.counts().values())
-        lost = f", {dropped} older ones were dropped" if dropped else ""
-        return StoreError(f"{known} ({len(self._queue)} records wait in memory{lost})")
+            with self.file.open() as connection:
+                # in batches, so that other processes get their turn
+                while _make_room(connection, self._largest):
+                    pass
+        return most
 
     def _log_once(self, text: str) -> None:
         """Log the first of several failures in a row."""
@@ -340,26 +365,20 @@ class _Writer:
 
     def close(self) -> None:
         """End the thread, store what is left, close the file."""
-        self._end_thread()
+        # checked before the lock: its holder may be waiting for this thread
+        if self._thread is not threading.current_thread():
+            with self._lifecycle:
+                if self._thread is not None:
+                    self._ending = True
+                    self._wake()
+                    self._thread.join()
+                    self._thread = None
+                    self._alarm = 1
         try:
             self.store()
         finally:
-            with self._storing:
-                self._disconnect()
+            self.file.close()
         self._cancel_at_exit()
-
-    def _end_thread(self) -> None:
-        if self._thread is threading.current_thread():
-            return  # before the lock: its holder may be waiting for this thread
-        with self._lifecycle:
-            thread = self._thread
-            if thread is None:
-                return
-            self._ending = True
-            self._wake()
-            thread.join()
-            self._thread = None
-            self._alarm = 1
 
     def retire(self) -> None:
         """Let the thread finish; called by the garbage collector, and must not block."""
@@ -374,23 +393,6 @@ class _Writer:
         except StoreError as problem:
             logger.error("%s", problem)  # noqa: TRY400 - the text says all, a traceback at exit helps nobody
 
-    def before_fork(self) -> None:
-        """Lock and close: a child must not inherit open files and locks of SQLite."""
-        self._storing.acquire()
-        self._disconnect()
-
-    def after_fork_in_parent(self) -> None:
-        """Unlock; the next batch opens the file again."""
-        self._storing.release()
-
-    def after_fork_in_child(self) -> None:
-        """Drop the parent's queue, thread and locks."""
-        self._reset()
-
-
-def _do_nothing() -> None:
-    pass
-
 
 def _register_at_exit(finish: Callable[[], None]) -> Callable[[], None]:
     """Call a function when the process exits; return a function that cancels it."""
@@ -402,3 +404,76 @@ def _register_at_exit(finish: Callable[[], None]) -> Callable[[], None]:
             return util.Finalize(None, finish, exitpriority=0).cancel
     atexit.register(finish)
     return partial(atexit.unregister, finish)
+
+
+def _session_filter(session: str) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL condition for one session, or for all, and its values."""
+    return ("session = ?", (to_utf8(session),)) if session else ("true", ())
+
+
+def read_trace(connection: sqlite3.Connection, trace: str) -> list[Record]:
+    """Return the records of a trace, in order."""
+    query = f"SELECT {COLUMNS} FROM records WHERE trace = ? ORDER BY number"  # noqa: S608 - constants only
+    return [row_to_record(row) for row in connection.execute(query, (to_utf8(trace),))]
+
+
+def _record_to_row(record: Record) -> Row:
+    """Return the row of a record; must never fail, as a record that cannot be stored would block all others."""
+    trace, step, event, session, hook = map(
+        to_utf8, (record.trace, record.step, record.event, record.session, record.hook)
+    )
+    return trace, step, to_number(record.at), event, session, hook, json_codec.dump(record.detail).decode()
+
+
+def row_to_record(row: Row) -> Record:
+    """Return the record of a row."""
+    trace, name, at, event, session, hook, raw = row
+    try:
+        loaded = json_codec.load(raw)
+        detail = loaded if isinstance(loaded, dict) else {}
+    except ValueError:
+        detail = {"message": "this detail is damaged", "raw": raw}
+    step = _STEPS.get(name)
+    if step is None:
+        # written by another version of Hookline
+        step, detail = Step.WARNING, {**detail, "step": name}
+    return Record(trace, step, to_number(at), event, session, hook, detail)
+
+
+def _make_room(connection: sqlite3.Connection, largest: int) -> int:
+    """Remove records of the oldest quarter if the file uses more than `largest` bytes; return how many.
+
+    The file does not shrink, but its free pages are used again.
+    """
+    if connection.execute(USED).fetchone()[0] <= largest:
+        return 0
+    first, last = connection.execute("SELECT min(number), max(number) FROM records").fetchone()
+    if first is None:
+        return 0
+    removed = 0
+    for _ in range(MOST_ROUNDS):
+        count = remove_up_to(connection, first + (last - first) // 4)
+        removed += count
+        if not count:
+            break
+    return removed
+
+
+def remove_up_to(connection: sqlite3.Connection, last: int) -> int:
+    """Remove a batch of the oldest records up to a number; return how many."""
+    return _remove(connection, "number <= ? ORDER BY number", last)
+
+
+def remove_before(connection: sqlite3.Connection, time: float) -> int:
+    """Remove a batch of records from before a time; return how many."""
+    return _remove(connection, "at < ?", time)
+
+
+def _remove(connection: sqlite3.Connection, which: str, bound: float) -> int:
+    connection.execute("BEGIN IMMEDIATE")
+    removed = connection.execute(
+        f"DELETE FROM records WHERE number IN (SELECT number FROM records WHERE {which} LIMIT ?)",  # noqa: S608 - constants only
+        (bound, REMOVED_AT_ONCE),
+    ).rowcount
+    connection.execute("COMMIT")
+    return removed

@@ -1,21 +1,20 @@
 """Queries over the stored traces."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from hookline.model.record import Record, Step
-from hookline.stores._sqlite_file import explain_error, open_reader, open_to_write, to_utf8
-from hookline.stores._trace_table import (
+from hookline.stores._sqlite_file import SqliteConnection, to_utf8
+from hookline.stores.sqlite import (
     BLOCKED,
     COLUMNS,
     FAILED,
     TRACES,
+    read_trace,
     remove_before,
     remove_up_to,
     row_to_record,
@@ -99,8 +98,9 @@ class TraceQueries:
     """
 
     def __init__(self, path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
-        self.path = path.absolute()
-        self._busy_timeout = busy_timeout
+        self._file = SqliteConnection(path, TRACES, busy_timeout=busy_timeout)
+        self._read = self._file.read
+        self.path = self._file.path
 
     def traces(self, wanted: TraceFilter, *, failed: bool = False, blocked: bool = False) -> Iterator[Summary]:
         """Yield summaries of traces with such a record, the newest first; optionally only failed or blocked ones."""
@@ -117,26 +117,30 @@ class TraceQueries:
             for (trace,) in connection.execute(query, values):
                 if trace not in seen:
                     seen.add(trace)
-                    yield summarise(trace, _records(connection, trace))
+                    yield summarise(trace, read_trace(connection, trace))
 
     def records(self, trace: str) -> list[Record]:
         """Return the records of a trace, in order; a prefix of its id will do if only one has it."""
         with self._read() as connection:
-            return _records(connection, trace) or _records(connection, _complete_id(connection, trace))
+            if found := read_trace(connection, trace):
+                return found
+            start = to_utf8(trace)
+            query = "SELECT DISTINCT trace FROM records WHERE trace >= ? AND trace < ? LIMIT 2"
+            complete = connection.execute(query, (start, f"{start}\U0010ffff")).fetchall()
+            return read_trace(connection, complete[0][0]) if start and len(complete) == 1 else []
 
     def matching(self, wanted: TraceFilter) -> Iterator[Record]:
         """Yield the records that match, oldest first."""
-        where, values = wanted.to_sql()
-        query = f"SELECT {COLUMNS} FROM records WHERE {where} ORDER BY number"  # noqa: S608 - constants only
-        with self._read() as connection:
-            for row in connection.execute(query, values):
-                yield row_to_record(row)
+        yield from self._select("true", wanted)
 
     def runs(self, wanted: TraceFilter) -> Iterator[Record]:
         """Yield the last record of every run of a hook, oldest first."""
-        where, values = wanted.to_sql()
         steps = ", ".join(f"'{step}'" for step in _RUNS)
-        query = f"SELECT {COLUMNS} FROM records WHERE step IN ({steps}) AND {where} ORDER BY number"  # noqa: S608 - constants only
+        yield from self._select(f"step IN ({steps})", wanted)
+
+    def _select(self, which: str, wanted: TraceFilter) -> Iterator[Record]:
+        where, values = wanted.to_sql()
+        query = f"SELECT {COLUMNS} FROM records WHERE {which} AND {where} ORDER BY number"  # noqa: S608 - constants only
         with self._read() as connection:
             for row in connection.execute(query, values):
                 yield row_to_record(row)
@@ -180,39 +184,16 @@ class TraceQueries:
         if not self.path.exists():
             return 0
         removed = 0
-        try:
-            with closing(open_to_write(self.path, self._busy_timeout, TRACES)) as connection:
-                remove = (
-                    partial(remove_before, time=older_than)
-                    if older_than
-                    else partial(remove_up_to, last=_find_last_to_remove(connection, keep))
-                )
-                while count := remove(connection):
-                    removed += count
-                if removed:
-                    # also overwrites the removed records in free pages
-                    connection.execute("VACUUM")
-        except (sqlite3.Error, OSError) as problem:
-            raise explain_error(problem, self.path) from problem
+        with closing(self._file), self._file.open() as connection:
+            query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
+            last = connection.execute(query, (keep,)).fetchone()
+            while count := (
+                remove_before(connection, older_than)
+                if older_than
+                else remove_up_to(connection, last[0] if last else 0)
+            ):
+                removed += count
+            if removed:
+                # also overwrites the removed records in free pages
+                connection.execute("VACUUM")
         return removed
-
-    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
-        return open_reader(self.path, self._busy_timeout, TRACES)
-
-
-def _find_last_to_remove(connection: sqlite3.Connection, keep: int) -> int:
-    query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
-    found = connection.execute(query, (keep,)).fetchone()
-    return int(found[0]) if found and found[0] is not None else 0
-
-
-def _records(connection: sqlite3.Connection, trace: str) -> list[Record]:
-    query = f"SELECT {COLUMNS} FROM records WHERE trace = ? ORDER BY number"  # noqa: S608 - constants only
-    return [row_to_record(row) for row in connection.execute(query, (to_utf8(trace),))]
-
-
-def _complete_id(connection: sqlite3.Connection, beginning: str) -> str:
-    start = to_utf8(beginning)
-    query = "SELECT DISTINCT trace FROM records WHERE trace >= ? AND trace < ? LIMIT 2"
-    found = connection.execute(query, (start, f"{start}\U0010ffff")).fetchall()
-    return str(found[0][0]) if start and len(found) == 1 else ""

@@ -37,13 +37,22 @@ def register_worker(folder: Path) -> Iterator[str]:
     Raises:
         StoreError: The folder cannot be used.
     """
+    import fcntl  # noqa: PLC0415 - not on Windows
+
     name = f"{int(time.time()):x}-{os.getpid():x}-{os.urandom(4).hex()}"
     path = folder / _PRESENT / name
     with _explain_errors(path):
         # one by one: with `parents` the mode would not apply to the data folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        handle = _create_locked(path)
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # again if `list_workers` of another process removed it in between
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), path.stat()):
+                    break
+            os.close(handle)
     try:
         yield name
     finally:
@@ -120,9 +129,14 @@ def ensure_worker(folder: Path, project: str) -> bool:
     Called after a job was stored. A worker releases its slot before it checks the queue for the last time: either it finds
     the job, or this call finds the slot free.
     """
-    if caller_context.environ().get(SWITCH, "").lower() in {"off", "0", "false", "no"} or not _has_python():
+    # in a frozen program, sys.executable is the program itself
+    has_python = bool(sys.executable) and not getattr(sys, "frozen", False)
+    if caller_context.environ().get(SWITCH, "").lower() in {"off", "0", "false", "no"} or not has_python:
         return False
-    if _is_held(folder / _SLOT) or _is_starting(folder / _STARTED):
+    is_starting = False
+    with suppress(OSError):
+        is_starting = 0 <= time.time() - (folder / _STARTED).stat().st_mtime < _START
+    if is_starting or _is_held(folder / _SLOT):
         return False
     _start(folder, project)
     # only now: emitters that see this file do not start a worker
@@ -130,24 +144,14 @@ def ensure_worker(folder: Path, project: str) -> bool:
     return True
 
 
-def _has_python() -> bool:
-    """Return whether there is a Python to start; in a frozen program, sys.executable is the program itself."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
-
-
-def _is_starting(path: Path) -> bool:
-    try:
-        return 0 <= time.time() - path.stat().st_mtime < _START
-    except OSError:
-        return False
-
-
 def _start(folder: Path, project: str) -> None:
     """Start a worker that shares no terminal, pipe, folder or session with this process."""
     import subprocess  # noqa: PLC0415 - only needed here
     import threading  # noqa: PLC0415
 
-    own = {name: value for name, value in caller_context.full_environ().items() if name != NESTING}
+    env = {name: value for name, value in caller_context.full_environ().items() if name != NESTING}
+    # the worker serves all projects: programs of this one must not be on its PATH
+    env["PATH"] = without_project_folders(env.get("PATH", os.defpath), project)
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
@@ -157,11 +161,7 @@ def _start(folder: Path, project: str) -> None:
             stdout=log,
             stderr=log,
             cwd="/",
-            # the worker serves all projects: programs of this one must not be on its PATH
-            env={
-                **own,
-                "PATH": without_project_folders(caller_context.full_environ().get("PATH", os.defpath), project),
-            },
+            env=env,
             start_new_session=True,
             close_fds=True,
         )
@@ -188,19 +188,6 @@ def _explain_errors(path: Path) -> Iterator[None]:
     except OSError as problem:
         why = problem.strerror or problem
         raise StoreError(f"{path}: {why}: make sure that the folder exists and that you may write there") from problem
-
-
-def _create_locked(path: Path) -> int:
-    """Create and lock a file, again if `list_workers` of another process removes it in between."""
-    import fcntl  # noqa: PLC0415 - not on Windows
-
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(handle), path.stat()):
-                return handle
-        os.close(handle)
 
 
 def _is_held(path: Path) -> bool:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from hookline.errors import ConfigError, StoreError
 from hookline.model.workspace_paths import is_inside_real
 from hookline.trust.executables import Executable
+from hookline.trust.file_cache import decode_text
 from hookline.trust.repository import find_top
 
 _LARGEST: Final = 64 * 1024 * 1024
@@ -90,38 +91,35 @@ class ApprovalStore:
         Raises:
             StoreError: The file exists but cannot be read, or other users could have written it.
         """
-        now = self._read_stat()
-        if self._approvals is None or now != self._stat:
-            self._approvals = self._read()
-            self._stat = now
+        if self._approvals is None or self._read_stat() != self._stat:
+            return self.reload()
         return self._approvals
 
-    def reload(self) -> None:
+    def reload(self) -> Mapping[Key, Approval]:
         """Read the approvals again, even if the stat of the file is the same."""
-        self._approvals = self._read()
-        self._stat = self._read_stat()
+        # the stat first: a change in between shows the next time
+        now, approvals = self._read_stat(), self._read()
+        self._stat, self._approvals = now, approvals
+        return approvals
 
     def add(self, approvals: Iterable[Approval], contents: Iterable[bytes] = ()) -> None:
         """Store approvals, and the texts that were approved."""
-        new = {approval.key: approval for approval in approvals}
-        self._change(lambda stored: stored.update(new), list(contents))
+        with self._change(contents) as stored:
+            stored.update((approval.key, approval) for approval in approvals)
 
     def remove(self, is_unwanted: Callable[[Approval], bool]) -> list[Approval]:
         """Remove approvals, and return them."""
-        removed: list[Approval] = []
-
-        def remove(stored: dict[Key, Approval]) -> None:
-            removed.extend(item for item in stored.values() if is_unwanted(item))
+        with self._change() as stored:
+            removed = [item for item in stored.values() if is_unwanted(item)]
             for item in removed:
                 del stored[item.key]
-
-        self._change(remove)
         return removed
 
     def save(self) -> None:
         """Write the file if there is none; every change is written when it is made."""
         own = {} if self._read_stat() else dict(self.load())
-        self._change(lambda stored: stored.update(own))
+        with self._change() as stored:
+            stored.update(own)
 
     def read_text(self, sha256: str) -> bytes | None:
         """Return a text that was approved, by its hash; None when it was not stored or has another hash."""
@@ -162,55 +160,39 @@ class ApprovalStore:
             raise StoreError(f"{self._path} is no list of approvals ({problem}); move it away to start anew") from None
         return {approval.key: approval for approval in file.approvals}
 
-    def _change(self, change: Callable[[dict[Key, Approval]], object], contents: Iterable[bytes] = ()) -> None:
+    @contextmanager
+    def _change(self, contents: Iterable[bytes] = ()) -> Iterator[dict[Key, Approval]]:
         """Change the approvals under a lock, on top of what other processes wrote, and replace the file atomically."""
         path = self._path
-        texts = {hashlib.sha256(text).hexdigest(): text for text in contents if should_store_text(text)}
+        stored_texts = (one for one in contents if len(one) <= LONGEST_STORED and decode_text(one) is not None)
+        texts = {hashlib.sha256(text).hexdigest(): text for text in stored_texts}
         if path is None:
             self._texts.update(texts)
             stored = dict(self.load())
-            change(stored)
+            yield stored
             self._approvals = stored
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with _file_lock(path):
                 stored = self._read()
-                change(stored)
-                self._write_texts(texts)
+                yield stored
+                if texts:
+                    self._folder.mkdir(exist_ok=True, mode=0o700)
+                for name, text in texts.items():
+                    if not (self._folder / name).exists():
+                        replace_file(self._folder / name, text)
                 ordered = tuple(sorted(stored.values(), key=lambda approval: approval.at))
                 raw = msgspec.json.encode(_ApprovalFile(approvals=ordered))
                 replace_file(path, msgspec.json.format(raw) + b"\n")
-                self._remove_unused_texts(stored.values())
+                used = {name for approval in ordered for name in approval.files.values()}
+                for text_path in self._folder.iterdir() if self._folder.is_dir() else ():
+                    if text_path.name not in used:
+                        text_path.unlink(missing_ok=True)
+                # under the lock: another process may revoke one right after it
+                self._approvals, self._stat = stored, self._read_stat()
         except OSError as problem:
             raise StoreError(f"cannot write the approvals to {path}: {problem.strerror}") from problem
-        self._approvals = stored
-        self._stat = self._read_stat()
-
-    def _write_texts(self, texts: Mapping[str, bytes]) -> None:
-        if texts:
-            self._folder.mkdir(exist_ok=True, mode=0o700)
-        for name, text in texts.items():
-            if not (self._folder / name).exists():
-                replace_file(self._folder / name, text)
-
-    def _remove_unused_texts(self, approvals: Iterable[Approval]) -> None:
-        used = {name for approval in approvals for name in approval.files.values()}
-        if self._folder.is_dir():
-            for path in self._folder.iterdir():
-                if path.name not in used:
-                    path.unlink(missing_ok=True)
-
-
-def should_store_text(content: bytes) -> bool:
-    """Return whether a content is text and short enough to be stored for a later diff."""
-    if len(content) > LONGEST_STORED or b"\0" in content:
-        return False
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def export_approvals(approvals: Iterable[Approval], *, exact: bool = False) -> bytes:

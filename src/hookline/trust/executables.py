@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.workspace_paths import is_inside
-from hookline.trust.file_cache import SETTLED, FileState, state_from_stat
+from hookline.trust.file_cache import SETTLED, FileState, read_regular_file, state_from_stat
 
 # root can write everywhere: these are the folders of the system's packages
 _SYSTEM_FOLDERS: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System")
@@ -45,52 +45,48 @@ class ExecutableInfo(Struct, frozen=True):
     interpreters: tuple[str, ...]
 
 
-class ExecutableFinder:
-    """Find programs and compare them."""
+def find_executables(
+    name: str, path: str, look: Callable[[str], None] | None = None, *, base: str = ""
+) -> Iterator[str]:
+    """Yield each program of this name on a search path; relative folders are counted from `base`, if at all.
+
+    `look` is called with every path that was tried.
+    """
+    for folder in path.split(os.pathsep):
+        if not folder.startswith("/") and not base:
+            continue
+        candidate = normpath(join(base, folder, name))
+        if look is not None:
+            look(candidate)
+        if isfile(candidate) and os.access(candidate, os.X_OK):
+            yield candidate
+
+
+def inspect_executable(path: str) -> ExecutableInfo | None:
+    """Return facts about a file without reading all of it; None when there is none."""
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    # opening anything else could consume data meant for others
+    if not S_ISREG(info.st_mode):
+        return None
+    real, first = realpath(path), read_regular_file(path, LONGEST_SHEBANG) or b""
+    if not hasattr(os, "geteuid") or os.geteuid() == 0:
+        is_fixed = is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
+    else:
+        is_fixed = not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
+    # as shells tell a script from a binary
+    is_text = b"\0" not in first.partition(b"\n")[0]
+    return ExecutableInfo(state_from_stat(info), real, is_fixed, is_text, parse_shebang(first))
+
+
+class ExecutableHashes:
+    """Hash programs, and compare them with the approved ones."""
 
     def __init__(self) -> None:
-        # both invalid when the state of the file is another one
-        self._info: dict[str, ExecutableInfo] = {}
+        # invalid when the state of the file is another one
         self._hashes: dict[str, tuple[str, FileState]] = {}
-
-    def find(self, name: str, path: str, *, base: str = "") -> str:
-        """Find a program on a search path as a shell would; return "" when there is none."""
-        return next(self.find_all(name, path, base=base), "")
-
-    def find_all(
-        self, name: str, path: str, look: Callable[[str], None] | None = None, *, base: str = ""
-    ) -> Iterator[str]:
-        """Yield each program of this name on a search path; relative folders are counted from `base`, if at all.
-
-        `look` is called with every path that was tried.
-        """
-        for folder in path.split(os.pathsep):
-            if not folder.startswith("/") and not base:
-                continue
-            candidate = normpath(join(base, folder, name))
-            if look is not None:
-                look(candidate)
-            if isfile(candidate) and os.access(candidate, os.X_OK):
-                yield candidate
-
-    def inspect(self, path: str) -> ExecutableInfo | None:
-        """Return facts about a file without reading all of it; None when there is none."""
-        try:
-            info = os.stat(path)
-        except (OSError, ValueError):
-            return None
-        # opening anything else could block, or consume data meant for others
-        if not S_ISREG(info.st_mode):
-            return None
-        state = state_from_stat(info)
-        found = self._info.get(path)
-        if found is None or found.state != state:
-            real, first = realpath(path), _read_start(path)
-            # as shells tell a script from a binary
-            is_text = b"\0" not in first.partition(b"\n")[0]
-            found = ExecutableInfo(state, real, _is_fixed(path, real), is_text, parse_shebang(first))
-            self._info[path] = found
-        return found
 
     def with_hash(self, program: Executable) -> Executable:
         """Return a program with its hash, if the user can change it."""
@@ -148,17 +144,3 @@ def list_shebang_files(start: bytes) -> tuple[str, ...]:
         return ()
     words = start[2:].split(b"\n", 1)[0].decode("utf-8", "replace").replace("=", " ").split()
     return tuple(word for word in words if not word.startswith(("/", "-")))
-
-
-def _is_fixed(path: str, real: str) -> bool:
-    if not hasattr(os, "geteuid") or os.geteuid() == 0:
-        return is_inside(real, _SYSTEM_FOLDERS) and is_inside(path, _SYSTEM_FOLDERS)
-    return not any(os.access(one, os.W_OK) for one in (real, dirname(real), dirname(path)))
-
-
-def _read_start(path: str) -> bytes:
-    try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a regular file: the caller looked
-            return file.read(LONGEST_SHEBANG)
-    except OSError:
-        return b""

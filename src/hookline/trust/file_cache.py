@@ -96,6 +96,31 @@ def is_settled(states: Iterable[FileState | None], after: int) -> bool:
     return time.time_ns() - newest > after
 
 
+def read_regular_file(path: str | os.PathLike[str], limit: int, *, follow_link: bool = True) -> bytes | None:
+    """Return the first `limit` bytes of a regular file; None where there is none, or it cannot be read."""
+    try:
+        # opening a pipe does not block
+        handle = os.open(path, _OPEN | (0 if follow_link else getattr(os, "O_NOFOLLOW", 0)))
+    except (OSError, ValueError):
+        return None
+    try:
+        return os.read(handle, limit) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def decode_text(content: bytes | None) -> str | None:
+    """Return the text of a content, or None where it is not text."""
+    if content is None or b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 class FileCache:
     """Read files, keeping the content of large ones."""
 
@@ -109,17 +134,15 @@ class FileCache:
             return None
         try:
             handle = os.open(path, _OPEN)
+            try:
+                return self._read_open(path, handle)
+            finally:
+                os.close(handle)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
             # ValueError: no file can have such a name
             return None
         except OSError as problem:
-            return _unreadable(problem)
-        try:
-            return self._read_open(path, handle)
-        except OSError as problem:
-            return _unreadable(problem)
-        finally:
-            os.close(handle)
+            return Content(_UNREADABLE, str(problem.strerror).encode("utf-8", "replace"))
 
     def _read_open(self, path: str, handle: int) -> Content | None:
         info = os.fstat(handle)
@@ -135,24 +158,12 @@ class FileCache:
         cached = self._large.get(path)
         if cached is not None and cached[0] == state:
             return cached[1]
-        content = _read_large(handle)
+        os.lseek(handle, 0, os.SEEK_SET)
+        with open(handle, "rb", closefd=False) as file:
+            content = Content(_FILE, file.read(LARGEST + 1))
+            if len(content.data) > LARGEST:
+                file.seek(0)
+                content = Content(_HASH, hashlib.file_digest(file, "sha256").hexdigest().encode())
         if time.time_ns() - info.st_ctime_ns > SETTLED and state_from_stat(os.fstat(handle)) == state:
             self._large[path] = (state, content)
         return content
-
-
-def _unreadable(problem: OSError) -> Content:
-    return Content(_UNREADABLE, str(problem.strerror).encode("utf-8", "replace"))
-
-
-def _read_large(handle: int) -> Content:
-    os.lseek(handle, 0, os.SEEK_SET)
-    with open(handle, "rb", buffering=0, closefd=False) as file:
-        chunks, size = [], 0
-        while size <= LARGEST and (chunk := file.read(LARGEST + 1 - size)):
-            chunks.append(chunk)
-            size += len(chunk)
-        if size <= LARGEST:
-            return Content(_FILE, b"".join(chunks))
-        file.seek(0)
-        return Content(_HASH, hashlib.file_digest(file, "sha256").hexdigest().encode())

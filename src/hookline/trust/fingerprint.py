@@ -28,7 +28,9 @@ from hookline.model.workspace_paths import (
 from hookline.trust.executables import (
     LONGEST_SHEBANG,
     Executable,
-    ExecutableFinder,
+    ExecutableHashes,
+    find_executables,
+    inspect_executable,
     list_shebang_files,
     parse_shebang,
 )
@@ -87,8 +89,6 @@ class _CachedFingerprint(Struct, frozen=True):
     hook: Hook
     cwd: str
     reach: Reachability
-    contents: Mapping[str, Content] = {}
-    programs: Mapping[str, Executable] = {}
     fingerprint: HookFingerprint | None = None
     path: str | None = None
     states: States | None = None
@@ -97,15 +97,6 @@ class _CachedFingerprint(Struct, frozen=True):
         if self.states is None or (self.path is not None and self.path != _join_path(self.hook, self.reach)):
             return False
         return are_unchanged(self.states)
-
-
-class _CachedUserHook(Struct, frozen=True):
-    """A user's hook that takes nothing from the workspace; invalid when one of `states` or the arguments changed."""
-
-    reach: Reachability
-    foreign: tuple[str, ...]
-    path: str
-    states: States
 
 
 class FingerprintService:
@@ -119,9 +110,11 @@ class FingerprintService:
         self._shell_dialects = shell_dialects
         self._settled = settled
         self._cached: dict[str, _CachedFingerprint] = {}
-        self._user_hooks: dict[str, _CachedUserHook] = {}
+        # users' hooks that take nothing from the workspace, each with the analysis, the workspace and the search path for
+        # which that holds, as long as no file that was looked at changes its state
+        self._user_hooks: dict[str, tuple[Reachability, tuple[str, ...], str, States]] = {}
         self.file_cache = FileCache()
-        self.executables = ExecutableFinder()
+        self.executables = ExecutableHashes()
 
     def compute(self, hook: Hook, cwd: str) -> HookFingerprint:
         """Return the fingerprint of a hook that runs in a folder."""
@@ -136,18 +129,11 @@ class FingerprintService:
             problem = problem or error.message
         walker = _DependencyWalker(self, hook, cwd, reach)
         walker.follow(names, reach.programs)
-        problem = problem or walker.problem
-        # comparing the bytes with those of last time is faster than hashing them again
-        found = cached.fingerprint
-        is_same = cached.contents == walker.contents and cached.programs == walker.found
-        if found is None or not is_same or found.problem != problem:
-            found = _make_fingerprint(hook, cwd, walker, problem)
+        found = _make_fingerprint(hook, cwd, walker, problem or walker.problem)
         # patterns have to be matched anew each time
         is_sure = not hook.includes and not reach.patterns and is_settled(walker.states.values(), self._settled)
         states = tuple(walker.states.items()) if is_sure else None
-        self._cached[hook.id] = _CachedFingerprint(
-            hook, cwd, reach, walker.contents, walker.found, found, walker.path, states
-        )
+        self._cached[hook.id] = _CachedFingerprint(hook, cwd, reach, found, walker.path, states)
         return found
 
     def find_foreign_file(self, hook: Hook, cwd: str) -> str:
@@ -161,12 +147,7 @@ class FingerprintService:
         reach = self._find_cached(hook, cwd).reach
         path = _join_path(hook, reach)
         cached = self._user_hooks.get(hook.id)
-        if (
-            cached is not None
-            and cached.reach is reach
-            and (cached.foreign, cached.path) == (foreign, path)
-            and are_unchanged(cached.states)
-        ):
+        if cached is not None and cached[0] is reach and cached[1:3] == (foreign, path) and are_unchanged(cached[3]):
             return ""
         states: dict[str, FileState | None] = {}
 
@@ -183,7 +164,7 @@ class FingerprintService:
                     return name_in_project(file if is_inside(file, foreign) else real, foreign[0])
         # patterns have to be matched anew each time
         if not reach.patterns and is_settled(states.values(), self._settled):
-            self._user_hooks[hook.id] = _CachedUserHook(reach, foreign, path, tuple(states.items()))
+            self._user_hooks[hook.id] = (reach, foreign, path, tuple(states.items()))
         return ""
 
     def _list_started(self, hook: Hook, cwd: str, reach: Reachability, look: Look) -> Iterator[str]:
@@ -195,15 +176,16 @@ class FingerprintService:
         started = reach.started
 
         def find(name: str) -> str:
-            return next(self.executables.find_all(name, path, look, base=base), "")
+            return next(find_executables(name, path, look, base=base), "")
 
         pythons = [name if "/" in name else find(name) for name in started.pythons]
-        # inherited folders are kept away, and so is the working directory, where that version of Python can
-        is_isolated = bool(pythons) and all(map(_has_safe_path, pythons))
+        # inherited folders are kept away, and so is the working directory, where Python honours PYTHONSAFEPATH
+        versions = [_PYTHON_VERSION.search(real_path(python)) for python in pythons]
+        is_isolated = bool(versions) and all(one is not None and int(one[1]) >= _SAFE_PATH_SINCE for one in versions)
         imports = reach.python_path if is_isolated else (*reach.python_path, *reach.code_folders)
         for file in dict.fromkeys(_list_existing(reach, imports, look)):
             yield file
-            info = self.executables.inspect(file)
+            info = inspect_executable(file)
             for name in info.interpreters if info is not None else ():
                 look(name)
                 yield name if name.startswith("/") else find(name)
@@ -230,7 +212,6 @@ class _DependencyWalker:
 
     def __init__(self, service: FingerprintService, hook: Hook, cwd: str, reach: Reachability) -> None:
         self._read = service.file_cache.read
-        self._executables = service.executables
         self._is_line = service.is_line(hook)
         self._hook = hook
         self._foreign = workspace_roots(hook, cwd)
@@ -285,15 +266,11 @@ class _DependencyWalker:
             # the system counts a relative interpreter from the working directory, and so do its options
             for word in list_shebang_files(content.data[:LONGEST_SHEBANG]):
                 self._add_file(join(self._base, word))
-        if content.is_readable:
-            self._add_imports(path, content.data, start)
-
-    def _add_imports(self, path: str, text: bytes, start: str) -> None:
         # interpreters look beside the target of a link, shells beside the link
-        for place in dict.fromkeys((path, real_path(path))):
+        for place in dict.fromkeys((path, real_path(path))) if content.is_readable else ():
             folder = start or dirname(place)
             context = ImportContext(folder, self._base, self.reach.imports)
-            for beside in list_imports(place, text, context, self._look):
+            for beside in list_imports(place, content.data, context, self._look):
                 self._add_file(beside, folder)
 
     def _add_program(self, name: str) -> None:
@@ -305,7 +282,7 @@ class _DependencyWalker:
         looked: list[str] = []
         self.path = _join_path(self._hook, self.reach)
         base = self._base if self._is_line else ""
-        for path in self._executables.find_all(name, self.path, looked.append, base=base):
+        for path in find_executables(name, self.path, looked.append, base=base):
             if not is_inside_real(path, self._foreign):
                 self._add_executable(name, path)
                 # a shell looks each time; without one, the kind caches where it found the program
@@ -317,7 +294,7 @@ class _DependencyWalker:
         self._look(*looked)
 
     def _add_executable(self, name: str, path: str) -> None:
-        info = self._executables.inspect(path)
+        info = inspect_executable(path)
         if info is None:
             self._look(path)
             return
@@ -348,12 +325,6 @@ def get_search_path(hook: Hook) -> str:
 def _join_path(hook: Hook, reach: Reachability) -> str:
     """Return the search path with the folders that the command itself puts first."""
     return os.pathsep.join((*reach.search, get_search_path(hook)))
-
-
-def _has_safe_path(python: str) -> bool:
-    """Return whether a Python honours PYTHONSAFEPATH, by the version in the name of its program."""
-    found = _PYTHON_VERSION.search(real_path(python))
-    return found is not None and int(found[1]) >= _SAFE_PATH_SINCE
 
 
 def _list_existing(reach: Reachability, imports: Iterable[str], look: Look) -> Iterator[str]:
@@ -399,7 +370,14 @@ def get_naming_root(hook: Hook, cwd: str) -> str:
 def _make_fingerprint(hook: Hook, cwd: str, walker: _DependencyWalker, problem: str) -> HookFingerprint:
     root = get_naming_root(hook, cwd)
     hashes = {name_in_project(path, root): content for path, content in walker.contents.items()}
-    definition = _portable_definition(hook)
+    # the definition beyond the defaults, without the path of this copy of the project
+    fields = sorted(msgspec.structs.asdict(hook).items())
+    pattern = re.compile(rf"(?<![\w./~-]){re.escape(hook.root)}(?=/|$)") if len(hook.root) > 1 else None
+    definition = {
+        key: _to_portable(value, pattern)
+        for key, value in fields
+        if key not in _NOT_COVERED and value != _DEFAULTS[key]
+    }
     total = hashlib.sha256(b"hookline 2\0" + json_codec.dump(definition))
     for name, content in sorted(hashes.items()):
         total.update(f"\0{name}\0{content.form}\0{content.sha256}".encode("utf-8", "surrogateescape"))
@@ -412,14 +390,6 @@ def _make_fingerprint(hook: Hook, cwd: str, walker: _DependencyWalker, problem: 
         doubts=walker.reach.doubts,
         problem=problem,
     )
-
-
-def _portable_definition(hook: Hook) -> dict[str, object]:
-    """Return the definition beyond the defaults, without the path of this copy of the project."""
-    fields = sorted(msgspec.structs.asdict(hook).items())
-    covered = {key: value for key, value in fields if key not in _NOT_COVERED and value != _DEFAULTS[key]}
-    pattern = re.compile(rf"(?<![\w./~-]){re.escape(hook.root)}(?=/|$)") if len(hook.root) > 1 else None
-    return {key: _to_portable(value, pattern) for key, value in covered.items()}
 
 
 def _to_portable(value: object, root: re.Pattern[str] | None) -> object:

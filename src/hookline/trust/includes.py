@@ -5,7 +5,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from contextlib import suppress
 from os.path import join, normpath, relpath
 from typing import Final
 
@@ -23,6 +23,9 @@ _LEFT_OUT: Final = _OF_GIT | {"__pycache__"}
 # the translation of a range such as [z-a]
 _NEVER: Final = "(?!)"
 _MAGIC: Final = re.compile(r"[*?\[]")
+
+# the parts of a pattern; None stands for two stars
+_Parts = tuple[re.Pattern[str] | None, ...]
 
 
 def expand_includes(patterns: tuple[str, ...], root: str) -> list[str]:
@@ -74,19 +77,14 @@ def _expand_glob(pattern: str, listings: dict[str, list[str]]) -> list[str]:
         onward: list[str] = []
         for place in places:
             if place not in listings:
-                listings[place] = _list_folder(place)
+                listings[place] = []
+                with suppress(OSError, ValueError):
+                    listings[place] = os.listdir(place or "/")  # noqa: PTH208
             onward += [f"{place}/{name}" for name in listings[place] if wanted.match(name)]
             if len(listings) > _MOST_FOLDERS or len(onward) > _MOST_LOOKED_AT:
                 raise ConfigError(f'"{pattern}" in its command leads through too many folders; name fewer')
         places = onward
     return [path for path in places if os.path.isfile(path)]  # noqa: PTH113
-
-
-def _list_folder(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder or "/")  # noqa: PTH208
-    except (OSError, ValueError):
-        return []
 
 
 def _expand_include(pattern: str, root: str, left_out: frozenset[str] = _LEFT_OUT) -> Iterator[str]:
@@ -97,8 +95,8 @@ def _expand_include(pattern: str, root: str, left_out: frozenset[str] = _LEFT_OU
         return
     # only the folders that the pattern spells out need to be listed
     start = pattern.rfind("/", 0, magic.start()) + 1
-    base = normpath(join(root, pattern[:start]))
-    yield from (path for path in _walk_files(base, left_out) if _matches(relpath(path, base), pattern[start:]))
+    base, wanted = normpath(join(root, pattern[:start])), _compile(pattern[start:])
+    yield from (path for path in _walk_files(base, left_out) if _matches(relpath(path, base), wanted))
 
 
 def _walk_files(folder: str, left_out: frozenset[str]) -> Iterator[str]:
@@ -112,13 +110,12 @@ def _walk_files(folder: str, left_out: frozenset[str]) -> Iterator[str]:
         yield from (join(path, name) for name in sorted((*files, *links)))
 
 
-def _matches(path: str, pattern: str) -> bool:
+def _matches(path: str, wanted: _Parts) -> bool:
     """Return whether a pattern matches a relative path; two stars stand for any number of folders.
 
     Matched folder by folder with the set of all possible positions in the pattern: one regular expression would backtrack
     for ever over a long path and a pattern with many stars.
     """
-    wanted = _compile(pattern)
     places = _skip_stars({0}, wanted)
     for name in path.split("/"):
         onward: set[int] = set()
@@ -130,7 +127,7 @@ def _matches(path: str, pattern: str) -> bool:
     return len(wanted) in places
 
 
-def _skip_stars(places: set[int], wanted: tuple[re.Pattern[str] | None, ...]) -> set[int]:
+def _skip_stars(places: set[int], wanted: _Parts) -> set[int]:
     # two stars may stand for nothing, but at the end they stand for a file
     last = len(wanted) - 1
     found = set(places)
@@ -140,12 +137,10 @@ def _skip_stars(places: set[int], wanted: tuple[re.Pattern[str] | None, ...]) ->
     return found
 
 
-@lru_cache(maxsize=256)
-def _compile(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
-    written = [fnmatch.translate(part) for part in pattern.split("/")]
-    if any(_NEVER in part for part in written):
+def _compile(pattern: str) -> _Parts:
+    parts = [(part, fnmatch.translate(part)) for part in pattern.split("/")]
+    if any(_NEVER in text for _, text in parts):
         raise ConfigError(
             f'the pattern "{pattern}" in includes cannot be read: it has a range that ends before it starts'
         )
-    parts = pattern.split("/")
-    return tuple(None if part == "**" else re.compile(text) for part, text in zip(parts, written, strict=True))
+    return tuple(None if part == "**" else re.compile(text) for part, text in parts)

@@ -185,6 +185,9 @@ class TrustedHooks:
 
     def _add(self, hook: Hook, cwd: str, now: HookFingerprint, *, digest: str = "", note: str = "") -> Approval:
         words = (hook.command, *hook.args) if hook.args else ()
+        user = ""
+        with suppress(KeyError, OSError):
+            user = getpass.getuser()
         runs = shlex.join(words) or hook.command or hook.module or hook.url or hook.prompt or describe_actions(hook)
         approval = Approval(
             hook=escape_surrogates(hook.id),
@@ -192,7 +195,7 @@ class TrustedHooks:
             repository=self._repository(hook, cwd),
             source_path=escape_surrogates(name_in_project(hook.source_path, hook.root)),
             name=escape_surrogates(hook.name),
-            by=_get_user_name(),
+            by=escape_surrogates(user),
             at=time.time(),
             runs=escape_surrogates(runs),
             note=escape_surrogates(note),
@@ -303,7 +306,12 @@ class TrustedHooks:
             # a hook of the workspace must not bring down the guards beside it, even by a bug of ours
             logger.exception("hook %s could not be looked at", hook.id)
             reason = f"error inside Hookline: {problem!r}"
-            return TrustDecision(status=self._find_last_status(hook, cwd), reason_denied=reason, mend=_SEE_DOCTOR)
+            status = TrustStatus.UNKNOWN
+            with suppress(Exception):
+                # unless it certainly was never approved in another form
+                if _find_earlier(self._store.load().values(), hook, self._list_repositories(hook, cwd)) is None:
+                    status = TrustStatus.UNAPPROVED
+            return TrustDecision(status=status, reason_denied=reason, mend=_SEE_DOCTOR)
         return decision
 
     def _make_skip(self, hook: Hook, decision: TrustDecision) -> Skip:
@@ -323,20 +331,16 @@ class TrustedHooks:
             mend=decision.mend or suggest_approval(hook),
         )
 
-    def _find_last_status(self, hook: Hook, cwd: str) -> TrustStatus:
-        """Return UNAPPROVED for a hook that certainly was never approved in another form, and else UNKNOWN."""
-        with suppress(Exception):
-            if _find_earlier(self._store.load().values(), hook, self._list_repositories(hook, cwd)) is None:
-                return TrustStatus.UNAPPROVED
-        return TrustStatus.UNKNOWN
-
     def reason_denied(self, hook: Hook, *, cwd: str = "") -> str:
         """Return why the hook may not run, or "" when it may."""
         return self.decide(hook, cwd=cwd).reason_denied
 
     def decide(self, hook: Hook, *, cwd: str = "") -> TrustDecision:
         """Decide whether the hook may run as it is now, without asking the user."""
-        foreign = self._find_foreign_file(hook, cwd)
+        foreign = ""
+        # only a definition in a file can be older than the folder it is used in
+        if hook.source is Source.USER and hook.source_line and hook.kind == "command":
+            foreign = self._fingerprints.find_foreign_file(hook, cwd or caller_context.folder())
         if hook.source in USER_SOURCES and not foreign and hook.trusted is not False:
             return _TRUSTED
         if self._is_trusted_workspace(hook, cwd):
@@ -359,7 +363,11 @@ class TrustedHooks:
         if self._once.get(key) == now.programs:
             return TrustDecision(status=TrustStatus.ONCE, fingerprint=now, repository=repository)
         earlier = approval or _find_earlier(approvals.values(), hook, self._list_repositories(hook, cwd))
-        elsewhere = _describe_other_repository(approvals.values(), now, repository)
+        is_other = (item for item in approvals.values() if item.digest == now.digest and item.repository != repository)
+        other = next(is_other, None)
+        elsewhere = (
+            f" here: it was approved in {other.repository}, and this folder belongs to {repository}" if other else ""
+        )
         return TrustDecision(
             status=TrustStatus.CHANGED if earlier is not None else TrustStatus.UNAPPROVED,
             reason_denied=now.problem or changed or _describe_denial(hook, foreign, earlier) + elsewhere,
@@ -373,12 +381,13 @@ class TrustedHooks:
         decision = self.decide(hook, cwd=cwd)
         if decision.fingerprint is None or decision.earlier is None:
             return ()
-        return list_changes(
+        changes = list_changes(
             decision.earlier,
             decision.fingerprint,
             read_text=self.approved_text,
             executables=self._fingerprints.executables,
         )
+        return tuple(changes)
 
     def digest(self, hook: Hook, *, cwd: str = "") -> str:
         """Return the digest of what would run."""
@@ -387,12 +396,6 @@ class TrustedHooks:
     def fingerprint(self, hook: Hook, *, cwd: str = "") -> HookFingerprint:
         """Return what would run now: definition, files and programs."""
         return self._fingerprints.compute(hook, cwd or caller_context.folder())
-
-    def _find_foreign_file(self, hook: Hook, cwd: str) -> str:
-        # only a definition in a file can be older than the folder it is used in
-        if hook.source is not Source.USER or not hook.source_line or hook.kind != "command":
-            return ""
-        return self._fingerprints.find_foreign_file(hook, cwd or caller_context.folder())
 
     def _is_trusted_workspace(self, hook: Hook, cwd: str) -> bool:
         if hook.source in _PACKAGED or (hook.source is Source.USER and hook.trusted is False):
@@ -481,16 +484,3 @@ def _describe_denial(hook: Hook, foreign: str, earlier: Approval | None) -> str:
     if hook.layer is Layer.USER:
         return f"new in {hook.source_path}, not written by a command of Hookline, and nobody approved it"
     return f"{hook.source} hook that nobody approved"
-
-
-def _describe_other_repository(approvals: Iterable[Approval], now: HookFingerprint, repository: str) -> str:
-    """Return in which other repository exactly this was approved, or ""."""
-    other = next((item for item in approvals if item.digest == now.digest and item.repository != repository), None)
-    return f" here: it was approved in {other.repository}, and this folder belongs to {repository}" if other else ""
-
-
-def _get_user_name() -> str:
-    try:
-        return escape_surrogates(getpass.getuser())
-    except (KeyError, OSError):
-        return ""

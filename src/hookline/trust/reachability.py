@@ -17,6 +17,7 @@ from os.path import dirname, join, normpath
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.model.hook import Hook
@@ -42,28 +43,21 @@ _MAKE: Final = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON_PROJECT: Final = ("pyproject.toml", "setup.cfg", "tox.ini")
 _GRADLE: Final = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties")
 RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
-    "make": _MAKE,
-    "gmake": _MAKE,
+    **dict.fromkeys(("make", "gmake"), _MAKE),
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile",),
-    "npm": _NODE,
-    "npx": _NODE,
+    **dict.fromkeys(("npm", "npx", "pnpx", "bun", "bunx"), _NODE),
     "pnpm": (*_NODE, ".pnpmfile.cjs"),
-    "pnpx": _NODE,
     "yarn": (*_NODE, ".yarnrc.yml", ".yarnrc"),
-    "bun": _NODE,
-    "bunx": _NODE,
     "deno": ("deno.json", "deno.jsonc", "package.json"),
     "composer": ("composer.json",),
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml",),
     "pytest": ("conftest.py", "tests/conftest.py", "pytest.ini", *_PYTHON_PROJECT),
-    "tox": _PYTHON_PROJECT,
+    **dict.fromkeys(("tox", "poe"), _PYTHON_PROJECT),
     "nox": ("noxfile.py",),
-    "invoke": ("tasks.py",),
-    "inv": ("tasks.py",),
-    "poe": _PYTHON_PROJECT,
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
     "hatch": ("hatch.toml", *_PYTHON_PROJECT),
     "cargo": ("Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"),
     "gradle": _GRADLE,
@@ -195,7 +189,7 @@ class _Analysis:
         self.variables = variables[0]
         script = read_command(hook, is_line=is_line) if hook.command else Script()
         self.walks = [walk_commands(script, variables=known) for known in variables]
-        self.doubts = tuple(dict.fromkeys(chain.from_iterable(walk.doubts for walk in self.walks)))
+        self.doubts = _merge(*(walk.doubts for walk in self.walks))
         scripts = [script, *chain.from_iterable(walk.scripts for walk in self.walks)]
         self.commands = [command for walk in self.walks for command in walk.commands]
         for hidden in list(self._list_hidden()):
@@ -243,7 +237,7 @@ class _Analysis:
         )
         if self.doubts and sum(map(len, self.texts)) > _LONGEST_UNCERTAIN:
             problem = problem or f"its command cannot be read, because {self.doubts[0]}: put it into a script"
-        started = [list_started(walk, self.base, is_line=self.is_line) for walk in self.walks]
+        started = list_started(self.walks, self.base, is_line=self.is_line)
         return Reachability(
             files=tuple(files),
             programs=programs[:_MOST_PROGRAMS],
@@ -254,13 +248,7 @@ class _Analysis:
             search=tuple(
                 folder for value in self._list_assigned("PATH") for folder in value.split(os.pathsep) if folder
             ),
-            started=Started(
-                files=_merge(*(one.files for one in started), loaded),
-                operands=_merge(*(one.operands for one in started)),
-                programs=_merge(*(one.programs for one in started)),
-                pythons=_merge(*(one.pythons for one in started)) if all(one.pythons for one in started) else (),
-                doubts=self.doubts,
-            ),
+            started=replace(started, files=_merge(started.files, loaded)),
             doubts=_merge(self.doubts, self._list_open()),
             problem=problem,
         )
@@ -326,7 +314,8 @@ class _Analysis:
         for command in self.commands:
             row, words = command.row, command.words[1:]
             if row is None or (row.unknown and not row.interpreter and not row.wraps):
-                start = next((at for at, word in enumerate(words) if _is_interpreter(word.text)), None)
+                rows = map(find_program, (word.text for word in words))
+                start = next((at for at, found in enumerate(rows) if found is not None and found.interpreter), None)
                 if start is not None:
                     yield script_of_words(tuple(word.text for word in words[start:]))
             if row is None:
@@ -386,7 +375,11 @@ class _Analysis:
         names = dict.fromkeys(chain(self.texts, *map(self._spell, words)))
         if self.doubts:
             names |= dict.fromkeys(self._list_pieces())
-        names |= dict.fromkeys(self._list_inherited())
+        # inherited variables that make programs load code, as far as they name files of the project
+        environ = caller_context.environ()
+        inherited = [environ[name] for name in _LOADING_INHERITED if name in environ and name not in self.hook.env]
+        spelled = chain.from_iterable(self._spell(parse_word(value)) for value in inherited)
+        names |= dict.fromkeys(filter(self._is_near, spelled))
         for name in names:
             # a program is started as it is called
             yield from self._list_paths(name, () if name == self.hook.command else _ENDINGS)
@@ -415,12 +408,6 @@ class _Analysis:
             if "." not in last or last in {".", ".."}:
                 yield from (f"{path}{ending}" for ending in endings)
 
-    def _list_inherited(self) -> list[str]:
-        """Return the names of the project in inherited variables that make programs load code."""
-        environ = caller_context.environ()
-        inherited = [environ[name] for name in _LOADING_INHERITED if name in environ and name not in self.hook.env]
-        return [name for value in inherited for name in self._spell(parse_word(value)) if self._is_near(name)]
-
     def _is_near(self, name: str) -> bool:
         """Return whether a name from the environment may lead into the project; others are the user's own."""
         return bool(name) and (not name.startswith("/") or is_inside(normpath(name), (self.cwd,)))
@@ -431,13 +418,6 @@ class _Analysis:
         yield from chain.from_iterable(map(self._list_paths, own))
         for module in self._list_modules():
             yield from _module_files(module, (*self.folders, *self.imports))
-        yield from self._list_own_files()
-        if any(map(_reads_profiles, self.commands)):
-            homes = [self.hook.env[name] for name in _HOMES if name in self.hook.env] + self._list_assigned(*_HOMES)
-            for home in filter(None, homes):
-                yield from (join(folder, home, name) for folder in self.folders for name in _PROFILES)
-
-    def _list_own_files(self) -> Iterator[str]:
         hook, cwd = self.hook, self.cwd
         # a definition in a file has the line it stands on; a hook registered by a program names its script
         if hook.source_path and not hook.source_line:
@@ -446,6 +426,10 @@ class _Analysis:
             beside = dirname(join(cwd, hook.source_path))
             folders = (self.base, beside, join(beside, "hooks"), join(cwd, ".ollama", "hooks"), cwd)
             yield from _module_files(hook.module, folders)
+        if any(map(_reads_profiles, self.commands)):
+            homes = [hook.env[name] for name in _HOMES if name in hook.env] + self._list_assigned(*_HOMES)
+            for home in filter(None, homes):
+                yield from (join(folder, home, name) for folder in self.folders for name in _PROFILES)
 
     def _list_modules(self) -> list[str]:
         options = [given for command in self.commands if _is_python(command) for given in command.arguments.options]
@@ -477,23 +461,24 @@ class _Analysis:
         if self.doubts or any(map(_is_open, self.commands)):
             # what runs is only known at run time, and may be anything that a glob finds
             words = [word for command in self.commands for word in command.words]
-            words += [word for node in self.nodes if not _is_comparison(node) for word in _list_read_words(node)]
+            # a shell only compares the words of `case` and `[[` with text, and finds no files by them
+            read = [one for one in self.nodes if not (isinstance(one, Compound) and one.kind in {"case", "test"})]
+            words += [word for node in read for word in _list_read_words(node)]
             globs += [word.pattern for word in words if word.is_glob]
         if self.doubts:
             globs += [piece for piece in self._list_pieces() if _GLOB.search(piece) and not _SYNTAX.search(piece)]
-        searches = [
-            one for one in self.commands if one.name == "find" and any(_is_open(two) for two in self._list_fed(one))
-        ]
-        for search in searches:
+        for search in self.commands:
+            if search.name != "find":
+                continue
+            # the commands that are started with the files that it finds
+            fed = (one for one in self.commands if "find" in one.wrappers or any(two is search for two in one.feeds))
+            if not any(map(_is_open, fed)):
+                continue
             # any file that it finds may be run
             words = find_globs(search) or [Word(join(root.text, "**"), root.raw) for root in find_tests(search)[0]]
             globs += [word.pattern or word.text for word in words]
         found = dict.fromkeys(glob for glob in globs if glob not in {"[", "[["})
         return _merge(normpath(join(folder, glob)) for glob in found for folder in self.folders)
-
-    def _list_fed(self, search: ShellCommand) -> list[ShellCommand]:
-        """Return the commands that are started with the files that a `find` finds."""
-        return [one for one in self.commands if "find" in one.wrappers or any(fed is search for fed in one.feeds)]
 
     def _list_open(self) -> list[str]:
         """Return which commands run something whose name is only known at run time."""
@@ -506,12 +491,15 @@ class _Analysis:
         return [f"`{text[:_SHOWN]}` runs what is only known when it runs" for text in dict.fromkeys(found)]
 
 
-def list_started(walk: Walk, base: str, *, is_line: bool) -> Started:
-    """List what a walked script starts when it runs in the folder `base`; where that is empty, names stay relative."""
+def list_started(walks: Sequence[Walk], base: str, *, is_line: bool) -> Started:
+    """List what a script starts when it runs in the folder `base`; where that is empty, names stay relative.
+
+    Several walks are of one script, with other values of its variables.
+    """
     files: dict[str, None] = {}
     operands: dict[str, None] = {}
     programs: dict[str, None] = {}
-    for command in walk.commands:
+    for command in chain.from_iterable(walk.commands for walk in walks):
         if command.is_remote or not command.words:
             continue
         for word, endings in _list_executed(command):
@@ -532,12 +520,13 @@ def list_started(walk: Walk, base: str, *, is_line: bool) -> Started:
             if command.wrappers and "." in first.text:
                 # some wrappers take a script for a program
                 files |= dict.fromkeys(_list_word_paths(first, command, base))
+    pythons = [list_pythons(walk) if can_set_safe_path(walk) else () for walk in walks]
     return Started(
         files=tuple(files),
         operands=tuple(operands),
         programs=tuple(programs),
-        pythons=list_pythons(walk) if can_set_safe_path(walk) else (),
-        doubts=walk.doubts,
+        pythons=_merge(*pythons) if all(pythons) else (),
+        doubts=_merge(*(walk.doubts for walk in walks)),
     )
 
 
@@ -570,11 +559,6 @@ def _is_written(operator: str) -> bool:
     return ">" in operator and not operator.startswith("<")
 
 
-def _is_comparison(node: SimpleCommand | Compound) -> bool:
-    """Return whether a shell only compares the words of a command with text, and finds no files by them."""
-    return isinstance(node, Compound) and node.kind in {"case", "test"}
-
-
 def _list_read_words(node: SimpleCommand | Compound) -> list[Word]:
     """Return the words of one command as they are written, but for the files that it only writes."""
     words = list(node.words)
@@ -593,11 +577,6 @@ def _list_folder_options(command: ShellCommand) -> list[Word]:
         name, equals, value = word.text.partition("=")
         given += [parse_word(value)] if equals and name in _FOLDER_OPTIONS else []
     return given
-
-
-def _is_interpreter(word: str) -> bool:
-    row = find_program(word)
-    return row is not None and row.interpreter
 
 
 def _is_python(command: ShellCommand) -> bool:

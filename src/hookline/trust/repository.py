@@ -2,9 +2,10 @@
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Final
+
+from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
 _FOLLOWED: Final = 3  # origins that are folders on this machine
@@ -53,8 +54,9 @@ def find_common_dir(root: str | Path) -> Path | None:
 
 def _identify(root: str, hops: int) -> str:
     folder = Path(root)
+    is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
     # only as the origin of another one: in a working tree, such files can have been committed
-    if hops < _FOLLOWED and _is_bare(folder):
+    if hops < _FOLLOWED and is_bare:
         return _find_origin(folder, hops) or f"file:{folder}"
     above = _find_top(folder)
     common = _find_common(above) if above is not None else None
@@ -67,10 +69,6 @@ def _identify(root: str, hops: int) -> str:
 
 def _find_top(folder: Path) -> Path | None:
     return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
-
-
-def _is_bare(folder: Path) -> bool:
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
 
 
 def _find_common(above: Path) -> Path | None:
@@ -111,17 +109,14 @@ def _find_origin(common: Path, hops: int) -> str:
 
 def normalise_url(url: str) -> str:
     """Return the address of a repository, the same for each protocol; "" when it cannot be parsed."""
-    found = _URL.fullmatch(url)
-    port = ""
-    if found is not None:
-        port = found["port"] or ""
-        port = "" if port == _DEFAULT_PORTS.get(found["scheme"]) else port
-    else:
-        found = _SCP.fullmatch(url) if "://" not in url else None
+    found = _URL.fullmatch(url) or (_SCP.fullmatch(url) if "://" not in url else None)
     if found is None or url.startswith("file:"):
         return ""
+    parts = found.groupdict()
+    port = parts.get("port")
+    is_usual = not port or port == _DEFAULT_PORTS.get(parts["scheme"])
     path = found["path"].strip("/").removesuffix(".git").rstrip("/")
-    name = f"{found['host'].lower()}{f':{port}' if port else ''}/{path}"
+    name = f"{found['host'].lower()}{'' if is_usual else f':{port}'}/{path}"
     # anything else could be made to look like another address
     return name if _ADDRESS.fullmatch(name) and ".." not in path.split("/") else ""
 
@@ -144,18 +139,6 @@ def _read_config(folder: Path) -> dict[tuple[str, str, str], str]:
 
 
 def _read_text(path: Path) -> str:
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (OSError, ValueError):
-        return ""
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
-            return ""
-        text = os.read(handle, _LARGEST).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
-    # git writes none, and no path can hold one
-    return "" if "\0" in text else text
+    raw = read_regular_file(path, _LARGEST + 1) or b""
+    # git writes no NUL, and no path can hold one
+    return "" if len(raw) > _LARGEST or b"\0" in raw else raw.decode("utf-8", "surrogateescape")

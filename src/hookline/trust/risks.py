@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.hook import Hook
+from hookline.model.workspace_paths import find_program
 from hookline.shell.walk import ShellCommand, walk_commands
-from hookline.trust.executables import ExecutableFinder
 from hookline.trust.fingerprint import get_search_path
 from hookline.trust.reachability import BUILTINS, analyse_reach, has_code, read_command, run_dir
 
@@ -24,20 +24,15 @@ class Risk(Struct, frozen=True):
 
 # programs that fetch what they run, with the words that may stand between them and its name
 _LAUNCHERS: Final = {
-    "npx": ((),),
-    "pnpx": ((),),
-    "bunx": ((),),
-    "uvx": ((),),
+    **dict.fromkeys(("npx", "pnpx", "bunx", "uvx"), ((),)),
     "pnpm": (("dlx",),),
     "yarn": (("dlx",),),
     "bun": (("x",),),
     "npm": (("exec",), ("x",)),
     "pipx": (("run",),),
     "uv": (("tool", "run"),),
-    "go": (("run",),),
-    "deno": (("run",),),
-    "docker": (("run",), ("container", "run")),
-    "podman": (("run",), ("container", "run")),
+    **dict.fromkeys(("go", "deno"), (("run",),)),
+    **dict.fromkeys(("docker", "podman"), (("run",), ("container", "run"))),
 }
 _IMAGES: Final = frozenset({"docker", "podman"})
 _TAKES_VALUE: Final = frozenset(
@@ -60,14 +55,20 @@ _NETWORK: Final = frozenset(
     }
 )
 _FETCHERS: Final = frozenset({"curl", "wget"})
-_PROMPT: Final = Risk("prompt", "it puts its own words before the model as if you had asked for them")
 
 
 def list_risks(hook: Hook, *, shell_dialects: Collection[str] = (), cwd: str = "") -> tuple[Risk, ...]:
     """List what the user should know about a hook before approving it."""
-    found = list(_list_url_risks(hook))
+    found: list[Risk] = []
+    if hook.url:
+        what = "the event, with all its data," if hook.body is None else "a text of its own, with values of the event,"
+        found.append(Risk("network", f"{what} is sent to {hook.url}"))
+        values = (hook.url, *hook.headers.values())
+        named = sorted({name for value in values for name in hook.header_env or () if name in value})
+        if named:
+            found.append(Risk("secret", f"what {', '.join(named)} holds in your environment is sent to {hook.url}"))
     if hook.prompt or hook.context:
-        found.append(_PROMPT)
+        found.append(Risk("prompt", "it puts its own words before the model as if you had asked for them"))
     if hook.allow:
         found.append(Risk("allow", "it says yes for you where the agent would ask you"))
     if hook.command:
@@ -89,35 +90,17 @@ def _list_command_risks(hook: Hook, cwd: str) -> Iterator[Risk]:
         if (program := name.rpartition("/")[2]) in _NETWORK:
             yield Risk("network", f'it can reach the network with "{program}"')
     for command in commands:
-        yield from _list_launcher_risks([word.text for word in command.words], is_known=command.row is not None)
+        words = [word.text for word in command.words]
+        # an unknown program may start the launcher behind it
+        for at, word in enumerate(words[:1] if command.row is not None else words):
+            name = word.rpartition("/")[2]
+            if fetched := _find_unpinned(name, words[at + 1 :]):
+                what = f'"{name}" runs "{fetched}" without a pinned version'
+                yield Risk("launcher", f"{what}: what runs is decided by a registry when it runs")
+                break
     for command in commands:
         if not command.wrappers and command.words:
             yield from _list_missing(command, hook, cwd)
-
-
-def _list_url_risks(hook: Hook) -> Iterator[Risk]:
-    if hook.url:
-        what = "the event, with all its data," if hook.body is None else "a text of its own, with values of the event,"
-        yield Risk("network", f"{what} is sent to {hook.url}")
-        named = {
-            name for value in (hook.url, *hook.headers.values()) for name in hook.header_env or () if name in value
-        }
-        if named:
-            values = ", ".join(sorted(named))
-            yield Risk("secret", f"what {values} holds in your environment is sent to {hook.url}")
-
-
-def _list_launcher_risks(words: list[str], *, is_known: bool) -> Iterator[Risk]:
-    # an unknown program may start the launcher behind it
-    for at, word in enumerate(words[:1] if is_known else words):
-        name = word.rpartition("/")[2]
-        fetched = _find_unpinned(name, words[at + 1 :])
-        if fetched:
-            text = (
-                f'"{name}" runs "{fetched}" without a pinned version: what runs is decided by a registry when it runs'
-            )
-            yield Risk("launcher", text)
-            return
 
 
 def _find_unpinned(name: str, rest: list[str]) -> str:
@@ -130,20 +113,15 @@ def _find_unpinned(name: str, rest: list[str]) -> str:
             return "" if _PINNED_IMAGE.fullmatch(wanted) else wanted
         if name in {"deno", "go"} and not (_REMOTE.match(wanted) or (name == "go" and "@" in wanted)):
             return ""
-        if wanted.startswith((".", "/")) or _PINNED.fullmatch(wanted.partition("?")[0]) or _has_version(wanted):
+        if wanted.startswith((".", "/")) or _PINNED.fullmatch(wanted.partition("?")[0]):
             return ""
-        return wanted
+        # a web address may have the version in the middle: https://host/x@1.2.3/mod.ts
+        return "" if _REMOTE.match(wanted) and re.search(rf"@{_VERSION}(?:/|$)", wanted) else wanted
     return ""
 
 
-def _has_version(address: str) -> bool:
-    """Return whether a web address has the version in the middle: https://host/x@1.2.3/mod.ts."""
-    return bool(_REMOTE.match(address) and re.search(rf"@{_VERSION}(?:/|$)", address))
-
-
 def _find_package(words: list[str]) -> str:
-    takes = ""
-    first = ""
+    takes = first = ""
     for word in words:
         option, has_value, value = word.partition("=")
         if takes:
@@ -168,7 +146,7 @@ def _list_missing(command: ShellCommand, hook: Hook, cwd: str) -> Iterator[Risk]
     if "/" in program and not first.is_home and not isfile(join(base, program)):
         yield Risk("missing", f"{program} is not there")
     is_looked_up = "/" not in program and not hook.shell and program not in BUILTINS
-    if is_looked_up and not ExecutableFinder().find(program, get_search_path(hook)):
+    if is_looked_up and not find_program(program, get_search_path(hook)):
         yield Risk("missing", f"{program} is not on the search path")
     row, operands = command.row, command.arguments.operands
     if row is not None and row.interpreter and not has_code(command) and operands and not operands[0].is_home:

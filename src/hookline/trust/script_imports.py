@@ -66,20 +66,22 @@ def list_imports(path: str, content: bytes, context: ImportContext, look: Look) 
     `look` is called with every other path whose state decided about it.
     """
     language = _find_language(path, content) if len(content) <= _LONGEST else ""
-    return _FILES[language](path, _parse_names(language, content), context, look)
+    if not language:
+        return iter(())
+    return _LANGUAGES[language].list_files(path, _parse_names(language, content), context, look)
 
 
 def list_doubts(path: str, content: bytes) -> list[str]:
     """Return why a script may load more than its text says."""
-    find = _DOUBTS.get(_find_language(path, content))
-    if len(content) > _LONGEST or find is None:
+    language = _LANGUAGES.get(_find_language(path, content))
+    if len(content) > _LONGEST or language is None or language.list_doubts is None:
         return []
-    return list(dict.fromkeys(find(content.decode("utf-8", "replace"))))
+    return list(dict.fromkeys(language.list_doubts(content.decode("utf-8", "replace"))))
 
 
 @lru_cache(maxsize=256)
 def _parse_names(language: str, content: bytes) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_NAMES[language](content.decode("utf-8", "replace")))) if language else ()
+    return tuple(dict.fromkeys(_LANGUAGES[language].list_names(content.decode("utf-8", "replace"))))
 
 
 def _find_language(path: str, content: bytes) -> str:
@@ -194,13 +196,12 @@ def _node_files(path: str, names: Iterable[str], _context: ImportContext, look: 
 
 def _node_names(text: str) -> Iterator[str]:
     """Yield every quoted text that is a path, whatever loads it."""
-    for found in _QUOTED.findall(text):
-        yield _ESCAPE.sub(_unescape, found) if "\\" in found else found
 
+    def unescape(found: re.Match[str]) -> str:
+        code = found[1] or found[2] or found[3]
+        return chr(min(int(code, 16), sys.maxunicode)) if code else found[4]
 
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    return chr(min(int(code, 16), sys.maxunicode)) if code else found[4]
+    yield from (_ESCAPE.sub(unescape, found) for found in _QUOTED.findall(text))
 
 
 def _node_doubts(text: str) -> Iterator[str]:
@@ -234,13 +235,8 @@ def _shell_names(text: str) -> Iterator[str]:
     yield from (*started.files, *started.operands)
 
 
-@lru_cache(maxsize=64)
 def _walk(text: str) -> Started:
-    return list_started(walk_commands(parse_script(text)), "", is_line=True)
-
-
-def _shell_doubts(text: str) -> Iterator[str]:
-    yield from _walk(text).doubts
+    return list_started([walk_commands(parse_script(text))], "", is_line=True)
 
 
 def _package_names(text: str) -> Iterator[str]:
@@ -264,28 +260,20 @@ def _shell_files(path: str, names: Iterable[str], context: ImportContext, _look:
         yield normpath(join(context.base, name))
 
 
-def _list_nothing(*_ignored: object) -> Iterator[str]:
-    return iter(())
+class _ScriptLanguage(Struct, frozen=True):
+    """How names are found in a text, which files they mean, and why there may be more."""
+
+    list_names: Callable[[str], Iterable[str]]
+    list_files: Callable[[str, Iterable[str], ImportContext, Look], Iterator[str]]
+    list_doubts: Callable[[str], Iterable[str]] | None = None
 
 
-_NAMES: Final[dict[str, Callable[[str], Iterable[str]]]] = {
-    "python": _python_names,
-    "node": _node_names,
-    "sh": _shell_names,
-    "make": _make_names,
-    "package": _package_names,
-    "": _list_nothing,
-}
-_DOUBTS: Final[dict[str, Callable[[str], Iterable[str]]]] = {
-    "python": _python_doubts,
-    "node": _node_doubts,
-    "sh": _shell_doubts,
-}
-_FILES: Final[dict[str, Callable[[str, Iterable[str], ImportContext, Look], Iterator[str]]]] = {
-    "python": _python_files,
-    "node": _node_files,
-    **dict.fromkeys(("sh", "make", "package"), _shell_files),
-    "": _list_nothing,
+_LANGUAGES: Final[Mapping[str, _ScriptLanguage]] = {
+    "python": _ScriptLanguage(_python_names, _python_files, _python_doubts),
+    "node": _ScriptLanguage(_node_names, _node_files, _node_doubts),
+    "sh": _ScriptLanguage(_shell_names, _shell_files, lambda text: _walk(text).doubts),
+    "make": _ScriptLanguage(_make_names, _shell_files),
+    "package": _ScriptLanguage(_package_names, _shell_files),
 }
 _BY_NAME: Final = {
     **dict.fromkeys(("GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile"), "make"),

@@ -13,7 +13,7 @@ from hookline import caller_context
 from hookline.errors import HostError
 from hookline.model.hook import Hook, Source
 from hookline.model.workspace_paths import is_inside_real, workspace_roots
-from hookline.trust.executables import ExecutableFinder
+from hookline.trust.executables import find_executables
 
 _SECONDS: Final = 30
 _OWN_HOOK: Final = Hook(id="git", kind="git", source=Source.BUILTIN)
@@ -112,7 +112,7 @@ def find_git(folder: str, path: str) -> str:
         HostError: There is none.
     """
     foreign = workspace_roots(_OWN_HOOK, folder)
-    for candidate in ExecutableFinder().find_all("git", path):
+    for candidate in find_executables("git", path):
         if not is_inside_real(candidate, foreign):
             return candidate
     raise HostError("git is not on the PATH, outside of this project; install it and try again")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import HostError
-from hookline.sources.git import hooks_path
+from hookline.sources.git import install
 from hookline.sources.git.repository import open_repository
 from tests.sources.git.repositories import THEIRS, Repository
 
@@ -108,8 +108,8 @@ def test_only_a_plain_file_with_our_mark_is_ours(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(ours)
     (tmp_path / "theirs").write_text("#!/bin/sh\n")
 
-    assert hooks_path.is_ours(ours)
-    assert not any(hooks_path.is_ours(tmp_path / name) for name in ("link", "theirs", "missing", "."))
+    assert install.is_ours(ours)
+    assert not any(install.is_ours(tmp_path / name) for name in ("link", "theirs", "missing", "."))
 
 
 def test_state_of_somebody_else_is_refused(repository: Repository) -> None:
@@ -118,4 +118,4 @@ def test_state_of_somebody_else_is_refused(repository: Repository) -> None:
     (folder / "state.json").write_text('{"file": 3}')
 
     with pytest.raises(HostError, match=r"cannot read .*state\.json"):
-        hooks_path.read_state(open_repository(repository.top))
+        install.read_state(open_repository(repository.top))

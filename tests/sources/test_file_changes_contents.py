@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.sources.file_snapshots import LARGEST, ContentCache, decode_text, diff, read
+from hookline.sources.file_changes import LARGEST, ContentCache, diff, read_content
+from hookline.trust.file_cache import decode_text
 
 
 def test_what_a_file_said_is_remembered() -> None:
@@ -49,9 +50,9 @@ def test_what_is_too_large_or_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "fits")
     os.mkfifo(tmp_path / "pipe")
 
-    assert len(read(str(tmp_path / "fits")) or b"") == LARGEST
+    assert len(read_content(str(tmp_path / "fits")) or b"") == LARGEST
     for name in ("large", "link", "pipe", "nothing", "."):
-        assert read(str(tmp_path / name)) is None
+        assert read_content(str(tmp_path / name)) is None
 
 
 @pytest.mark.parametrize(("raw", "text"), [(b"", ""), ("ä\r\n".encode(), "ä\r\n"), (b"a\0b", None), (b"\xff", None)])

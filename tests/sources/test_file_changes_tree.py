@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from hookline.sources.file_changes import FileTree, is_rules_file
 from hookline.sources.gitignore import GitIgnore
-from hookline.sources.tree_snapshot import FileTree, is_rules_file
 
 
 def tree_of(root: Path, *paths: str) -> FileTree:
