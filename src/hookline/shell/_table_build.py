@@ -28,8 +28,7 @@ _PIP: Final = (
 _PIP_SUBS: Final = (
     row("install add sync update upgrade", "plain*", _PIP, unknown="any", guarded=True),
     row("uninstall remove", "plain*", _PIP, unknown="writes deletes"),
-    row("list freeze show check inspect debug help tree search index hash completion", "plain*", _PIP, read_only=True,
-        unknown="urls"),
+    row("list freeze show check inspect debug help tree search index hash completion", "plain*", _PIP, unknown="urls"),
     row("download wheel compile", "plain*", _PIP + " --output-file=writes", unknown="any", guarded=True),
     row("config cache", "plain*", _PIP + " --global --user --site", unknown="writes"),
 )
@@ -60,23 +59,23 @@ _NPM_SUBS: Final = (
 )
 
 BUILD: Final[tuple[Program, ...]] = (
-    row("npm pnpm yarn bun", "plain*", _NPM, unknown="any", loads=_PACKAGE_JSON, style="scripts",
+    row("npm pnpm yarn bun", "plain*", _NPM, unknown="any", style="scripts",
         same={"pm publish": "publish"}, subcommands=_NPM_SUBS),
     row("npx pnpx bunx", "", _NPM + " -p,--package= -c,--call=shell --no-install --ignore-existing", wraps="words",
-        unknown="any", loads=_PACKAGE_JSON),
+        unknown="any"),
     row("deno", "plain*",
         "-A,--allow-all --allow-read[=] --allow-write[=] --allow-net[=] --allow-run[=] --allow-env[=] -q -c,--config=reads --watch[=] --no-check[=]",
-        unknown="any", loads="deno.json", subcommands=(
+        unknown="any", subcommands=(
             row("run", "script plain*",
                 "-A,--allow-all --allow-read[=] --allow-write[=] --allow-net[=] --allow-run[=] --allow-env[=] -q",
                 unknown="any"),
-            row("eval", "code", "-p -T", unknown="any", style="code"),
+            row("eval", "code", "-p -T", unknown="any"),
             row("fmt", "writes*", "--check", unknown="writes"),
             row("lint check test task bench compile cache info", "plain*", unknown="any"),
         )),
     row("node nodejs ts-node tsx", "script plain*",
         "-e,--eval=code -p,--print=code -pe,-ep=code -C,--conditions= --title= --disable-proto= --disable-warning= --dns-result-order= --icu-data-dir= --inspect-port= --max-http-header-size= --redirect-warnings= --unhandled-rejections= --diagnostic-dir= --report-dir,--report-directory= --report-filename= --report-signal= --secure-heap= --secure-heap-min= --tls-cipher-list= --tls-keylog= --trace-event-categories= --trace-event-file-pattern= --use-largepages= --cpu-prof-dir= --cpu-prof-name= --cpu-prof-interval= --heap-prof-dir= --heap-prof-name= --heap-prof-interval= --heapsnapshot-signal= --heapsnapshot-near-heap-limit= --network-family-autoselection-attempt-timeout= --allow-fs-read= --allow-fs-write= --experimental-default-type= --experimental-loader=script --openssl-config=script -c,--check -i,--interactive -r,--require=script --import=script --loader=script --input-type= --inspect[=] --inspect-brk[=] --max-old-space-size[=] --env-file,--env-file-if-exists=reads --experimental-vm-modules --no-warnings --test --watch --enable-source-maps -v,--version -h,--help --stack-trace-limit[=] -T -P=",
-        unknown="any", interpreter=True, open_options=True, loads=_PACKAGE_JSON),
+        unknown="any", interpreter=True, open_options=True),
     row("nvm fnm volta n asdf corepack nodenv pyenv rbenv goenv sdk rustup", "plain*", "", unknown="any"),
     # Python
     row("python python3 pypy pypy3 py pythonw jython", "script plain*",
@@ -85,8 +84,8 @@ BUILD: Final[tuple[Program, ...]] = (
     row("ipython jupyter jupyter-lab jupyter-notebook papermill", "script plain*", "-c=code -m=", unknown="any",
         interpreter=True),
     row("pip pip3 pipenv.pip", "plain*", _PIP, unknown="any", subcommands=_PIP_SUBS),
-    row("uv", "plain*", _UV, unknown="any", loads="pyproject.toml uv.toml", subcommands=(
-            row("run", "", _UV_RUN, wraps="words", unknown="any", style="runs-script"),
+    row("uv", "plain*", _UV, unknown="any", subcommands=(
+            row("run", "", _UV_RUN, wraps="words", unknown="any"),
             row("pip", "plain*", _PIP + " " + _UV, unknown="any", subcommands=_PIP_SUBS),
             row("tool", "plain*", _UV_RUN, unknown="any", subcommands=(
                     row("run", "", _UV_RUN, wraps="words", unknown="any"),
@@ -105,7 +104,7 @@ BUILD: Final[tuple[Program, ...]] = (
     row("uvx", "", _UV_RUN, wraps="words", unknown="any"),
     row("poetry pdm hatch rye pipenv flit pixi conda mamba micromamba", "plain*",
         "-C,--directory=folder -P,--project= -n,--no-interaction -q -v -vv -e= -p= -E= --extras= --with= --without= --only= --group= -G= --dry-run --name= -y --all-extras --no-root --sync --dev -D -c=",
-        unknown="any", loads="pyproject.toml", subcommands=(
+        unknown="any", subcommands=(
             row("run", "", "-n= --name= -p= --no-capture-output --cwd=folder -e= --live-stream", wraps="words",
                 unknown="any"),
             row("shell install add remove update lock build init new self env config cache source sync create activate", "plain*",
@@ -129,9 +128,9 @@ BUILD: Final[tuple[Program, ...]] = (
     row("virtualenv venv", "writes", "-p,--python= --system-site-packages --clear", unknown="reads urls runs"),
     row("pytest py.test", "plain*",
         "-q,--quiet -v,--verbose -vv -x,--exitfirst -s -k= -m= -n= -p= -c=reads -o= -r= -l,--showlocals --tb= --lf,--last-failed --ff,--failed-first --maxfail= --cov[=] --cov-report= --cov-config=reads --junitxml=writes --durations= --timeout= --rootdir= --collect-only,--co --pdb --no-header --color= --ignore= --deselect= --sw --stepwise -W= --import-mode= --basetemp=writes --no-cov --reruns= --capture= --log-level= --log-cli-level= --snapshot-update --benchmark-only",
-        unknown="any", loads="conftest.py pyproject.toml pytest.ini tox.ini setup.cfg"),
+        unknown="any"),
     row("tox nox invoke inv fab doit", "plain*", "-e= -s,--session= -f,--file= -r -p= -q -v -l -c= -n= -k=",
-        unknown="any", loads="tox.ini noxfile.py pyproject.toml tasks.py"),
+        unknown="any"),
     row("coverage", "plain*",
         "-m= --source= --branch -a --append --rcfile=reads --omit= --include= --fail-under= -d= -o=writes -i --data-file= --show-missing",
         unknown="any"),
@@ -141,13 +140,13 @@ BUILD: Final[tuple[Program, ...]] = (
     # JavaScript tools
     row("jest vitest mocha ava tap karma jasmine c8 nyc wtr", "plain*",
         "-t,--testNamePattern= -u,--updateSnapshot --watch --watchAll[=] --coverage[=] --ci -i,--runInBand --silent --verbose -c,--config=reads --reporter= --run --maxWorkers= -w= --testPathPattern= --bail[=] --no-coverage -g= --grep=",
-        unknown="any", loads=_PACKAGE_JSON),
+        unknown="any"),
     row("tsc vue-tsc", "plain*",
         "--noEmit -p,--project=reads -b,--build -w,--watch --outDir=writes --skipLibCheck --pretty[=] --strict --version -v --init --listFiles --declaration --target= --module= --jsx= --incremental",
         unknown="writes reads"),
     row("webpack vite rollup esbuild parcel next nuxt astro remix ng nx turbo lerna rush gulp grunt storybook tsup swc babel expo react-scripts svelte-kit wrangler vercel netlify firebase serverless sst prisma drizzle-kit", "plain*",
         "-c,--config=reads --mode= -p= --port= --host[=] --filter= --watch --outdir= -y --prod --dev --open -d",
-        unknown="any", loads=_PACKAGE_JSON),
+        unknown="any"),
     row("eslint tslint oxlint xo standard stylelint markdownlint markdownlint-cli2", "reads*",
         "--fix --fix-dry-run --ext= -c,--config=reads --max-warnings= -f,--format= --quiet --cache --cache-location= --no-eslintrc --ignore-path=reads --rule= -o,--output-file=writes --report-unused-disable-directives --no-warn-ignored --no-error-on-unmatched-pattern",
         in_place="--fix", unknown="runs reads writes"),
@@ -167,7 +166,7 @@ BUILD: Final[tuple[Program, ...]] = (
         unknown="runs reads writes"),
     row("shellcheck hadolint yamllint actionlint ansible-lint cfn-lint sqlfluff tflint checkov trivy gitleaks detect-secrets trufflehog vale proselint htmlhint cspell", "reads*",
         "-s,--shell= -x -e,--exclude= -f,--format= -c= -d= -S,--severity= -a -W= --config=reads --fix",
-        in_place="--fix", unknown="reads", read_only=True, changing="--fix"),
+        in_place="--fix", unknown="reads"),
     row("shfmt", "reads*", "-w,--write -l,--list -d,--diff -i,--indent= -ci -bn -sr -s -ln= -p", in_place="-w",
         single_dash=True),
     row("gofmt goimports gofumpt", "reads*", "-w -l -d -s -e -local= -r=", in_place="-w", recursive="always",
@@ -177,7 +176,7 @@ BUILD: Final[tuple[Program, ...]] = (
         in_place="-i", unknown="writes"),
     row("golangci-lint staticcheck revive govulncheck clang-tidy cppcheck cpplint rubocop standardrb brakeman phpstan psalm phpcs php-cs-fixer swiftlint detekt checkstyle spotbugs credo dialyzer luacheck", "plain*",
         "-A -a --fix -c= --config= --enable= --timeout= -v", unknown="any"),
-    row("go", "plain*", "-C=folder", unknown="any", guarded=True, loads="go.mod", single_dash=True, subcommands=(
+    row("go", "plain*", "-C=folder", unknown="any", guarded=True, single_dash=True, subcommands=(
             row("build install", "plain*",
                 "-o=writes -v -x -race -tags= -ldflags= -gcflags= -mod= -trimpath -a -n -p= -buildvcs= -buildmode= -cover",
                 unknown="writes runs reads urls", single_dash=True),
@@ -192,7 +191,7 @@ BUILD: Final[tuple[Program, ...]] = (
         )),
     row("cargo", "plain*",
         "-q,--quiet -v,--verbose --color= --manifest-path=reads --locked --offline --frozen --config= -Z= --version -V",
-        unknown="any", guarded=True, loads="Cargo.toml build.rs", subcommands=(
+        unknown="any", guarded=True, subcommands=(
             row("build b check c test t run r bench clippy doc d nextest miri rustc tarpaulin llvm-cov watch", "plain*",
                 "-r,--release -p,--package= --workspace --all --all-targets --all-features --features= -F= --no-default-features --target= --target-dir=writes --bin= --bins --lib --example= --examples --test= --tests --bench= --doc --no-run --no-fail-fast -j,--jobs= --profile= --open --no-deps --fix --allow-dirty --allow-staged -q -v --message-format= --manifest-path=reads -x= --exclude=",
                 unknown="any"),
@@ -209,16 +208,15 @@ BUILD: Final[tuple[Program, ...]] = (
         )),
     row("make gmake", "plain*",
         "-B,--always-make -C,--directory=folder -d -e -f,--file,--makefile=script -i,--ignore-errors -I,--include-dir= -j,--jobs[=] -k,--keep-going -l[=] -n,--just-print,--dry-run,--recon -o,--old-file= -p,--print-data-base -q,--question -r -R -s,--silent,--quiet -S -t,--touch -v,--version -w -W= --no-print-directory --trace --debug[=] --output-sync[=] -O",
-        unknown="any", evaluates="*", loads="Makefile makefile GNUmakefile", style="make"),
+        unknown="any", evaluates="*"),
     row("just task mage rake ninja samu meson bazel bazelisk buck buck2 pants please scons waf xmake b2 earthly dagger dobi tup redo", "plain*",
-        "-C=folder -f= -j= -v -n -k= -t= -d= --config= -c= --verbose", unknown="any",
-        loads="justfile Taskfile.yml Rakefile build.ninja meson.build BUILD WORKSPACE SConstruct"),
+        "-C=folder -f= -j= -v -n -k= -t= -d= --config= -c= --verbose", unknown="any"),
     row("cmake ctest cpack", "plain*",
         "-S= -B= -D= -G= -P=script -E --build= --install= --target= -t= -j= --config= -C= --preset= --parallel[=] -R= -V --output-on-failure --verbose -L= -LE= -E=",
-        unknown="any", loads="CMakeLists.txt CMakePresets.json"),
+        unknown="any"),
     row("gradle gradlew mvn mvnw ant sbt lein clj clojure mill bloop kotlinc scala kotlin amm jbang", "plain*",
         "-p= -b= -x= -D= -P= -q -v -f=reads -pl= -am -o -B -U -T= -s= --no-daemon --info --stacktrace --tests= --offline --parallel --build-cache -DskipTests -e -X",
-        unknown="any", loads="build.gradle build.gradle.kts settings.gradle pom.xml build.xml build.sbt project.clj"),
+        unknown="any"),
     row("java", "plain*", "-jar=script -cp= -classpath= -version --version -D= -X=", unknown="any", single_dash=True),
     row("javac jar javadoc jshell kotlinc-native", "reads*",
         "-d=writes -cp= -classpath= -source= -target= -encoding=", unknown="any", single_dash=True),
@@ -231,13 +229,11 @@ BUILD: Final[tuple[Program, ...]] = (
     row("swift xcodebuild xcrun fastlane pod carthage xcodegen", "plain*",
         "-scheme= -configuration= -destination= -project= -workspace= -sdk= -derivedDataPath=", unknown="any",
         single_dash=True),
-    row("mix iex rebar3 erl gleam", "plain*", "-e=code -S= -r=", unknown="any", loads="mix.exs"),
+    row("mix iex rebar3 erl gleam", "plain*", "-e=code -S= -r=", unknown="any"),
     row("zig nim crystal dart flutter v odin stack cabal opam dune elm purs spago idris2 hugo jekyll bundle.exec mkdocs sphinx-build zola asciidoctor pandoc latexmk pdflatex xelatex typst dot mermaid mmdc plantuml", "plain*",
         "-o=writes", unknown="any"),
-    row("composer phpunit artisan pest", "plain*", "-d=folder -n -q -v --no-dev --filter= -c=", unknown="any",
-        loads="composer.json"),
-    row("bundle gem rspec rails rake.run cucumber", "plain*", "-v -q -n= --path= -e= --format= -f= -c", unknown="any",
-        loads="Gemfile", subcommands=(
+    row("composer phpunit artisan pest", "plain*", "-d=folder -n -q -v --no-dev --filter= -c=", unknown="any"),
+    row("bundle gem rspec rails rake.run cucumber", "plain*", "-v -q -n= --path= -e= --format= -f= -c", unknown="any", subcommands=(
             row("exec", "", "--keep-file-descriptors", wraps="words", unknown="any"),
             row("push yank", "reads*", "--host= --otp= -k=", unknown="urls"),
         )),

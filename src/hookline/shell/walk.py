@@ -42,6 +42,34 @@ _MOST_ALTERNATIVES: Final = 16
 _GLOB: Final = re.compile(r"[*?\[]")
 _SUFFIX: Final = re.compile(r"(?<=.)@[^/]*$")
 _FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+# tests of find that say nothing about names
+_OTHER_TESTS: Final = frozenset(
+    [
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-size",
+        "-empty",
+        "-perm",
+        "-user",
+        "-group",
+        "-newer",
+        "-newermt",
+        "-regex",
+        "-iregex",
+        "-links",
+        "-inum",
+        "-prune",
+        "-executable",
+        "-readable",
+        "-writable",
+        "-samefile",
+        "-lname",
+    ]
+)
 # calls that start a shell or a program from inside the code of an interpreter
 _CODE_CALLS: Final = re.compile(
     r"(?:system|exec|execSync|execFileSync|spawn|spawnSync|popen|run|call|check_call|check_output|getoutput|Popen|shell_exec"
@@ -60,6 +88,7 @@ class KnownValue(Struct, frozen=True):
 
 # None is a value that is not known
 Values = tuple[KnownValue | None, ...]
+_UNKNOWN_WORD: Final = Word("", "", is_literal=False)
 
 
 class ShellCommand(Struct, frozen=True, kw_only=True):
@@ -220,6 +249,10 @@ class _Walker:
     def compound(self, node: Compound, context: _Context) -> list[ShellCommand]:
         found = self.words_inside(node.words, context)
         inner, more = self.apply_redirects(node.redirects, context)
+        if more or any(one.operator not in {"<<", "<<-", "<<<"} for one in node.redirects):
+            redirects = self.resolve_redirects(node.redirects, context)
+            alone = structs.replace(context, feeds=(), stdin=None)
+            more.append(self.add(self.make((), alone, redirects=redirects)))
         found += more
         if node.kind == "function":
             context.functions[node.name] = node
@@ -243,10 +276,10 @@ class _Walker:
         return found
 
     def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> tuple[_Context, list[ShellCommand]]:
-        """Return the context inside redirections, and the commands that these run."""
-        if not redirects:
-            return context, []
+        """Return the context inside redirections, and the commands that run to compute their targets."""
         found: list[ShellCommand] = []
+        if not redirects:
+            return context, found
         inner = structs.replace(context)
         for one in redirects:
             made = self.words_inside([word for word in (one.target, one.body) if word is not None], context)
@@ -256,18 +289,6 @@ class _Walker:
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
-        if found or any(one.operator not in {"<<", "<<-", "<<<"} for one in redirects):
-            found.append(
-                self.add(
-                    ShellCommand(
-                        arguments=Arguments(row=None),
-                        redirects=self.resolve_redirects(redirects, context),
-                        folders=context.folders,
-                        wrappers=context.wrappers,
-                        is_remote=context.is_remote,
-                    )
-                )
-            )
         return inner, found
 
     def bodies(self, node: Compound, context: _Context) -> list[ShellCommand]:
@@ -299,11 +320,7 @@ class _Walker:
                 inside[word.start] = self.words_inside([word], context)
                 found += inside[word.start]
         inner, more = self.apply_redirects(node.redirects, context)
-        own = [one for one in more if not one.words]
-        found += [one for one in more if one.words]
-        if own:
-            # the redirections belong to the command itself
-            self.commands.remove(own[-1])
+        found += more
         redirects = self.resolve_redirects(node.redirects, context)
         declares = node.words and node.words[0].text in {"export", "declare", "local", "readonly", "typeset"}
         if not node.words or declares:
@@ -502,13 +519,13 @@ class _Walker:
             if last.operands[:1] == ("env*",) and equals:
                 inner.variables[key] = (KnownValue(value),) if word.is_literal else (None,)
         if last.wraps == "text":
-            return self.text(" ".join(_requote(word) for word in rest), inner)
+            return self.text(" ".join(word.text for word in rest), inner)
         if last.style == "xargs":
             return self.xargs(made, rest, inner)
         if last.style == "parallel":
             marks = [at for at, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)]
             words, values = (rest[: marks[0]], rest[marks[0] + 1 :]) if marks else (rest, [])
-            return self.text(" ".join(_requote(word) for word in (*words, *values, _unknown_word())), inner)
+            return self.text(" ".join(word.text for word in (*words, *values, _UNKNOWN_WORD)), inner)
         if last.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
             rest = rest[1:]
         if last.style == "yarn-workspace":
@@ -527,7 +544,7 @@ class _Walker:
         elif made.feeds and made.feeds[-1].name == "ls":
             values = list(made.feeds[-1].arguments.operands)
         marks = made.arguments.values("-I", "-J")
-        values = values or [_unknown_word()]
+        values = values or [_UNKNOWN_WORD]
         if marks or made.arguments.has("-i"):
             mark = marks[0].text if marks else "{}"
             return [
@@ -539,7 +556,7 @@ class _Walker:
 
     def find(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
         found: list[ShellCommand] = []
-        value = _find_pattern(made) or _unknown_word()
+        value = _find_pattern(made) or _UNKNOWN_WORD
         actions = _FIND_ACTIONS if made.name == "find" else {"-x", "-X", "--exec", "--exec-batch"}
         chosen: list[Word] | None = None
         # each word belongs to one command at most, so that a line with thousands of them is read once
@@ -580,18 +597,19 @@ class _Walker:
             for value in arguments.values("-c")
             if re.match(r"alias\.[^=]+=", value.text)
         )
-        operands = arguments.operands
-        if not arguments.path and operands and operands[0].text in aliases:
-            meaning = aliases[operands[0].text]
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            rest = " ".join(_requote(word) for word in made.words[at + 1 :])
-            return self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
-        if arguments.path == ("bisect",) and operands and operands[0].text == "run":
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            return self.emit(made.words[at + 1 :], inner)
-        if arguments.path == ("submodule",) and operands and operands[0].text == "foreach":
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            return self.text(" ".join(_requote(word) for word in made.words[at + 1 :]), inner)
+        if not arguments.operands:
+            return []
+        first = arguments.operands[0]
+        words = made.words[next(n for n, word in enumerate(made.words) if word is first) + 1 :]
+        rest = " ".join(word.text for word in words)
+        match (*arguments.path, first.text):
+            case (alias,) if alias in aliases:
+                meaning = aliases[alias]
+                return self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
+            case ("bisect", "run"):
+                return self.emit(words, inner)
+            case ("submodule", "foreach"):
+                return self.text(rest, inner)
         return []
 
     def terminal(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
@@ -836,15 +854,6 @@ def _value_word(word: Word, values: Sequence[KnownValue | None], *, quoted: bool
     )
 
 
-def _unknown_word() -> Word:
-    return Word("", "", is_literal=False)
-
-
-def _requote(word: Word) -> str:
-    """Write a word so that it can be parsed again inside a joined text."""
-    return word.text
-
-
 def _replace(word: Word, mark: str, value: Word) -> Word:
     if mark not in word.text:
         return word
@@ -882,37 +891,6 @@ def find_tests(made: ShellCommand) -> tuple[list[Word], list[Word], bool]:
     return roots, globs, is_all
 
 
-_OTHER_TESTS: Final = frozenset(
-    {
-        "-mtime",
-        "-mmin",
-        "-atime",
-        "-amin",
-        "-ctime",
-        "-cmin",
-        "-size",
-        "-empty",
-        "-perm",
-        "-user",
-        "-group",
-        "-newer",
-        "-regex",
-    }
-    | {
-        "-iregex",
-        "-links",
-        "-inum",
-        "-prune",
-        "-newermt",
-        "-executable",
-        "-readable",
-        "-writable",
-        "-samefile",
-        "-lname",
-    }
-)
-
-
 def find_globs(made: ShellCommand) -> list[Word] | None:
     """Return globs for the files that a `find` command gives; None where they cannot be known."""
     roots, globs, is_all = find_tests(made)
@@ -936,9 +914,9 @@ def find_globs(made: ShellCommand) -> list[Word] | None:
 def _find_pattern(made: ShellCommand) -> Word | None:
     """Return a glob for the files that a `find` command gives; None for another command."""
     if made.name != "find":
-        return _unknown_word() if made.name == "fd" else None
+        return _UNKNOWN_WORD if made.name == "fd" else None
     globs = find_globs(made)
-    return globs[0] if globs and len(globs) == 1 else _unknown_word()
+    return globs[0] if globs and len(globs) == 1 else _UNKNOWN_WORD
 
 
 def _know_output(commands: Sequence[ShellCommand]) -> str | None:
