@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from hookline.effects import event_paths
-from hookline.effects.effects import NOTHING, Effects, EffectsBuilder, make_absolute, spell_paths
+from hookline.effects.effects import Effects, EffectsBuilder, make_absolute, spell_paths
 from hookline.effects.patterns import add_url, find_urls
-from hookline.effects.shell import apply_patch, looks_like_path, read_line, read_words
+from hookline.effects.shell import apply_patch, looks_like_path, read_line
 from hookline.model.event import Event, EventName
 
 _DEEPEST: Final = 16
@@ -53,52 +53,35 @@ Tool = Callable[[CallReader], None]
 
 def find_effects(event: Event) -> Effects:
     """Return the effects of an event's tool call; at file events, what happened to the file."""
+    found = EffectsBuilder()
     if event.name in event_paths.FILE_EVENTS:
-        return _find_file_effects(event)
-    if event.name not in event_paths.TOOL_EVENTS:
-        return NOTHING
-    found = EffectsBuilder()
-    _TOOLS.get(event.tool, _add_anything)(CallReader(event, found))
+        kind = "deletes" if event.name is EventName.FILE_DELETED else "writes"
+        found.touch_paths(kind, *(make_absolute(event.cwd, path) for path in event_paths.list_event_paths(event)))
+    elif event.name in event_paths.TOOL_EVENTS and event.tool not in _HARMLESS:
+        _TOOLS.get(event.tool, _add_anything)(CallReader(event, found))
     return found.build()
 
 
-def _find_file_effects(event: Event) -> Effects:
-    found = EffectsBuilder()
-    add = found.deletes if event.name is EventName.FILE_DELETED else found.writes
-    add(*(make_absolute(event.cwd, path) for path in event_paths.list_event_paths(event)))
-    return found.build()
-
-
-def _add_nothing(_made: CallReader) -> None:
-    """Add nothing: the tool has no effect that rules ask for."""
-
-
-def _add_write(call: CallReader, *, reads: bool = True) -> None:
-    written = call.paths()
-    call.found.writes(*written)
-    if reads:
-        call.found.reads(*written)
-    if not written:
-        # a writing tool whose file is in no known argument may write any file
-        call.found.leave_open("writes", "reads")
-
-
-def _add_delete(call: CallReader) -> None:
-    deleted = call.paths()
-    call.found.deletes(*deleted)
-    if not deleted:
-        call.found.leave_open("deletes")
+def _add_files(call: CallReader, *kinds: str) -> None:
+    """Add the files that the arguments name; a tool whose file is in no known argument may touch any file."""
+    named = call.paths()
+    for kind in kinds:
+        call.found.touch_paths(kind, *named)
+    if not named:
+        # what is written may be read first
+        call.found.leave_open(*kinds, *(["reads"] if "writes" in kinds else []))
 
 
 def _add_patch(call: CallReader) -> None:
     texts = [value for value in call.args.values() if isinstance(value, str) and _MARK in value]
     texts += [text for text in [call.text("patch")] if text and text not in texts]
     is_read = [apply_patch(text, call.event.cwd, call.found) for text in texts]
-    call.found.writes(*call.paths())
+    call.found.touch_paths("writes", *call.paths())
     for change in event_paths.list_changes(call.args):
         if change.get("op") in {"delete", "move"}:
-            call.found.deletes(
-                *(make_absolute(call.event.cwd, path) for path in event_paths.find_texts([change.get("path")]))
+            call.found.touch_paths(
+                "deletes",
+                *(make_absolute(call.event.cwd, path) for path in event_paths.find_texts([change.get("path")])),
             )
     is_other = not isinstance(call.args.get("patch", ""), str) or not isinstance(call.args.get("changes", []), list)
     if not all(is_read) or is_other or not (texts or call.paths()):
@@ -106,21 +89,18 @@ def _add_patch(call: CallReader) -> None:
 
 
 def _add_read(call: CallReader) -> None:
-    named = call.paths()
-    call.found.reads(*named)
+    _add_files(call, "reads")
     # some tools take patterns for names
-    if not named or any(_PATTERN.search(path) for path in named):
+    if any(map(_PATTERN.search, call.paths())):
         call.found.leave_open("reads")
 
 
 def _add_listing(call: CallReader, *, deep: bool = False) -> None:
     """Add a folder that is listed: the named one, or the working directory; with `deep`, every file of it."""
-    call.found.reads(*(call.paths("path", "paths") or [call.event.cwd or "."]))
+    call.found.touch_paths("reads", *(call.paths("path", "paths") or [call.event.cwd or "."]))
+    patterns = event_paths.find_texts([call.args.get("pattern")])
     # a pattern of names may begin anywhere
-    for pattern in event_paths.find_texts([call.args.get("pattern")]) if not deep else ():
-        if pattern.startswith(("/", "~")) or ".." in pattern:
-            call.found.leave_open("reads")
-    if deep:
+    if deep or any(pattern.startswith(("/", "~")) or ".." in pattern for pattern in patterns):
         call.found.leave_open("reads")
 
 
@@ -129,8 +109,8 @@ def _add_fetch(call: CallReader) -> None:
     found += find_urls(call.text("prompt"))
     for url in dict.fromkeys(found):
         add_url(call.found, url)
-        call.found.reads(*_list_files(url))
-    call.found.writes(*call.paths("save_to"))
+        call.found.touch_paths("reads", *_list_files(url))
+    call.found.touch_paths("writes", *call.paths("save_to"))
     if not found:
         call.found.leave_open("urls")
 
@@ -139,7 +119,7 @@ def _add_resource(call: CallReader) -> None:
     """Add a resource of an MCP server, which may read anything."""
     uri = call.text("uri")
     call.found.add("urls", find_urls(uri))
-    call.found.reads(*_list_files(uri))
+    call.found.touch_paths("reads", *_list_files(uri))
     call.found.leave_open("reads", "urls")
 
 
@@ -148,23 +128,18 @@ def _add_shell(call: CallReader) -> None:
     base = make_absolute(call.event.cwd, call.text("cwd")) if call.text("cwd") else call.event.cwd
     if isinstance(command, str):
         read_line(command, base, call.found)
-    elif words := _list_words(command):
+    elif isinstance(command, Sequence) and (words := [word for word in command if isinstance(word, str)]):
         # a list is words or lines: the first has a blank in it only where it is a line
         if " " in words[0]:
             for line in words:
                 read_line(line, base, call.found)
         else:
-            read_words(words, base, call.found)
+            # each word in quotes: "if" and "X=1" are words like any other
+            read_line(" ".join("'" + word.replace("'", "'\\''") + "'" for word in words), base, call.found)
     # input of a running program, a list that may be words or lines, or another language
     is_other = call.event.native_tool.casefold().endswith(_POWERSHELLS)
     if not isinstance(command, str) or not command.strip() or call.args.get("session") or is_other:
         call.found.leave_open()
-
-
-def _list_words(command: object) -> list[str]:
-    if not isinstance(command, Sequence) or isinstance(command, bytes):
-        return []
-    return [word for word in command if isinstance(word, str)]
 
 
 def _add_code(call: CallReader, *, key: str) -> None:
@@ -187,7 +162,7 @@ def _add_control(call: CallReader) -> None:
 
 
 def _add_worktree(call: CallReader) -> None:
-    call.found.writes(*call.paths("path"))
+    call.found.touch_paths("writes", *call.paths("path"))
     call.found.leave_open()
 
 
@@ -197,11 +172,11 @@ def _add_anything(call: CallReader) -> None:
         call.found.add("urls", find_urls(text))
         for path in (*_list_files(text), *([text] if looks_like_path(text) else ())):
             named = spell_paths(call.event.cwd, path)
-            call.found.writes(*named)
-            call.found.reads(*named)
+            call.found.touch_paths("writes", *named)
+            call.found.touch_paths("reads", *named)
     named = tuple(call.paths())
-    call.found.writes(*named)
-    call.found.reads(*named)
+    call.found.touch_paths("writes", *named)
+    call.found.touch_paths("reads", *named)
     if call.text("command"):
         read_line(call.text("command"), call.event.cwd, call.found)
     call.found.leave_open()
@@ -231,16 +206,16 @@ def _list_files(uri: str) -> list[str]:
 
 
 _EDITS: Final = ("edit_file", "multi_edit", "insert_text", "edit_lines", "notebook_edit")
+# tools without effects that rules ask for
 _HARMLESS: Final = ("web_search", "todo", "ask_user", "plan_mode", "tool_search")
 _DELEGATES: Final = ("subagent", "agent_message", "schedule", "skill")
 
 _TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(
     {
-        **dict.fromkeys(_HARMLESS, _add_nothing),
         **dict.fromkeys(_DELEGATES, _add_delegation),
-        **dict.fromkeys(_EDITS, _add_write),
-        "write_file": partial(_add_write, reads=False),
-        "delete_file": _add_delete,
+        **dict.fromkeys(_EDITS, lambda call: _add_files(call, "writes", "reads")),
+        "write_file": lambda call: _add_files(call, "writes"),
+        "delete_file": lambda call: _add_files(call, "deletes"),
         "apply_patch": _add_patch,
         "read_file": _add_read,
         "read_files": _add_read,

@@ -38,6 +38,7 @@ word; `==` that a name and a value follow; `[=]` that a value may be joined with
 | `unknown` | the questions (`runs writes deletes reads urls`) whose answer stays open; `any` for all |
 | `recursive` | the option that makes file roles include everything below; `always` without one |
 | `here` | without an operand it works on the current folder |
+| `instead` | roles of all operands when one of these options is given: `{"--check --diff": "reads*"}` |
 | `in_place` | options with which files that are read are written, too; `always` |
 | `scripted` | options that replace the first plain operand (`grep -e`, `sed -f`) |
 | `wraps` | `words`: a command follows the options and the operands of the row; `text`: the rest is one shell script |
@@ -87,6 +88,7 @@ class Program(Struct, frozen=True, kw_only=True):
     recursive: frozenset[str] = frozenset()
     here: bool = False
     in_place: frozenset[str] = frozenset()
+    instead: Mapping[str, str] = {}
     scripted: frozenset[str] = frozenset()
     wraps: str = ""
     dashes: bool = False
