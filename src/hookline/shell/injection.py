@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from msgspec import Struct, structs
 
 from hookline.shell.options import Arguments, read_arguments
-from hookline.shell.program import Program
+from hookline.shell.program import Program, split_names
 from hookline.shell.programs import SHELLS, find_program, name_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
@@ -89,10 +89,6 @@ WRITTEN: Final = Reason(
 )
 
 
-def _each(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
 # builtins that change how the shell reads what follows
 _CHANGES_LANGUAGE: Final = frozenset({"alias", "unalias", "shopt", "setopt", "unsetopt", "emulate", "parallel"})
 _NOT_BASH: Final = frozenset({"fish", "csh", "tcsh"})
@@ -111,14 +107,14 @@ _VETTED: Final = "_sealed"
 _CODE_ROLES: Final = frozenset({"script", "code", "shell", "module"})
 _STDIN_FILES: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _INFORMING: Final = frozenset({"--version", "-V", "--help", "-h"})
-_UNARY: Final = _each("-b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -G -L -N -O -S")
-_NUMERIC: Final = _each("-eq -ne -lt -le -gt -ge")
-_BINARY: Final = _NUMERIC | _each("= == != < > -nt -ot -ef")
+_UNARY: Final = split_names("-b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -G -L -N -O -S")
+_NUMERIC: Final = split_names("-eq -ne -lt -le -gt -ge")
+_BINARY: Final = _NUMERIC | split_names("= == != < > -nt -ot -ef")
 _FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD_ACTIONS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"})
 # variables that decide what runs, how words are split, or that bash evaluates as arithmetic when they are set
-_SPECIAL_VARIABLES: Final = _each(
+_SPECIAL_VARIABLES: Final = split_names(
     "PATH IFS ENV BASH_ENV PS4 PROMPT_COMMAND SHELL SHELLOPTS BASHOPTS CDPATH EDITOR VISUAL PAGER MANPAGER"
     " BROWSER RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO DIRSTACK FUNCNEST TMOUT PS0 PS1 PS2 BASH_ARGV0"
     " EPOCHSECONDS PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5OPT PERL5LIB RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH"

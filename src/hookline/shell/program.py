@@ -66,6 +66,11 @@ QUESTIONS: Final = ("runs", "writes", "deletes", "reads", "urls")
 _OF_OPTIONS: Final = frozenset({"recursive", "in_place", "scripted", "hides", "evaluates"})
 
 
+def split_names(names: str) -> frozenset[str]:
+    """Return names that are written in one text, separated by blanks."""
+    return frozenset(names.split())
+
+
 class OptionSpec(Struct, frozen=True):
     """An option: its chief spelling, whether it takes a value, and the role of the value."""
 

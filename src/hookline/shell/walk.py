@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from hookline.shell.options import Arguments, read_arguments
-from hookline.shell.program import Program
+from hookline.shell.program import Program, split_names
 from hookline.shell.programs import find_program, name_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
@@ -43,32 +43,9 @@ _GLOB: Final = re.compile(r"[*?\[]")
 _SUFFIX: Final = re.compile(r"(?<=.)@[^/]*$")
 _FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 # tests of find that say nothing about names
-_OTHER_TESTS: Final = frozenset(
-    [
-        "-mtime",
-        "-mmin",
-        "-atime",
-        "-amin",
-        "-ctime",
-        "-cmin",
-        "-size",
-        "-empty",
-        "-perm",
-        "-user",
-        "-group",
-        "-newer",
-        "-newermt",
-        "-regex",
-        "-iregex",
-        "-links",
-        "-inum",
-        "-prune",
-        "-executable",
-        "-readable",
-        "-writable",
-        "-samefile",
-        "-lname",
-    ]
+_OTHER_TESTS: Final = split_names(
+    "-mtime -mmin -atime -amin -ctime -cmin -size -empty -perm -user -group -newer -newermt -regex -iregex -links -inum"
+    " -prune -executable -readable -writable -samefile -lname"
 )
 # calls that start a shell or a program from inside the code of an interpreter
 _CODE_CALLS: Final = re.compile(
@@ -265,9 +242,7 @@ class _Walker:
             context.folders = inner.folders
             return found + made
         if node.kind == "for" and node.name:
-            values: list[KnownValue | None] = []
-            for word in node.words:
-                values += _values_of(self.resolve(word, context))
+            values = [value for word in node.words for value in _values_of(self.resolve(word, context))]
             inner.variables[node.name] = tuple(values)[: _MOST_ALTERNATIVES * 4] or (None,)
         was_optional, inner.is_optional = inner.is_optional, True
         found += self.bodies(node, inner)
@@ -329,13 +304,12 @@ class _Walker:
             if redirects or found:
                 found.append(self.add(self.make((), inner, redirects=redirects)))
             return found
-        alternatives = self.expand(node.words, context)
-        for number, words in enumerate(alternatives):
+        if node.assignments:
+            inner = structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
+        for number, words in enumerate(self.expand(node.words, context)):
             found += self.emit(
                 words,
-                structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
-                if node.assignments
-                else inner,
+                inner,
                 outer=context,
                 redirects=redirects if not number else (),
                 assignments=node.assignments,
@@ -343,22 +317,29 @@ class _Walker:
             )
         return found
 
-    def make(self, words: tuple[Word, ...], context: _Context, **more: object) -> ShellCommand:
-        row = find_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else None
-        name = name_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else ""
-        arguments = read_arguments(row, words[1:])
-        values = {
-            "name": name,
-            "words": words,
-            "row": row,
-            "arguments": arguments,
-            "folders": context.folders,
-            "wrappers": context.wrappers,
-            "feeds": context.feeds,
-            "stdin": context.stdin,
-            "is_remote": context.is_remote,
-        }
-        return ShellCommand(**{**values, **more})  # type: ignore[arg-type]
+    def make(
+        self,
+        words: tuple[Word, ...],
+        context: _Context,
+        *,
+        redirects: tuple[Redirect, ...],
+        assignments: tuple[Assignment, ...] = (),
+    ) -> ShellCommand:
+        program = words[0].text if words and words[0].is_literal and not words[0].is_glob else ""
+        row = find_program(program)
+        return ShellCommand(
+            name=name_program(program),
+            words=words,
+            row=row,
+            arguments=read_arguments(row, words[1:]),
+            redirects=redirects,
+            assignments=assignments,
+            folders=context.folders,
+            wrappers=context.wrappers,
+            feeds=context.feeds,
+            stdin=context.stdin,
+            is_remote=context.is_remote,
+        )
 
     def emit(
         self,
@@ -370,7 +351,8 @@ class _Walker:
         assignments: tuple[Assignment, ...] = (),
         inside: Mapping[int, list[ShellCommand]] | None = None,
     ) -> list[ShellCommand]:
-        """Add a command, and those that it wraps."""
+        """Add a command, and those that it wraps; `outer` is the context that it changes."""
+        outer = outer or context
         if not words:
             return []
         if context.depth > _DEEPEST:
@@ -390,32 +372,30 @@ class _Walker:
             made = structs.replace(made, code_from=tuple(code_from))
         found = [self.add(made)]
         if first in {"cd", "pushd", "chdir", "popd"}:
-            self.change_folder(made, outer or context)
+            self.change_folder(made, outer)
         elif made.row is not None:
             found += self.unwrap(made, context)
         else:
             # a program that is not known may start the command behind its `--`
             at = next((n for n, word in enumerate(words[:-1]) if word.text == "--"), None)
             if at is not None and find_program(words[at + 1].text) is not None:
-                wrapper = made.name or first
-                found += self.emit(
-                    words[at + 1 :], context.fork(wrappers=(*context.wrappers, wrapper), depth=context.depth + 1)
-                )
+                wrappers = (*context.wrappers, made.name or first)
+                found += self.emit(words[at + 1 :], context.fork(wrappers=wrappers, depth=context.depth + 1))
         if made.name == "alias":
             for word in made.arguments.operands:
                 name, equals, value = word.text.partition("=")
                 if equals and word.is_literal:
-                    (outer or context).variables[f"alias {name}"] = (KnownValue(value),)
+                    outer.variables[f"alias {name}"] = (KnownValue(value),)
         if made.name in {"read", "mapfile", "readarray", "unset", "getopts"} or (
             made.name == "printf" and made.arguments.has("-v")
         ):
             for word in (*made.arguments.operands, *made.arguments.values("-v")):
-                (outer or context).variables[word.text] = (None,)
+                outer.variables[word.text] = (None,)
         if made.name == "shift" or (
             made.name == "set" and (made.arguments.operands or made.arguments.dashes is not None)
         ):
             parameters = [name for name in context.variables if name.isdigit() or name in {"@", "#"}]
-            (outer or context).variables |= dict.fromkeys(parameters, (None,))
+            outer.variables |= dict.fromkeys(parameters, (None,))
         return found
 
     def call_function(
@@ -434,35 +414,21 @@ class _Walker:
 
     def find_code_sources(
         self, made: ShellCommand, context: _Context, inside: Mapping[int, list[ShellCommand]]
-    ) -> list[ShellCommand]:
+    ) -> Sequence[ShellCommand]:
         """Return the commands whose output this one executes."""
-        row = made.row
-        substituted = [one for word in made.words[1:] for one in inside.get(word.start, ())]
-        if row is None:
-            return []
-        if row.wraps == "text" or made.name == "source":
-            return substituted
-        if not row.interpreter:
-            return []
-        has_code = any(one.option.role == "code" for one in made.arguments.options)
-        if row.style == "shell":
-            if made.arguments.has("-c"):
-                return substituted
-        elif has_code:
-            return substituted
-        operands = made.arguments.operands
-        if (
-            (not operands and not made.arguments.values("-m"))
-            or (operands[:1] and operands[0].text in {"-", "/dev/stdin"})
-            or made.arguments.has("-s")
-        ):
-            return list(context.feeds)
-        first = operands[0] if operands else None
-        return (
-            list(inside.get(first.start, ()))
-            if first is not None and any(part.kind == "process" for part in first.parts)
-            else []
-        )
+        row, arguments = made.row, made.arguments
+        if row is None or not (row.interpreter or row.wraps == "text" or made.name == "source"):
+            return ()
+        is_shell = row.style == "shell"
+        has_code = arguments.has("-c") if is_shell else any(one.option.role == "code" for one in arguments.options)
+        if not row.interpreter or has_code:
+            return [one for word in made.words[1:] for one in inside.get(word.start, ())]
+        first = arguments.operands[0] if arguments.operands else None
+        is_stdin = first.text in {"-", "/dev/stdin"} if first is not None else not arguments.values("-m")
+        if is_stdin or arguments.has("-s"):
+            return context.feeds
+        is_process = first is not None and any(part.kind == "process" for part in first.parts)
+        return inside.get(first.start, ()) if first is not None and is_process else ()
 
     # wrappers
 
@@ -581,7 +547,7 @@ class _Walker:
             if not arguments.operands:
                 return []
             script, *rest = arguments.operands
-            inner.variables |= _positional(tuple(rest), first=0)
+            inner.variables |= _positional(rest)
             return self.text(self.text_of(script, inner) or script.text, inner)
         if made.stdin is not None and (not arguments.operands or arguments.has("-s")):
             return self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
@@ -718,39 +684,28 @@ class _Walker:
             values = context.variables.get(listed)
             if values is not None and None not in values:
                 # a glob among the values was given without quotes
-                return [[_value_word(word, [value], quoted=False) for value in values if value is not None]]
+                return [[_value_word(word, [value]) for value in values if value is not None]]
             return [[word]]
         choices = [self.part_values(part, context) for part in word.parts]
         found: list[list[Word]] = []
         for combination in islice(product(*choices), _MOST_ALTERNATIVES):
-            if any(value is None for value in combination):
-                found.append([word])
-                continue
             known = [value for value in combination if value is not None]
-            if sum(len(value.text) for value in known) > _LONGEST_VALUE:
-                found.append([word])
-                continue
-            found.append(self.join(word, known, split=split))
+            is_known = len(known) == len(combination) and sum(len(one.text) for one in known) <= _LONGEST_VALUE
+            found.append(self.join(word, known, split=split) if is_known else [word])
         return list({tuple(one): one for one in found}.values())
 
     def join(self, word: Word, values: list[KnownValue], *, split: bool) -> list[Word]:
         """Join the parts of a word; an unquoted value is split at blanks."""
         pieces: list[list[KnownValue]] = [[]]
         for part, value in zip(word.parts, values, strict=True):
-            texts = (
-                re.split(r"\s+", value.text)
-                if split and part.kind != "text" and not part.is_quoted and re.search(r"\s", value.text)
-                else None
-            )
-            if texts is None:
+            is_split = split and part.kind != "text" and not part.is_quoted
+            texts = re.split(r"\s+", value.text) if is_split else []
+            if len(texts) < 2:
                 pieces[-1].append(value)
                 continue
-            for number, text in enumerate(texts):
-                if number:
-                    pieces.append([])
-                if text:
-                    pieces[-1].append(KnownValue(text))
-        words = [_value_word(word, piece, quoted=False) for piece in pieces if piece]
+            pieces[-1] += [KnownValue(texts[0])] if texts[0] else []
+            pieces += [[KnownValue(text)] if text else [] for text in texts[1:]]
+        words = [_value_word(word, piece) for piece in pieces if piece]
         # an unquoted empty value is no word at all
         is_quoted = any(part.is_quoted or (part.kind == "text" and part.text) for part in word.parts)
         return [one for one in words if one.text or is_quoted]
@@ -817,12 +772,10 @@ def _go(folders: tuple[str | None, ...], target: Word) -> tuple[str | None, ...]
     return tuple(dict.fromkeys(None if one is None else normpath(join(one, target.text)) for one in folders))
 
 
-def _positional(words: Sequence[Word], *, first: int = 0) -> dict[str, Values]:
-    values: list[KnownValue | None] = [
-        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None for word in words
-    ]
-    found: dict[str, Values] = {str(at): (value,) for at, value in enumerate(values, start=first)}
-    found["@"] = tuple(values[1:]) if len(values) > 1 else ()
+def _positional(words: Sequence[Word]) -> dict[str, Values]:
+    values = _values_of([words])
+    found: dict[str, Values] = {str(at): (value,) for at, value in enumerate(values)}
+    found["@"] = tuple(values[1:])
     found["#"] = (KnownValue(str(max(len(values) - 1, 0))),)
     return found
 
@@ -835,23 +788,14 @@ def _values_of(alternatives: Iterable[Sequence[Word]]) -> list[KnownValue | None
     ]
 
 
-def _value_word(word: Word, values: Sequence[KnownValue | None], *, quoted: bool) -> Word:
-    known = [value for value in values if value is not None]
+def _value_word(word: Word, known: Sequence[KnownValue]) -> Word:
     text = "".join(value.text for value in known)
-    is_glob = any(value.pattern for value in known) and not quoted
-    pattern = "".join(value.pattern or re.sub(r"[*?\[]", r"[\g<0>]", value.text) for value in known) if is_glob else ""
+    is_glob = any(value.pattern for value in known)
+    pattern = "".join(value.pattern or _GLOB.sub(r"[\g<0>]", value.text) for value in known) if is_glob else ""
     first = next((value for value in known if value.text), None)
     is_home = first is not None and first.is_home and (text == "~" or text.startswith("~/"))
-    return Word(
-        text,
-        word.raw,
-        word.start,
-        word.end,
-        (WordPart("text", text, is_quoted=True),),
-        is_glob=is_glob,
-        pattern=pattern,
-        is_home=is_home,
-    )
+    parts = (WordPart("text", text, is_quoted=True),)
+    return Word(text, word.raw, word.start, word.end, parts, is_glob=is_glob, pattern=pattern, is_home=is_home)
 
 
 def _replace(word: Word, mark: str, value: Word) -> Word:
@@ -900,7 +844,7 @@ def find_globs(made: ShellCommand) -> list[Word] | None:
         return None
     found: list[Word] = []
     for root in roots:
-        base = re.sub(r"[*?\[]", r"[\g<0>]", root.text.rstrip("/"))
+        base = _GLOB.sub(r"[\g<0>]", root.text.rstrip("/"))
         for one in globs:
             # a star in a path also stands for slashes
             is_path = one.raw not in {"-name", "-iname"}
@@ -924,7 +868,7 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
     if len(commands) != 1:
         return None
     made = commands[0]
-    if any(one.operator.startswith(">") or one.operator.startswith("&>") for one in made.redirects):
+    if any(one.operator.startswith((">", "&>")) for one in made.redirects):
         return None
     words = made.words[1:]
     if made.name == "cat" and not made.arguments.operands:
@@ -939,9 +883,8 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
     if not words:
         return None
     form, *rest = [word.text for word in words if word.text != "--"] or [""]
-    form = (
-        form.encode("utf-8", "replace").decode("unicode_escape", "replace") if "\\" in form and form.isascii() else form
-    )
+    if "\\" in form and form.isascii():
+        form = form.encode().decode("unicode_escape", "replace")
     if "%" not in form:
         return form
     if set(re.findall(r"%(.)", form)) <= {"s", "b"} and rest:
