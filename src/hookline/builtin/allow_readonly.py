@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct, structs
@@ -180,9 +181,12 @@ def _list_commands(script: Script) -> list[_PlainCommand]:
     """Return the commands of a script, none when it has other constructs than lists and pipelines of plain commands."""
     read: list[_PlainCommand | None] = []
     for step in script.steps:
-        if step.then == "&" or (isinstance(step.node, Pipeline) and step.node.is_negated):
+        stages: Sequence[Node] = (step.node,)
+        if isinstance(step.node, Pipeline):
+            stages = step.node.stages if not step.node.is_negated else ()
+        if step.then == "&" or not stages:
             return []
-        read += map(_read_stage, step.node.stages if isinstance(step.node, Pipeline) else (step.node,))
+        read += map(_read_stage, stages)
     plain = [command for command in read if command is not None]
     return plain if len(plain) == len(read) else []
 
@@ -451,11 +455,11 @@ def _judge_jq(words: Sequence[Word], bounds: Boundaries) -> bool:
 
 def _judge_test(words: Sequence[Word], bounds: Boundaries) -> bool:
     """Allow tests of texts, numbers and files; -v, and in some shells numbers, are evaluated."""
-    for place, word in enumerate(words):
-        if word.text in _TEST_NUMBERS:
-            sides = (*words[max(place - 1, 0) : place], *words[place + 1 : place + 2])
-            if not all(_WHOLE.fullmatch(side.text) for side in sides):
-                return False
+    for one, other in pairwise(words):
+        if (one.text in _TEST_NUMBERS and not _WHOLE.fullmatch(other.text)) or (
+            other.text in _TEST_NUMBERS and not _WHOLE.fullmatch(one.text)
+        ):
+            return False
     return all(
         not word.is_glob
         and not _EVALUATED.search(word.text)
@@ -504,11 +508,6 @@ def _judge_version(name: str, words: Sequence[Word], _bounds: Boundaries) -> boo
     return False
 
 
-def _judge_timeout(words: Sequence[Word], bounds: Boundaries) -> bool:
-    is_time = bool(words) and _TIME.fullmatch(words[0].text) is not None
-    return is_time and _judge_wrapped(words[1:], bounds, by_shell=False)
-
-
 def _judge_command(words: Sequence[Word], bounds: Boundaries) -> bool:
     if words and words[0].text in {"-v", "-V"}:
         return all(not _is_option(word) and not word.is_glob for word in words[1:])
@@ -534,7 +533,9 @@ _JUDGES: Final[Mapping[str, _Judge]] = {
     "jq": _judge_jq,
     "test": _judge_test,
     "[": _judge_test,
-    "timeout": _judge_timeout,
+    "timeout": lambda words, bounds: (
+        bool(words and _TIME.fullmatch(words[0].text)) and _judge_wrapped(words[1:], bounds, by_shell=False)
+    ),
     "command": _judge_command,
 }
 _TOOLS: Final[Mapping[str, Callable[[Mapping[str, object], Boundaries], str]]] = {
