@@ -36,7 +36,7 @@ class PolicyCondition:
             ConditionError: It cannot be evaluated.
         """
         try:
-            answer = self._evaluate({**context, BUDGET: _budget(context)} if self._costs else context)
+            answer = self._evaluate({**context, BUDGET: _renew_budget(context)} if self._costs else context)
         except RecursionError:
             raise ConditionError("a value of the event is nested too deeply to be compared") from None
         except ConditionError:
@@ -63,7 +63,7 @@ class PolicyCondition:
         return ", ".join(found)
 
 
-def _budget(context: Mapping[str, object]) -> EvaluationBudget:
+def _renew_budget(context: Mapping[str, object]) -> EvaluationBudget:
     """Return the budget of one evaluation; several may share their time."""
     shared = context.get(BUDGET)
     return shared.renew() if isinstance(shared, EvaluationBudget) else EvaluationBudget()

@@ -35,15 +35,9 @@ def format_message(text: str, at: int, what: str) -> str:
     end = text.find("\n", at)
     before, after = text[start:at], text[at : end if end >= 0 else len(text)]
     where = f"line {line}, column {at - start + 1}" if "\n" in text else f"column {at - start + 1}"
-    return f"if: {what}, at {where}: {_shorten_start(before)}-->{_shorten_end(after)}"
-
-
-def _shorten_start(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"…{text[-_SHOWN:]}"
-
-
-def _shorten_end(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    before = before if len(before) <= _SHOWN else f"…{before[-_SHOWN:]}"
+    after = after if len(after) <= _SHOWN else f"{after[:_SHOWN]}…"
+    return f"if: {what}, at {where}: {before}-->{after}"
 
 
 def suggest_name(word: str, known: Iterable[object]) -> str:
