@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from hookline.shell.program import OptionSpec, Program
 from hookline.shell.script import Word
 
+FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+FD_ACTIONS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _NUMBER: Final = re.compile(r"[-+][0-9]+")
 # more letters than this behind one dash are a long option of an unknown program
 _MOST_JOINED: Final = 8
@@ -72,9 +74,7 @@ def read_arguments(row: Program | None, words: Sequence[Word], *, is_exact: bool
                 found.rest = list(pending)
                 return found
             continue
-        if is_option and not (
-            row is not None and row.style == "find" and text in {"-exec", "-execdir", "-ok", "-okdir"}
-        ):
+        if is_option and not (row is not None and row.style == "find" and text in FIND_ACTIONS):
             _read_option(chain, word, pending, found, is_exact=is_exact)
             continue
         if row is not None and row.wraps and not row.dashes and not _is_own_operand(row, found, word, wanted):
@@ -88,7 +88,7 @@ def read_arguments(row: Program | None, words: Sequence[Word], *, is_exact: bool
             wanted = _count_leading(row)
             continue
         found.operands.append(word)
-        if row is not None and row.style in {"find", "fd"} and text in {"-exec", "-execdir", "-ok", "-okdir"}:
+        if row is not None and row.style in {"find", "fd"} and text in FIND_ACTIONS:
             found.operands += pending
             break
     return found

@@ -138,7 +138,7 @@ def compile_line(line: str) -> ShellTemplate:
     for position in _find_positions(line):
         number = numbers.setdefault(position.mark.path, len(numbers) + 1)
         references.append((position.mark, IN_SCRIPT[position.quoting] % f"{VARIABLE}{number}"))
-    return ShellTemplate(_replace_marks(line, references), tuple(numbers))
+    return ShellTemplate(replace_marks(line, references), tuple(numbers))
 
 
 def show(line: str, values: Mapping[str, object]) -> str:
@@ -148,12 +148,13 @@ def show(line: str, values: Mapping[str, object]) -> str:
         TemplateError: A template stands where no quoting makes it safe.
     """
     positions = _find_positions(line)
-    return _replace_marks(
+    return replace_marks(
         line, [(one.mark, _QUOTE[one.quoting](_find_text(values, one.mark.path))) for one in positions]
     )
 
 
-def _replace_marks(text: str, replacements: Iterable[tuple[Mark, str]]) -> str:
+def replace_marks(text: str, replacements: Iterable[tuple[Mark, str]]) -> str:
+    """Return a text with other texts in the place of templates."""
     parts: list[str] = []
     end = 0
     for mark, replacement in replacements:
@@ -203,7 +204,7 @@ def fill(
             continue
         value = _find_text(values, template.path)
         filled.append((template, mark(name, value) if mark is not None else value))
-    return _replace_marks(text, filled)
+    return replace_marks(text, filled)
 
 
 def fill_words(words: Sequence[str], values: Mapping[str, object]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import Arguments, read_arguments
+from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
 from hookline.shell.program import Program, split_names
 from hookline.shell.programs import find_program, name_program
 from hookline.shell.reader import parse_script
@@ -41,7 +41,6 @@ _MOST_COMMANDS: Final = 5000
 _MOST_ALTERNATIVES: Final = 16
 _GLOB: Final = re.compile(r"[*?\[]")
 _SUFFIX: Final = re.compile(r"(?<=.)@[^/]*$")
-_FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 # tests of find that say nothing about names
 _OTHER_TESTS: Final = split_names(
     "-mtime -mmin -atime -amin -ctime -cmin -size -empty -perm -user -group -newer -newermt -regex -iregex -links -inum"
@@ -523,7 +522,7 @@ class _Walker:
     def find(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
         found: list[ShellCommand] = []
         value = _find_pattern(made) or _UNKNOWN_WORD
-        actions = _FIND_ACTIONS if made.name == "find" else {"-x", "-X", "--exec", "--exec-batch"}
+        actions = FIND_ACTIONS if made.name == "find" else FD_ACTIONS
         chosen: list[Word] | None = None
         # each word belongs to one command at most, so that a line with thousands of them is read once
         for word in (*made.words[1:], Word(";", ";")):
