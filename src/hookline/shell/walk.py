@@ -7,7 +7,7 @@ and each command knows whose output it reads or executes. Both the wrapper and t
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, product
+from itertools import dropwhile, islice, product, takewhile
 from posixpath import join, normpath
 from typing import Final
 
@@ -21,7 +21,6 @@ from hookline.shell.script import (
     Assignment,
     Compound,
     Node,
-    Pipeline,
     Redirect,
     Script,
     SimpleCommand,
@@ -161,7 +160,7 @@ def walk_commands(script: Script, *, variables: Mapping[str, str] | None = None)
 
 
 class _Walker:
-    """The commands found so far."""
+    """The commands found so far: each method adds to them."""
 
     def __init__(self) -> None:
         self.commands: list[ShellCommand] = []
@@ -175,11 +174,10 @@ class _Walker:
 
     # structure
 
-    def script(self, script: Script, context: _Context) -> list[ShellCommand]:
+    def script(self, script: Script, context: _Context) -> None:
         if context.depth > _DEEPEST or len(self.commands) > _MOST_COMMANDS:
             self.doubt("too deep: commands in commands")
-            return []
-        found: list[ShellCommand] = []
+            return
         before: tuple[str | None, ...] = context.folders
         was_optional = context.is_optional
         is_choice = False
@@ -188,7 +186,7 @@ class _Walker:
                 self.doubt("too many commands")
                 break
             came_from = context.folders
-            found += self.node(step.node, context)
+            self.node(step.node, context)
             if is_choice and context.folders != came_from:
                 # behind `||` the `cd` may be left out, and what follows happens all the same
                 context.folders = tuple(dict.fromkeys((*context.folders, *came_from)))[:_MOST_FOLDERS]
@@ -201,120 +199,104 @@ class _Walker:
             # any `cd` of the list may have failed
             context.folders = before = before[:_MOST_FOLDERS]
         context.is_optional = was_optional
-        return found
 
-    def node(self, node: Node, context: _Context) -> list[ShellCommand]:
+    def node(self, node: Node, context: _Context) -> None:
         if isinstance(node, SimpleCommand):
-            return self.simple(node, context)
-        if isinstance(node, Pipeline):
-            return self.pipeline(node, context)
-        return self.compound(node, context)
+            self.simple(node, context)
+        elif isinstance(node, Compound):
+            self.compound(node, context)
+        elif len(node.stages) == 1:
+            self.node(node.stages[0], context)
+        else:
+            feeds, stdin = context.feeds, context.stdin
+            for stage in node.stages:
+                start = len(self.commands)
+                self.node(stage, context.fork(feeds=feeds, stdin=stdin))
+                made = self.commands[start:]
+                feeds = (*feeds, *made)[-_MOST_FEEDS:]
+                stdin = _know_output(made)
 
-    def pipeline(self, node: Pipeline, context: _Context) -> list[ShellCommand]:
-        if len(node.stages) == 1:
-            return self.node(node.stages[0], context)
-        found: list[ShellCommand] = []
-        feeds, stdin = context.feeds, context.stdin
-        for stage in node.stages:
-            made = self.node(stage, context.fork(feeds=feeds, stdin=stdin))
-            found += made
-            feeds = (*feeds, *made)[-_MOST_FEEDS:]
-            stdin = _know_output(made)
-        return found
-
-    def compound(self, node: Compound, context: _Context) -> list[ShellCommand]:
-        found = self.words_inside(node.words, context)
-        inner, more = self.apply_redirects(node.redirects, context)
-        if more or any(one.operator not in {"<<", "<<-", "<<<"} for one in node.redirects):
+    def compound(self, node: Compound, context: _Context) -> None:
+        self.words_inside(node.words, context)
+        start = len(self.commands)
+        inner = self.apply_redirects(node.redirects, context)
+        is_file = any(one.operator not in {"<<", "<<-", "<<<"} for one in node.redirects)
+        if is_file or len(self.commands) > start:
             redirects = self.resolve_redirects(node.redirects, context)
-            alone = structs.replace(context, feeds=(), stdin=None)
-            more.append(self.add(self.make((), alone, redirects=redirects)))
-        found += more
+            self.add(self.make((), structs.replace(context, feeds=(), stdin=None), redirects=redirects))
         if node.kind == "function":
             context.functions[node.name] = node
-            return found
+            return
         if node.kind == "subshell":
-            return found + self.bodies(node, inner.fork())
+            self.bodies(node, inner.fork())
+            return
         if node.kind == "group":
             # it changes this shell
-            made = self.bodies(node, inner)
+            self.bodies(node, inner)
             context.folders = inner.folders
-            return found + made
+            return
         if node.kind == "for" and node.name:
             values = [value for word in node.words for value in _values_of(self.resolve(word, context))]
             inner.variables[node.name] = tuple(values)[: _MOST_ALTERNATIVES * 4] or (None,)
         was_optional, inner.is_optional = inner.is_optional, True
-        found += self.bodies(node, inner)
+        self.bodies(node, inner)
         inner.is_optional = was_optional
         context.folders = tuple(dict.fromkeys((*context.folders, *inner.folders)))[:_MOST_FOLDERS]
-        return found
 
-    def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> tuple[_Context, list[ShellCommand]]:
-        """Return the context inside redirections, and the commands that run to compute their targets."""
-        found: list[ShellCommand] = []
+    def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> _Context:
+        """Return the context inside redirections, after the commands that run to compute their targets."""
         if not redirects:
-            return context, found
+            return context
         inner = structs.replace(context)
         for one in redirects:
             made = self.words_inside([word for word in (one.target, one.body) if word is not None], context)
-            found += made
             if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
                 inner.feeds = tuple(made)
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
-        return inner, found
+        return inner
 
-    def bodies(self, node: Compound, context: _Context) -> list[ShellCommand]:
-        return [command for body in node.bodies for command in self.script(body, context)]
+    def bodies(self, node: Compound, context: _Context) -> None:
+        for body in node.bodies:
+            self.script(body, context)
 
     def words_inside(self, words: Iterable[Word], context: _Context) -> list[ShellCommand]:
-        """Run the substitutions of words."""
-        found: list[ShellCommand] = []
+        """Run the substitutions of words, and return their commands."""
+        start = len(self.commands)
         for word in words:
             for script in word.scripts:
-                found += self.script(script, context.fork(depth=context.depth + 1, feeds=(), stdin=None))
-        return found
+                self.script(script, context.fork(depth=context.depth + 1, feeds=(), stdin=None))
+        return self.commands[start:]
 
     # commands
 
-    def add(self, command: ShellCommand) -> ShellCommand:
+    def add(self, command: ShellCommand) -> None:
         if len(self.commands) <= _MOST_COMMANDS:
             self.commands.append(command)
         else:
             self.doubt("too many commands")
-        return command
 
-    def simple(self, node: SimpleCommand, context: _Context) -> list[ShellCommand]:
-        found: list[ShellCommand] = []
-        inside: dict[int, list[ShellCommand]] = {}
+    def simple(self, node: SimpleCommand, context: _Context) -> None:
+        start = len(self.commands)
         assigned = [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
-        for word in (*node.words, *assigned):
-            if word.scripts:
-                inside[word.start] = self.words_inside([word], context)
-                found += inside[word.start]
-        inner, more = self.apply_redirects(node.redirects, context)
-        found += more
+        words = [word for word in (*node.words, *assigned) if word.scripts]
+        inside = {word.start: self.words_inside([word], context) for word in words}
+        inner = self.apply_redirects(node.redirects, context)
         redirects = self.resolve_redirects(node.redirects, context)
         declares = node.words and node.words[0].text in {"export", "declare", "local", "readonly", "typeset"}
         if not node.words or declares:
             self.assign(node.assignments, context)
         if not node.words:
-            if redirects or found:
-                found.append(self.add(self.make((), inner, redirects=redirects)))
-            return found
+            if redirects or len(self.commands) > start:
+                self.add(self.make((), inner, redirects=redirects))
+            return
         if node.assignments:
             inner = structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
-        for number, words in enumerate(self.expand(node.words, context)):
-            found += self.emit(
-                words,
-                inner,
-                outer=context,
-                redirects=redirects if not number else (),
-                assignments=node.assignments,
-                inside=inside,
-            )
-        return found
+        for expanded in self.expand(node.words, context):
+            self.emit(expanded, inner, outer=context, redirects=redirects, assignments=node.assignments, inside=inside)
+            # they belong to the first
+            redirects = ()
 
     def make(
         self,
@@ -349,18 +331,19 @@ class _Walker:
         redirects: tuple[Redirect, ...] = (),
         assignments: tuple[Assignment, ...] = (),
         inside: Mapping[int, list[ShellCommand]] | None = None,
-    ) -> list[ShellCommand]:
+    ) -> None:
         """Add a command, and those that it wraps; `outer` is the context that it changes."""
         outer = outer or context
         if not words:
-            return []
+            return
         if context.depth > _DEEPEST:
             self.doubt("too deep: commands in commands")
-            return []
+            return
         made = self.make(words, context, redirects=redirects, assignments=assignments)
         first = words[0].text
         if first in context.functions and words[0].is_literal:
-            return self.call_function(first, words, context, made)
+            self.call_function(first, made, context)
+            return
         alias = context.variables.get(f"alias {first}", ())
         if alias and alias[0] is not None and words[0].is_literal and first not in context.called:
             # expanded by interactive shells
@@ -369,17 +352,17 @@ class _Walker:
         code_from = self.find_code_sources(made, context, inside or {})
         if code_from:
             made = structs.replace(made, code_from=tuple(code_from))
-        found = [self.add(made)]
+        self.add(made)
         if first in {"cd", "pushd", "chdir", "popd"}:
             self.change_folder(made, outer)
         elif made.row is not None:
-            found += self.unwrap(made, context)
+            self.unwrap(made, made.row, context)
         else:
             # a program that is not known may start the command behind its `--`
             at = next((n for n, word in enumerate(words[:-1]) if word.text == "--"), None)
             if at is not None and find_program(words[at + 1].text) is not None:
                 wrappers = (*context.wrappers, made.name or first)
-                found += self.emit(words[at + 1 :], context.fork(wrappers=wrappers, depth=context.depth + 1))
+                self.emit(words[at + 1 :], context.fork(wrappers=wrappers, depth=context.depth + 1))
         if made.name == "alias":
             for word in made.arguments.operands:
                 name, equals, value = word.text.partition("=")
@@ -395,21 +378,18 @@ class _Walker:
         ):
             parameters = [name for name in context.variables if name.isdigit() or name in {"@", "#"}]
             outer.variables |= dict.fromkeys(parameters, (None,))
-        return found
 
-    def call_function(
-        self, name: str, words: tuple[Word, ...], context: _Context, made: ShellCommand
-    ) -> list[ShellCommand]:
+    def call_function(self, name: str, made: ShellCommand, context: _Context) -> None:
         self.called.add(name)
-        found = [self.add(structs.replace(made, name="", row=None, words=()))] if made.redirects else []
+        if made.redirects:
+            self.add(structs.replace(made, name="", row=None, words=()))
         if name in context.called:
             self.doubt("a function calls itself")
-            return found
+            return
         inner = context.fork(depth=context.depth + 1, called=context.called | {name})
-        inner.variables |= _positional(words)
-        found += self.bodies(context.functions[name], inner)
+        inner.variables |= _positional(made.words)
+        self.bodies(context.functions[name], inner)
         context.folders = inner.folders
-        return found
 
     def find_code_sources(
         self, made: ShellCommand, context: _Context, inside: Mapping[int, list[ShellCommand]]
@@ -419,7 +399,7 @@ class _Walker:
         if row is None or not (row.interpreter or row.wraps == "text" or made.name == "source"):
             return ()
         is_shell = row.style == "shell"
-        has_code = arguments.has("-c") if is_shell else any(one.option.role == "code" for one in arguments.options)
+        has_code = arguments.has("-c") if is_shell else arguments.has_role("code")
         if not row.interpreter or has_code:
             return [one for word in made.words[1:] for one in inside.get(word.start, ())]
         first = arguments.operands[0] if arguments.operands else None
@@ -431,75 +411,75 @@ class _Walker:
 
     # wrappers
 
-    def unwrap(self, made: ShellCommand, context: _Context) -> list[ShellCommand]:
-        row, arguments = made.row, made.arguments
-        assert row is not None  # noqa: S101 - the caller looked
-        last = arguments.row or row
-        name = made.name
-        inner = context.fork(wrappers=(*context.wrappers, name), depth=context.depth + 1)
+    def unwrap(self, made: ShellCommand, row: Program, context: _Context) -> None:
+        arguments, last = made.arguments, made.arguments.row or row
+        inner = context.fork(wrappers=(*context.wrappers, made.name), depth=context.depth + 1)
         inner.is_remote = context.is_remote or last.remote
         for one in arguments.options:
             if one.option.role == "folder" and one.value is not None:
                 inner.folders = _go(inner.folders, one.value)
-        found: list[ShellCommand] = []
         for one in arguments.options:
-            if one.option.role == "shell" and one.value is not None:
-                found += self.text(one.value.text, inner)
-            elif one.option.role == "code" and one.value is not None:
-                found += self.code(one.value.text, inner)
-            elif one.option.role == "module" and one.value is not None:
-                found += self.module(made, inner)
-        style = last.style
-        if style == "shell":
-            return found + self.shell(made, inner)
-        if row.style == "git":
-            return found + self.git(made, inner)
-        if row.style in {"find", "fd"}:
-            return found + self.find(made, inner)
-        if style == "command" and arguments.has("-v", "-V"):
-            return found
-        if style == "terminal":
-            return found + self.terminal(made, inner)
-        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
-            found += self.code(made.stdin, inner)
-        for role, word in assign_roles(last.operands, arguments.operands, scripted=arguments.has(*last.scripted)):
-            if role == "shell":
-                found += self.text(word.text, inner)
-            elif role == "code":
-                found += self.code(word.text, inner)
-        if style == "after-dashes":
-            at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
-            found += self.emit(made.words[at + 1 :], inner) if at is not None else []
-        if made.name in {"at", "batch"} and made.stdin is not None:
-            found += self.text(made.stdin, inner)
-        if last.wraps and arguments.rest:
-            found += self.unfold_wrapper(made, list(arguments.rest), inner)
-        return found
+            if one.option.role == "module" and one.value is not None:
+                self.module(made, inner)
+            elif one.value is not None:
+                self.run_role(one.option.role, one.value, inner)
+        if last.style == "shell":
+            self.shell(made, inner)
+        elif row.style == "git":
+            self.git(made, inner)
+        elif row.style in {"find", "fd"}:
+            self.find(made, inner)
+        elif last.style == "terminal":
+            self.terminal(made, inner)
+        elif last.style != "command" or not arguments.has("-v", "-V"):
+            self.run_arguments(made, last, inner)
 
-    def unfold_wrapper(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
-        last = made.arguments.row or made.row
-        assert last is not None  # noqa: S101 - the caller looked
+    def run_arguments(self, made: ShellCommand, row: Program, inner: _Context) -> None:
+        """Run the code that a command is given, and the command that it wraps."""
+        arguments = made.arguments
+        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
+            self.code(made.stdin, inner)
+        for role, word in assign_roles(row.operands, arguments.operands, scripted=arguments.has(*row.scripted)):
+            self.run_role(role, word, inner)
+        if row.style == "after-dashes":
+            at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
+            self.emit(made.words[at + 1 :] if at is not None else (), inner)
+        if made.name in {"at", "batch"} and made.stdin is not None:
+            self.text(made.stdin, inner)
+        if row.wraps and arguments.rest:
+            self.unfold_wrapper(made, row, inner)
+
+    def run_role(self, role: str, word: Word, inner: _Context) -> None:
+        if role == "shell":
+            self.text(word.text, inner)
+        elif role == "code":
+            self.code(word.text, inner)
+
+    def unfold_wrapper(self, made: ShellCommand, row: Program, inner: _Context) -> None:
+        rest = list(made.arguments.rest or ())
         for word in made.arguments.operands:
             key, equals, value = word.text.partition("=")
-            if last.operands[:1] == ("env*",) and equals:
+            if row.operands[:1] == ("env*",) and equals:
                 inner.variables[key] = (KnownValue(value),) if word.is_literal else (None,)
-        if last.wraps == "text":
-            return self.text(" ".join(word.text for word in rest), inner)
-        if last.style == "xargs":
-            return self.xargs(made, rest, inner)
-        if last.style == "parallel":
-            marks = [at for at, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)]
-            words, values = (rest[: marks[0]], rest[marks[0] + 1 :]) if marks else (rest, [])
-            return self.text(" ".join(word.text for word in (*words, *values, _UNKNOWN_WORD)), inner)
-        if last.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
-            rest = rest[1:]
-        if last.style == "yarn-workspace":
-            rest = [Word("yarn", "yarn"), *rest]
-        if rest and rest[0].is_literal:
-            rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
-        return self.emit(tuple(rest), inner)
+        if row.wraps == "text":
+            self.text(" ".join(word.text for word in rest), inner)
+        elif row.style == "xargs":
+            self.xargs(made, rest, inner)
+        elif row.style == "parallel":
+            # the first mark separates the command from its values, which are words like any other
+            at = next((n for n, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)), None)
+            rest = rest if at is None else [*rest[:at], *rest[at + 1 :]]
+            self.text(" ".join(word.text for word in (*rest, _UNKNOWN_WORD)), inner)
+        else:
+            if row.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
+                rest = rest[1:]
+            if row.style == "yarn-workspace":
+                rest = [Word("yarn", "yarn"), *rest]
+            if rest and rest[0].is_literal:
+                rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
+            self.emit(tuple(rest), inner)
 
-    def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
+    def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> None:
         found = _find_pattern(made.feeds[-1]) if made.feeds else None
         values: list[Word] = []
         if made.stdin is not None:
@@ -512,15 +492,12 @@ class _Walker:
         values = values or [_UNKNOWN_WORD]
         if marks or made.arguments.has("-i"):
             mark = marks[0].text if marks else "{}"
-            return [
-                one
-                for value in values[:_MOST_ALTERNATIVES]
-                for one in self.emit(tuple(_replace(word, mark, value) for word in rest), inner)
-            ]
-        return self.emit((*rest, *values), inner)
+            for value in values[:_MOST_ALTERNATIVES]:
+                self.emit(tuple(_replace(word, mark, value) for word in rest), inner)
+        else:
+            self.emit((*rest, *values), inner)
 
-    def find(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
-        found: list[ShellCommand] = []
+    def find(self, made: ShellCommand, inner: _Context) -> None:
         value = _find_pattern(made) or _UNKNOWN_WORD
         actions = FIND_ACTIONS if made.name == "find" else FD_ACTIONS
         chosen: list[Word] | None = None
@@ -532,30 +509,25 @@ class _Walker:
                     self.doubt("a command of find has no end")
                 if made.name != "find" and not any("{}" in one.text for one in chosen):
                     chosen.append(value)
-                found += self.emit(tuple(_replace(one, "{}", value) for one in chosen), inner)
+                self.emit(tuple(_replace(one, "{}", value) for one in chosen), inner)
                 chosen = None
             if is_action:
                 chosen = []
             elif chosen is not None:
                 chosen.append(word)
-        return found
 
-    def shell(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
-        arguments = made.arguments
-        if arguments.has("-c"):
-            if not arguments.operands:
-                return []
-            script, *rest = arguments.operands
-            inner.variables |= _positional(rest)
-            return self.text(self.text_of(script, inner) or script.text, inner)
-        if made.stdin is not None and (not arguments.operands or arguments.has("-s")):
-            return self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
-        first = arguments.operands[0] if arguments.operands else None
-        if first is not None and made.code_from and (text := _know_output(made.code_from)) is not None:
-            return self.text(text, inner)
-        return []
+    def shell(self, made: ShellCommand, inner: _Context) -> None:
+        operands = made.arguments.operands
+        if made.arguments.has("-c"):
+            if operands:
+                inner.variables |= _positional(operands[1:])
+                self.text(self.text_of(operands[0], inner) or operands[0].text, inner)
+        elif made.stdin is not None and (not operands or made.arguments.has("-s")):
+            self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
+        elif operands and made.code_from and (text := _know_output(made.code_from)) is not None:
+            self.text(text, inner)
 
-    def git(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def git(self, made: ShellCommand, inner: _Context) -> None:
         arguments = made.arguments
         aliases = dict(
             value.text.removeprefix("alias.").split("=", 1)
@@ -563,61 +535,56 @@ class _Walker:
             if re.match(r"alias\.[^=]+=", value.text)
         )
         if not arguments.operands:
-            return []
+            return
         first = arguments.operands[0]
         words = made.words[next(n for n, word in enumerate(made.words) if word is first) + 1 :]
         rest = " ".join(word.text for word in words)
         match (*arguments.path, first.text):
             case (alias,) if alias in aliases:
                 meaning = aliases[alias]
-                return self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
+                self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
             case ("bisect", "run"):
-                return self.emit(words, inner)
+                self.emit(words, inner)
             case ("submodule", "foreach"):
-                return self.text(rest, inner)
-        return []
+                self.text(rest, inner)
 
-    def terminal(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def terminal(self, made: ShellCommand, inner: _Context) -> None:
         """Run what is typed into a terminal: texts with blanks, or the words behind the first that is a program."""
-        found = [one for word in made.arguments.operands if " " in word.text for one in self.text(word.text, inner)]
-        at = next((n for n, word in enumerate(made.words) if n and find_program(word.text) is not None), None)
-        return found + (self.emit(made.words[at:], inner) if at is not None else [])
+        for word in made.arguments.operands:
+            if " " in word.text:
+                self.text(word.text, inner)
+        at = next((n for n, word in enumerate(made.words) if n and find_program(word.text)), len(made.words))
+        self.emit(made.words[at:], inner)
 
-    def module(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def module(self, made: ShellCommand, inner: _Context) -> None:
         """Run a module as a program: `python -m pip`."""
-        at = next(
-            (n for n, word in enumerate(made.words) if word.text == "-m" or re.fullmatch(r"-[a-zA-Z]*m", word.text)),
-            None,
-        )
-        if at is None or at + 1 >= len(made.words) or find_program(made.words[at + 1].text) is None:
-            return []
-        return self.emit(made.words[at + 1 :], inner)
+        at = next((n for n, word in enumerate(made.words) if re.fullmatch(r"-[a-zA-Z]*m", word.text)), None)
+        words = made.words[at + 1 :] if at is not None else ()
+        if words and find_program(words[0].text) is not None:
+            self.emit(words, inner)
 
-    def code(self, code: str, inner: _Context) -> list[ShellCommand]:
+    def code(self, code: str, inner: _Context) -> None:
         """Find commands in the code of an interpreter: calls that start a program with a literal."""
-        found: list[ShellCommand] = []
         if inner.wrappers[-1:] in {("ruby",), ("perl",), ("php",)}:
-            found += [
-                one for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20] for one in self.text(text, inner)
-            ]
+            for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20]:
+                self.text(text, inner)
         for match in islice(_CODE_CALLS.finditer(code[:_LONGEST_CODE]), 20):
             texts = [next(filter(None, groups), "") for groups in _STRING.findall(match[1])]
             if match[1].startswith("["):
-                found += self.emit(tuple(Word(text, text) for text in texts), inner)
+                self.emit(tuple(Word(text, text) for text in texts), inner)
             elif texts:
-                found += self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
-        return found
+                self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
 
-    def text(self, text: str, inner: _Context) -> list[ShellCommand]:
+    def text(self, text: str, inner: _Context) -> None:
         """Run a text as a script."""
         self.text_left -= len(text)
         if self.text_left < 0:
             self.doubt("too much text in commands")
-            return []
+            return
         script = parse_script(text)
         self.scripts.append(script)
         self.doubt(*script.doubts)
-        return self.script(script, inner)
+        self.script(script, inner)
 
     # values
 
@@ -715,13 +682,30 @@ class _Walker:
             return [KnownValue(part.text, part.text if is_glob else "")]
         if part.kind == "variable":
             return list(context.variables.get(part.text, (None,)))
-        default = re.fullmatch(r"\$\{(\w+):?[-=]([\w./,:@%+=-]*)\}", part.text) if part.kind == "expansion" else None
-        if default is not None:
-            # the variable may be set where the script starts
-            return list(dict.fromkeys((*context.variables.get(default[1], (None,)), KnownValue(default[2]))))
         if part.kind == "command" and len(part.scripts) == 1:
-            return [_evaluate(part.scripts[0], self, context)]
-        return [None]
+            return [self.evaluate(part.scripts[0], context)]
+        default = re.fullmatch(r"\$\{(\w+):?[-=]([\w./,:@%+=-]*)\}", part.text) if part.kind == "expansion" else None
+        if default is None:
+            return [None]
+        # the variable may be set where the script starts
+        return list(dict.fromkeys((*context.variables.get(default[1], (None,)), KnownValue(default[2]))))
+
+    def evaluate(self, script: Script, context: _Context) -> KnownValue | None:
+        """Return what a substitution gives: `$(pwd)`, `$(echo text)`, `$(printf text)`."""
+        node = script.steps[0].node if len(script.steps) == 1 else None
+        if not isinstance(node, SimpleCommand) or node.assignments or not node.words:
+            return None
+        alternatives = self.expand(node.words, context)
+        if len(alternatives) != 1:
+            return None
+        [words] = alternatives
+        if [word.text for word in words] == ["pwd"]:
+            return KnownValue(".")
+        if any(one.body is None for one in node.redirects):
+            return None
+        stdin = self.text_of(node.redirects[-1].body, context) if node.redirects else None
+        text = _know_output([self.make(words, structs.replace(context, stdin=stdin), redirects=node.redirects)])
+        return KnownValue(text.rstrip("\n")) if text is not None else None
 
     def change_folder(self, made: ShellCommand, context: _Context) -> None:
         operands = [word for word in made.arguments.operands if word.text != "--"]
@@ -780,11 +764,8 @@ def _positional(words: Sequence[Word]) -> dict[str, Values]:
 
 
 def _values_of(alternatives: Iterable[Sequence[Word]]) -> list[KnownValue | None]:
-    return [
-        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None
-        for words in alternatives
-        for word in words
-    ]
+    words = (word for one in alternatives for word in one)
+    return [KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None for word in words]
 
 
 def _value_word(word: Word, known: Sequence[KnownValue]) -> Word:
@@ -813,25 +794,15 @@ def _replace(word: Word, mark: str, value: Word) -> Word:
 def find_tests(made: ShellCommand) -> tuple[list[Word], list[Word], bool]:
     """Return the roots of a `find` command, the globs of names and paths, and whether there are no other tests."""
     words = made.words[1:]
-    start = next(
-        (at for at, word in enumerate(words) if not word.text.startswith(("-H", "-L", "-P", "-O", "-D"))), len(words)
-    )
-    end = next(
-        (at for at, word in enumerate(words) if at >= start and word.text.startswith(("-", "(", "!"))), len(words)
-    )
-    roots = list(words[start:end]) or [Word(".", ".")]
+    rest = dropwhile(lambda word: word.text.startswith(("-H", "-L", "-P", "-O", "-D")), words)
+    roots = list(takewhile(lambda word: not word.text.startswith(("-", "(", "!")), rest))
+    tests = [word for word in words if word.text in _OTHER_TESTS]
     globs: list[Word] = []
-    is_all = True
-    for at, word in enumerate(words[end:], start=end):
-        is_negated = at > 0 and words[at - 1].text in {"!", "-not"}
-        if word.text in {"-name", "-iname", "-path", "-ipath", "-wholename"} and at + 1 < len(words):
-            if is_negated:
-                is_all = False
-            else:
-                globs.append(structs.replace(words[at + 1], raw=word.text))
-        elif word.text in _OTHER_TESTS:
-            is_all = False
-    return roots, globs, is_all
+    for before, word, following in zip((None, *words), words, words[1:], strict=False):
+        if word.text in {"-name", "-iname", "-path", "-ipath", "-wholename"}:
+            is_negated = before is not None and before.text in {"!", "-not"}
+            (tests if is_negated else globs).append(structs.replace(following, raw=word.text))
+    return roots or [Word(".", ".")], globs, not tests
 
 
 def find_globs(made: ShellCommand) -> list[Word] | None:
@@ -892,26 +863,3 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
         groups = [[*rest[at : at + count], *[""] * count] for at in range(0, len(rest), count)]
         return "".join("".join(map("".join, zip(pieces, [*group[:count], ""], strict=True))) for group in groups)
     return None
-
-
-def _evaluate(script: Script, walker: _Walker, context: _Context) -> KnownValue | None:
-    """Return what a substitution gives: `$(pwd)`, `$(echo text)`, `$(printf text)`."""
-    if len(script.steps) != 1 or not isinstance(script.steps[0].node, SimpleCommand):
-        return None
-    node = script.steps[0].node
-    if node.assignments or not node.words:
-        return None
-    words = walker.expand(node.words, context)
-    if len(words) != 1:
-        return None
-    [alone] = words
-    if [word.text for word in alone] == ["pwd"]:
-        return KnownValue(".")
-    stdin = None
-    for one in node.redirects:
-        if one.body is None:
-            return None
-        stdin = walker.text_of(one.body, context)
-    made = walker.make(alone, structs.replace(context, stdin=stdin), redirects=node.redirects)
-    text = _know_output([made])
-    return KnownValue(text.rstrip("\n")) if text is not None else None
