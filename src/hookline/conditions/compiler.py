@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from hookline.conditions import ast
 from hookline.conditions.ast import Node, spell_path
-from hookline.conditions.errors import make_error, suggest_name
+from hookline.conditions.parser import make_error, suggest_name
 from hookline.conditions.regex import compile_regex
 from hookline.conditions.values import (
     are_equal,

@@ -6,8 +6,7 @@ from typing import Final
 from hookline.conditions import ast
 from hookline.conditions.ast import Index, Loop, Name, Node, Select, list_children, spell_path
 from hookline.conditions.compiler import BUDGET, EvaluationBudget, compile_node, needs_budget
-from hookline.conditions.errors import make_error
-from hookline.conditions.parser import parse
+from hookline.conditions.parser import make_error, parse
 from hookline.conditions.values import format_value, kind_of, with_article
 from hookline.errors import ConditionError
 

@@ -1,7 +1,8 @@
 """Find the effects of each canonical tool. No I/O: links are resolved where paths are compared."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from hookline.effects import event_paths
 from hookline.effects.effects import Effects, EffectsBuilder, make_absolute, spell_paths
+from hookline.effects.patches import BEGIN
 from hookline.effects.patterns import add_url, find_urls
 from hookline.effects.shell import apply_patch, looks_like_path, read_line
 from hookline.model.event import Event, EventName
@@ -19,7 +21,6 @@ _DEEPEST: Final = 16
 _CONTROLS: Final = frozenset({"output", "list", "stop"})
 _POWERSHELLS: Final = ("powershell", "pwsh")
 _PATTERN: Final = re.compile(r"[*?\[{]")
-_MARK: Final = "*** Begin Patch"
 
 
 class CallReader(Struct, frozen=True):
@@ -35,11 +36,8 @@ class CallReader(Struct, frozen=True):
 
     def paths(self, *keys: str) -> list[str]:
         """Return the paths in these arguments, or in all arguments that are known to hold any."""
-        found = (
-            event_paths.find_texts(self.args.get(key) for key in keys)
-            if keys
-            else event_paths.list_argument_paths(self.args)
-        )
+        named = event_paths.find_texts(self.args.get(key) for key in keys)
+        found = named if keys else event_paths.list_argument_paths(self.args)
         return list(dict.fromkeys(path for text in found for path in spell_paths(self.event.cwd, text)))
 
     def text(self, key: str) -> str:
@@ -48,16 +46,13 @@ class CallReader(Struct, frozen=True):
         return value if isinstance(value, str) else ""
 
 
-Tool = Callable[[CallReader], None]
-
-
 def find_effects(event: Event) -> Effects:
     """Return the effects of an event's tool call; at file events, what happened to the file."""
     found = EffectsBuilder()
     if event.name in event_paths.FILE_EVENTS:
         kind = "deletes" if event.name is EventName.FILE_DELETED else "writes"
         found.touch_paths(kind, *(make_absolute(event.cwd, path) for path in event_paths.list_event_paths(event)))
-    elif event.name in event_paths.TOOL_EVENTS and event.tool not in _HARMLESS:
+    elif event.name in event_paths.TOOL_EVENTS:
         _TOOLS.get(event.tool, _add_anything)(CallReader(event, found))
     return found.build()
 
@@ -73,16 +68,14 @@ def _add_files(call: CallReader, *kinds: str) -> None:
 
 
 def _add_patch(call: CallReader) -> None:
-    texts = [value for value in call.args.values() if isinstance(value, str) and _MARK in value]
+    texts = [value for value in call.args.values() if isinstance(value, str) and BEGIN in value]
     texts += [text for text in [call.text("patch")] if text and text not in texts]
     is_read = [apply_patch(text, call.event.cwd, call.found) for text in texts]
     call.found.touch_paths("writes", *call.paths())
     for change in event_paths.list_changes(call.args):
         if change.get("op") in {"delete", "move"}:
-            call.found.touch_paths(
-                "deletes",
-                *(make_absolute(call.event.cwd, path) for path in event_paths.find_texts([change.get("path")])),
-            )
+            paths = event_paths.find_texts([change.get("path")])
+            call.found.touch_paths("deletes", *(make_absolute(call.event.cwd, path) for path in paths))
     is_other = not isinstance(call.args.get("patch", ""), str) or not isinstance(call.args.get("changes", []), list)
     if not all(is_read) or is_other or not (texts or call.paths()):
         call.found.leave_open("writes", "deletes")
@@ -168,15 +161,13 @@ def _add_worktree(call: CallReader) -> None:
 
 def _add_anything(call: CallReader) -> None:
     """Add every text in the arguments that looks like a path: an unknown tool may do anything with it."""
+    named: list[str] = []
     for text in _list_leaves(call.args, _DEEPEST):
         call.found.add("urls", find_urls(text))
         for path in (*_list_files(text), *([text] if looks_like_path(text) else ())):
-            named = spell_paths(call.event.cwd, path)
-            call.found.touch_paths("writes", *named)
-            call.found.touch_paths("reads", *named)
-    named = tuple(call.paths())
-    call.found.touch_paths("writes", *named)
-    call.found.touch_paths("reads", *named)
+            named += spell_paths(call.event.cwd, path)
+    for kind in ("writes", "reads"):
+        call.found.touch_paths(kind, *named, *call.paths())
     if call.text("command"):
         read_line(call.text("command"), call.event.cwd, call.found)
     call.found.leave_open()
@@ -185,24 +176,16 @@ def _add_anything(call: CallReader) -> None:
 def _list_leaves(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-        return
-    inner: Iterable[object] = ()
-    if isinstance(value, Mapping):
-        inner = value.values()
-    elif isinstance(value, Sequence) and not isinstance(value, bytes):
-        inner = value
-    for item in inner if depth else ():
-        yield from _list_leaves(item, depth - 1)
+    elif depth and isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _list_leaves(item, depth - 1)
 
 
 def _list_files(uri: str) -> list[str]:
     """Return the file that a URI names."""
-    if not uri.lower().startswith("file:"):
-        return []
-    try:
-        return [unquote(urlsplit(uri).path)]
-    except ValueError:
-        return []
+    with suppress(ValueError):
+        return [unquote(urlsplit(uri).path)] if uri.lower().startswith("file:") else []
+    return []
 
 
 _EDITS: Final = ("edit_file", "multi_edit", "insert_text", "edit_lines", "notebook_edit")
@@ -210,8 +193,9 @@ _EDITS: Final = ("edit_file", "multi_edit", "insert_text", "edit_lines", "notebo
 _HARMLESS: Final = ("web_search", "todo", "ask_user", "plan_mode", "tool_search")
 _DELEGATES: Final = ("subagent", "agent_message", "schedule", "skill")
 
-_TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(
+_TOOLS: Final[Mapping[str, Callable[[CallReader], None]]] = MappingProxyType(
     {
+        **dict.fromkeys(_HARMLESS, lambda _call: None),
         **dict.fromkeys(_DELEGATES, _add_delegation),
         **dict.fromkeys(_EDITS, lambda call: _add_files(call, "writes", "reads")),
         "write_file": lambda call: _add_files(call, "writes"),
