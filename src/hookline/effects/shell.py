@@ -346,7 +346,7 @@ class _CommandReader:
 
     def add_interpreter(self) -> None:
         operands = self.operands
-        has_code = any(one.option.role in {"code", "module"} for one in self.arguments.options) or self.has("-c")
+        has_code = self.arguments.has_role("code", "module") or self.has("-c")
         files = operands if has_code else operands[1:]
         for word in files:
             if looks_like_path(word.text) and not (self.row.style == "shell" and word is operands[0]):
@@ -413,10 +413,6 @@ def _grep(reader: _CommandReader) -> None:
         reader.leave_open("reads")
     else:
         reader.add_operands(only=only, hides=hides)
-
-
-def _gofmt(reader: _CommandReader) -> None:
-    reader.add_operands(only=("*.go",))
 
 
 def _find(reader: _CommandReader) -> None:
@@ -698,8 +694,7 @@ def _aws(reader: _CommandReader) -> None:
 
 def _perl(reader: _CommandReader) -> None:
     """`perl -i -pe code files` writes the files."""
-    has_code = any(given.option.role == "code" for given in reader.arguments.options)
-    files = reader.operands if has_code else reader.operands[:1]
+    files = reader.operands if reader.arguments.has_role("code") else reader.operands[:1]
     reader.touch("reads", *files)
     if reader.has("-i"):
         reader.touch("writes", *files)
@@ -726,7 +721,7 @@ _STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = MappingProxyTyp
     {
         "grep": _grep,
         "find": _find,
-        "gofmt": _gofmt,
+        "gofmt": lambda reader: reader.add_operands(only=("*.go",)),
         "sed": _sed,
         "awk": _awk,
         "dd": _dd,

@@ -41,8 +41,7 @@ _GIT: Final = row("git", "",
     subcommands=(
         row("status", "revision*",
             "-s,--short -b,--branch --porcelain[=] --long -v,--verbose -u,--untracked-files[=] --ignored[=] -z --show-stash --ahead-behind"),
-        row("log", "revision*", _LOG + _DIFF),
-        row("show", "revision*", _LOG + _DIFF),
+        row("log show", "revision*", _LOG + _DIFF),
         row("diff", "revision*", _DIFF),
         row("diff-tree diff-index diff-files whatchanged range-diff", "revision*",
             _LOG + _DIFF + " -r -t --root --no-commit-id"),
@@ -142,11 +141,10 @@ _GIT: Final = row("git", "",
         row("filter-branch filter-repo", "plain*",
             "-f,--force --tree-filter=shell --index-filter=shell --msg-filter=shell --env-filter=shell --commit-filter=shell --tag-name-filter=shell --prune-empty --all --path= --invert-paths --subdirectory-filter=",
             unknown="writes deletes"),
-        row("lfs annex", "plain*", "", unknown="writes urls"),
+        row("lfs annex flow", "plain*", unknown="writes urls"),
         row("daemon http-backend send-email svn p4 instaweb request-pull imap-send difftool mergetool gui citool", "plain*",
             unknown="any", guarded=True),
         row("credential credential-store credential-cache", "plain*", unknown="reads writes"),
-        row("flow", "plain*", unknown="writes urls"),
     ))
 
 _GH_COMMON: Final = "-R,--repo= --json= -q,--jq= -t,--template= -w,--web --hostname= -L,--limit= -s,--state= -l,--label= -a,--assignee= -b,--body= -F,--body-file=reads --title= -B,--base= -H,--head= -d,--draft -m,--milestone= -f,--fill -r,--reviewer= -p,--project= -A,--author= -S,--search= -y,--yes -c,--comments -n,--notes= "

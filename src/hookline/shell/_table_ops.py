@@ -25,8 +25,7 @@ _COMPOSE_SUBS: Final = (
     row("ps logs top images config ls port version events stats convert volumes", "plain*",
         _COMPOSE
         + "-q,--quiet -a,--all --services --format= -f,--follow --tail= -n= --since= --no-color --no-log-prefix -t,--timestamps --status= -o=writes --index= --hash="),
-    row("exec", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
-    row("run", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
+    row("exec run", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
     row("cp", "plain*", _COMPOSE + "-a -L", unknown="reads writes"),
 )
 _DOCKER: Final = "-H,--host= -c,--context= -D,--debug -l,--log-level= --config= --tls --tlsverify -v,--version "
@@ -72,8 +71,7 @@ _KUBE: Final = (
     " --overwrite --local --from-literal= --from-file= --from-env-file= --for= --revision= --to-revision= --delete-emptydir-data --ignore-daemonsets --disable-eviction --yes --output-directory= --minify --raw --flatten --current --containers --prefix --limits= --requests= --subresource= --api-group= --verbs= --namespaced[=] --address= --min= --max= --cpu-percent= --show-managed-fields --max-log-requests= --all-containers[=]"
 )
 _KUBECTL: Final = row("kubectl oc k kubecolor microk8s.kubectl minikube.kubectl", "plain*", _KUBE, unknown="urls", subcommands=(
-        row("exec", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
-        row("run debug", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
+        row("exec run debug", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
         row("get describe logs top explain version api-resources api-versions cluster-info diff events wait auth config", "plain*",
             _KUBE, unknown="urls reads"),
         row("apply create replace delete patch edit scale rollout label annotate expose set autoscale taint drain cordon uncordon port-forward proxy attach kustomize certificate completion plugin", "plain*",

@@ -91,6 +91,7 @@ TEST_LIST: Final = Reason(
     "stands after && or || inside [[ ]], where sh would run it as a program", "write [ … ] && [ … ]"
 )
 LIST: Final = Reason("could be parsed again as a list", "declare the name first, then write x={{…}}")
+_NO_PLACE: Final[Mapping[str, Reason]] = {"expansion": PARAMETER, "arithmetic": ARITHMETIC}
 WRITTEN: Final = Reason(
     "is executed by a line that may also write it, so that a value could become program text",
     "execute a file that the line does not write, and pass the value as an argument",
@@ -305,12 +306,8 @@ def _locate_in_part(part: WordPart, word: Word, found: dict[int, Quoting], sourc
             if "$'" in word.raw:
                 source.refuse(int(one[2]), DOLLAR_QUOTE)
             found[int(one[2])] = Quoting.SINGLE
-    elif part.kind == "expansion":
-        _keep_marks_out(part.text, PARAMETER, source)
-    elif part.kind == "arithmetic":
-        _keep_marks_out(part.text, ARITHMETIC, source)
-    elif part.text.startswith("`"):
-        _keep_marks_out(part.text, BACKTICKS, source)
+    elif part.kind in _NO_PLACE or part.text.startswith("`"):
+        _keep_marks_out(part.text, _NO_PLACE.get(part.kind, BACKTICKS), source)
 
 
 def _check_references(source: _ValueSource, quotings: Mapping[int, Quoting]) -> None:
@@ -846,7 +843,7 @@ class _Judge:
             if row is None or not row.interpreter or following.text[:1] != "-":
                 continue
             inner = read_arguments(row, words[place + 1 :])
-            if inner.has("-c") or any(one.option.role == "code" for one in inner.options) or _is_held(following.text):
+            if inner.has("-c") or inner.has_role("code") or _is_held(following.text):
                 self.check_words(words[place:], node=node, is_fed=is_fed)
 
     def check_stdin(self, name: str, node: SimpleCommand, *, is_fed: bool) -> None:

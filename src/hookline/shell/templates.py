@@ -222,15 +222,14 @@ def fill_words(words: Sequence[str], values: Mapping[str, object]) -> tuple[str,
 
 def spread_lists(line: str, values: Mapping[str, object]) -> str:
     """Rewrite a shell line so that a template that stands between blanks and is a list has one template per item."""
-    parts: list[str] = []
-    end = 0
-    for mark in find_marks(line):
-        value = look_up(values, mark[1].split("."))
-        around = line[mark.start() - 1 : mark.start()] + line[mark.end() : mark.end() + 1]
+    spread: list[tuple[Mark, str]] = []
+    for mark in _find_marks(line):
+        value = look_up(values, mark.path)
+        around = line[mark.start - 1 : mark.start] + line[mark.end : mark.end + 1]
         if isinstance(value, list | tuple) and not around.strip():
-            parts += (line[end : mark.start()], " ".join(f"{{{{{mark[1]}.{place}}}}}" for place in range(len(value))))
-            end = mark.end()
-    return "".join((*parts, line[end:]))
+            name = ".".join(mark.path)
+            spread.append((mark, " ".join(f"{{{{{name}.{place}}}}}" for place in range(len(value)))))
+    return replace_marks(line, spread)
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -320,12 +319,7 @@ def _find_text(values: Mapping[str, object], path: Sequence[str]) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        value = _json(value)
+        raw = json_codec.dump(dict(value) if isinstance(value, Mapping) else value)
+        # JSON writes times and the like as strings, which are passed unchanged
+        value = str(json_codec.load(raw)) if raw.startswith(b'"') else raw.decode()
     return _UNSENDABLE.sub(lambda match: "\ufffd" if ord(match[0]) else "\u2400", value)
-
-
-def _json(value: object) -> str:
-    raw = json_codec.dump(dict(value) if isinstance(value, Mapping) else value)
-    # JSON writes times and the like as strings, which are passed unchanged
-    read_back = json_codec.load(raw) if raw.startswith(b'"') else None
-    return read_back if isinstance(read_back, str) else raw.decode()
