@@ -89,7 +89,7 @@ def _condition(text: str) -> Condition:
     """Compile a condition with our subset of CEL, and with the full library where that is not enough."""
     # not at the top: most hooks have no condition
     from hookline.conditions.condition import compile_condition  # noqa: PLC0415
-    from hookline.conditions.errors import BeyondError  # noqa: PLC0415
+    from hookline.conditions.parser import BeyondError  # noqa: PLC0415
 
     try:
         return compile_condition(text)

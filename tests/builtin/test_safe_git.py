@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hookline.builtin._boundaries import Boundaries
 from hookline.builtin._safe_git import is_harmless
-from hookline.builtin.readonly_analysis import list_readers
+from hookline.builtin.allow_readonly import list_readers
 from tests.builtin.bounds import make_project, run
 
 LINES = ["git status", "git diff", "git log -p", "git show", "git describe --always --dirty"]

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hookline.conditions.compiler import BUDGET, EvaluationBudget, compile_node
-from hookline.conditions.errors import BeyondError
-from hookline.conditions.parser import parse
+from hookline.conditions.parser import BeyondError, parse
 from hookline.errors import ConditionError, ConfigError
 from tests.helpers.each import each
 

@@ -3,7 +3,7 @@ from types import MappingProxyType
 import pytest
 
 from hookline.conditions.condition import compile_condition
-from hookline.conditions.errors import BeyondError
+from hookline.conditions.parser import BeyondError
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.template_context import event_context

@@ -1,8 +1,7 @@
 import pytest
 
 from hookline.conditions.ast import DEEPEST, Chain, Literal, Name, Node, Operation, Select, list_children, spell_path
-from hookline.conditions.errors import BeyondError
-from hookline.conditions.parser import parse
+from hookline.conditions.parser import BeyondError, parse
 from hookline.errors import ConfigError
 
 

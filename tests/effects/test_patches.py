@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.effects.patches import FileChange, parse_changes
+from hookline.effects.patches import PatchPart, parse_changes
 
 AGENTS = """*** Begin Patch
 *** Add File: new.py
@@ -41,9 +41,9 @@ rename to two
 
 def test_every_file_of_an_agents_patch_is_found() -> None:
     assert parse_changes(AGENTS) == (
-        FileChange("add", "new.py"),
-        FileChange("move", "old.py", "moved/old.py"),
-        FileChange("delete", "gone.py"),
+        PatchPart("add", "new.py"),
+        PatchPart("move", "old.py", "moved/old.py"),
+        PatchPart("delete", "gone.py"),
     )
 
 
@@ -52,12 +52,12 @@ def test_text_around_a_patch_does_not_hide_it() -> None:
 
 
 def test_header_with_blanks_before_it_is_one_as_to_the_agents() -> None:
-    assert parse_changes("*** Begin Patch\n  *** Delete File:   a \r\n*** End Patch") == (FileChange("delete", "a"),)
+    assert parse_changes("*** Begin Patch\n  *** Delete File:   a \r\n*** End Patch") == (PatchPart("delete", "a"),)
 
 
 def test_row_that_stays_as_it_is_may_have_stars() -> None:
     patch = "*** Begin Patch\n*** Update File: a\n *** A title ***\n-b\n+*** c\n*** End Patch"
-    assert parse_changes(patch) == (FileChange("update", "a"),)
+    assert parse_changes(patch) == (PatchPart("update", "a"),)
 
 
 def test_every_file_of_a_unified_diff_is_found_with_and_without_its_first_folder() -> None:
@@ -73,7 +73,7 @@ def test_every_file_of_a_unified_diff_is_found_with_and_without_its_first_folder
 def test_plain_diff_is_read() -> None:
     found = parse_changes("--- old.c\t2026-01-01\n+++ /abs/new.c\t2026-01-01\n@@ -1 +1 @@\n-a\n+b")
 
-    assert found == (FileChange("update", "old.c"), FileChange("update", "/abs/new.c"))
+    assert found == (PatchPart("update", "old.c"), PatchPart("update", "/abs/new.c"))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from hookline import Engine
 from hookline.dialects import DIALECTS
-from hookline.effects.effects import EVERYTHING, MOST, NOTHING, Effects
+from hookline.effects.effects import EVERYTHING, MOST, Effects
 from hookline.effects.tools import find_effects
 from hookline.model.event import Event, EventName
 from tests.effects.calls import call, done, texts
@@ -77,12 +77,12 @@ def vague(*kinds: str) -> frozenset[str]:
             Effects(writes=("/p/a",), unknown=vague("writes", "deletes")),
         ),
         (call("other:todo", path="a"), Effects(writes=("/p/a",), reads=("/p/a",), unknown=EVERYTHING)),
-        (call("web_search", query="x"), NOTHING),
-        (call("todo", items=[]), NOTHING),
-        (call("ask_user"), NOTHING),
-        (call("plan_mode"), NOTHING),
-        (call("tool_search"), NOTHING),
-        (call("shell_control", action="stop"), NOTHING),
+        (call("web_search", query="x"), Effects()),
+        (call("todo", items=[]), Effects()),
+        (call("ask_user"), Effects()),
+        (call("plan_mode"), Effects()),
+        (call("tool_search"), Effects()),
+        (call("shell_control", action="stop"), Effects()),
         (call("shell_control", action="send"), Effects(unknown=EVERYTHING)),
         (call("shell_input", text="rm x"), Effects(runs=("rm x",), unknown=EVERYTHING)),
         (
@@ -133,8 +133,8 @@ def test_file_events_say_what_happened_to_the_file() -> None:
 
 
 def test_other_events_do_nothing() -> None:
-    assert texts(find_effects(Event(name=EventName.BEFORE_AGENT, data={"path": "a"}))) == NOTHING
-    assert texts(find_effects(Event(name=EventName.GIT_COMMIT, data={"files": ["a"]}))) == NOTHING
+    assert texts(find_effects(Event(name=EventName.BEFORE_AGENT, data={"path": "a"}))) == Effects()
+    assert texts(find_effects(Event(name=EventName.GIT_COMMIT, data={"files": ["a"]}))) == Effects()
 
 
 def test_permission_for_something_that_is_no_tool_may_be_for_anything() -> None:

@@ -15,12 +15,7 @@ from msgspec.structs import replace
 from hookline import caller_context
 from hookline.model.event import Event
 from hookline.model.workspace_paths import is_inside
-
-
-def split_names(names: str) -> frozenset[str]:
-    """Return names that are written in one text, separated by blanks."""
-    return frozenset(names.split())
-
+from hookline.shell.program import split_names
 
 # names of files with keys, passwords and tokens, in lower case because not every file system is case-sensitive
 _SECRETS: Final = split_names(

@@ -8,12 +8,12 @@ repositories inside of repositories.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from glob import iglob
 from typing import Final
 
-from hookline.builtin._boundaries import split_names
+from hookline.shell.program import split_names
 
 _MOST_BYTES: Final = 64 * 1024
 _MOST_INDEX_BYTES: Final = 64 * 1024 * 1024
@@ -111,13 +111,9 @@ def _read_text(path: str) -> str:
 
 
 def _runs_nothing(top: str, tree: str, common: str, *, looks_inside: bool) -> bool:
-    files = [f"{common}/config", f"{tree}/config.worktree"]
-    for file in files:
-        if os.path.lexists(file) and not all(
-            _is_known(name, value, top) for name, value in _parse_settings(_read_text(file))
-        ):
-            return False
-    if os.path.lexists(f"{common}/hooks/{_HOOK}"):
+    files = [file for file in (f"{common}/config", f"{tree}/config.worktree") if os.path.lexists(file)]
+    settings = [one for file in files for one in _parse_settings(_read_text(file))]
+    if os.path.lexists(f"{common}/hooks/{_HOOK}") or not all(_is_known(*one, top) for one in settings):
         return False
     return not looks_inside or not any(map(_has_nested, (f"{tree}/index", *iglob(f"{tree}/sharedindex.*"))))
 
@@ -139,8 +135,11 @@ def _parse_settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_known(name: str, value: str, top: str) -> bool:
-    if name in _JUDGES:
-        return _JUDGES[name](value, top)
+    if name == "core.fsmonitor":
+        # git's own file system monitor; any other value is a program
+        return _SWITCH.fullmatch(value) is not None
+    if name == "core.hookspath":
+        return _FOLDER.fullmatch(value) is not None and not os.path.lexists(os.path.join(top, value, _HOOK))
     return name in _SETTINGS or name.partition(".")[0] in _PARTS
 
 
@@ -150,18 +149,3 @@ def _has_nested(path: str) -> bool:
     with open(path, "rb") as file:
         entries = file.read(_MOST_INDEX_BYTES)
     return len(entries) == _MOST_INDEX_BYTES or _NESTED in entries
-
-
-def _is_switch(value: str, _top: str) -> bool:
-    """Allow git's built-in file system monitor; any other value is a program."""
-    return _SWITCH.fullmatch(value) is not None
-
-
-def _has_no_hook(value: str, top: str) -> bool:
-    return _FOLDER.fullmatch(value) is not None and not os.path.lexists(os.path.join(top, value, _HOOK))
-
-
-_JUDGES: Final[Mapping[str, Callable[[str, str], bool]]] = {
-    "core.fsmonitor": _is_switch,
-    "core.hookspath": _has_no_hook,
-}

@@ -101,8 +101,8 @@ class Loop(Struct, frozen=True):
     macro: str
     of: "Node"
     variable: str
+    kept: "Node | None"
     body: "Node"
-    kept: "Node | None" = None
 
 
 Node: TypeAlias = (
@@ -112,21 +112,9 @@ Node: TypeAlias = (
 
 def list_children(node: Node) -> tuple[Node, ...]:
     """Return the nodes directly below a node."""
-    match node:
-        case Literal() | Name():
-            return ()
-        case Select(of=of) | Has(of=of):
-            return (of,)
-        case Index(of=of, key=key):
-            return (of, key)
-        case Operation(operands=parts) | Chain(parts=parts) | FunctionCall(arguments=parts):
-            return parts
-        case ListOf(items=parts) | MapOf(items=parts):
-            return parts
-        case Choice(asked=asked, yes=yes, no=no):
-            return (asked, yes, no)
-        case Loop(of=of, body=body, kept=kept):
-            return (of, body) if kept is None else (of, kept, body)
+    values = (getattr(node, field) for field in node.__struct_fields__)
+    parts = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+    return tuple(part for part in parts if isinstance(part, Node))
 
 
 def spell_path(node: Node) -> str:

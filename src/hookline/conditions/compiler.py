@@ -7,8 +7,8 @@ from typing import Any, Final, cast
 
 from hookline.conditions import ast
 from hookline.conditions.ast import Node, spell_path
-from hookline.conditions.errors import make_error, suggest_name
-from hookline.conditions.regex import Regex, compile_regex
+from hookline.conditions.parser import make_error, suggest_name
+from hookline.conditions.regex import compile_regex
 from hookline.conditions.values import (
     are_equal,
     format_value,
@@ -133,23 +133,16 @@ def _compile_index(node: ast.Index, text: str) -> Evaluate:
 
 def _compile_operation(node: ast.Operation, text: str) -> Evaluate:
     operands = [compile_node(operand, text) for operand in node.operands]
+    left, right = operands[0], operands[-1]
     if node.operator == "==" and isinstance(other := node.operands[1], ast.Literal) and type(other.value) is str:
-        return _compile_text_equality(operands[0], other.value)
+        # most conditions compare with a literal text; only a text can be equal to it
+        wanted = other.value
+        return lambda scope: isinstance(value := left(scope), str) and value == wanted
     if len(operands) == 1:
-        (of,), change = operands, _UNARY[node.operator]
-        return lambda scope: change(of(scope))
-    (left, right), calculate = operands, _BINARY[node.operator]
+        change = _UNARY[node.operator]
+        return lambda scope: change(left(scope))
+    calculate = _BINARY[node.operator]
     return lambda scope: calculate(left(scope), right(scope))
-
-
-def _compile_text_equality(of: Evaluate, text: str) -> Evaluate:
-    """Compare with a literal text, as most conditions do; only a text can be equal to it."""
-
-    def evaluate(scope: Scope) -> object:
-        value = of(scope)
-        return isinstance(value, str) and value == text
-
-    return evaluate
 
 
 def _compile_chain(node: ast.Chain, text: str) -> Evaluate:
@@ -180,24 +173,10 @@ def _make_type_error(operator: str, value: object) -> ConditionError:
     return ConditionError(f"{operator} needs true or false, not {with_article(kind_of(value))} ({format_value(value)})")
 
 
-def _not(value: object) -> object:
-    if value is True or value is False:
-        return not value
-    raise _make_type_error("!", value)
-
-
 def _compile_choice(node: ast.Choice, text: str) -> Evaluate:
     asked, yes, no = (compile_node(part, text) for part in (node.asked, node.yes, node.no))
 
-    def evaluate(scope: Scope) -> object:
-        answer = asked(scope)
-        if answer is True:
-            return yes(scope)
-        if answer is False:
-            return no(scope)
-        raise _make_type_error("?", answer)
-
-    return evaluate
+    return lambda scope: yes(scope) if _check_bool(asked(scope), "?") else no(scope)
 
 
 def _compile_list_of(node: ast.ListOf, text: str) -> Evaluate:
@@ -241,7 +220,13 @@ def _make_text_error(function: str, *values: object) -> ConditionError:
 
 def _compile_matches(node: ast.FunctionCall, text: str) -> Evaluate:
     of, pattern = (compile_node(argument, text) for argument in node.arguments)
-    known = _compile_literal_pattern(node.arguments[1], text)
+    literal, known = node.arguments[1], None
+    if isinstance(literal, ast.Literal) and isinstance(literal.value, str):
+        # compiled here, so that a broken pattern is reported when the condition is loaded
+        try:
+            known = compile_regex(literal.value)
+        except ConfigError as problem:
+            raise make_error(text, literal.at, problem.message) from None
 
     def evaluate(scope: Scope) -> object:
         _get_budget(scope).spend(0)
@@ -258,16 +243,6 @@ def _compile_matches(node: ast.FunctionCall, text: str) -> Evaluate:
         return regex.matches(value)
 
     return evaluate
-
-
-def _compile_literal_pattern(node: Node, text: str) -> Regex | None:
-    """Compile a literal pattern, so that a broken one is reported when the condition is loaded."""
-    if not isinstance(node, ast.Literal) or not isinstance(node.value, str):
-        return None
-    try:
-        return compile_regex(node.value)
-    except ConfigError as problem:
-        raise make_error(text, node.at, problem.message) from None
 
 
 def _compile_loop(node: ast.Loop, text: str) -> Evaluate:
@@ -321,18 +296,6 @@ def _make_quantifier(decides: bool, sign: str) -> "Run":  # noqa: FBT001 - both 
     return run
 
 
-def _exists_one(rounds: Iterator[object], body: Evaluate, inner: Scope) -> object:
-    return sum(_check_bool(body(inner), "exists_one") for _ in rounds) == 1
-
-
-def _filter(rounds: Iterator[object], body: Evaluate, inner: Scope) -> object:
-    return [item for item in rounds if _check_bool(body(inner), "filter")]
-
-
-def _map(rounds: Iterator[object], body: Evaluate, inner: Scope) -> object:
-    return [body(inner) for _ in rounds]
-
-
 def _check_bool(value: object, who: str) -> bool:
     if value is True or value is False:
         return value
@@ -343,16 +306,19 @@ Run = Callable[[Iterator[object], Evaluate, Scope], object]
 _LOOPS: Final[Mapping[str, Run]] = {
     "all": _make_quantifier(False, "all"),  # noqa: FBT003 - what decides
     "exists": _make_quantifier(True, "exists"),  # noqa: FBT003 - what decides
-    "exists_one": _exists_one,
-    "filter": _filter,
-    "map": _map,
+    "exists_one": lambda rounds, body, inner: sum(_check_bool(body(inner), "exists_one") for _ in rounds) == 1,
+    "filter": lambda rounds, body, inner: [item for item in rounds if _check_bool(body(inner), "filter")],
+    "map": lambda rounds, body, inner: [body(inner) for _ in rounds],
 }
 _TEXTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "contains": lambda of, part: part in of,
     "startsWith": lambda of, part: of.startswith(part),
     "endsWith": lambda of, part: of.endswith(part),
 }
-_UNARY: Final[Mapping[str, Callable[[object], object]]] = {"!_": _not, "-_": negate}
+_UNARY: Final[Mapping[str, Callable[[object], object]]] = {
+    "!_": lambda value: not _check_bool(value, "!"),
+    "-_": negate,
+}
 _BINARY: Final[Mapping[str, Callable[[object, object], object]]] = {
     "==": are_equal,
     "!=": lambda left, right: not are_equal(left, right),

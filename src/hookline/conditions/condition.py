@@ -6,8 +6,7 @@ from typing import Final
 from hookline.conditions import ast
 from hookline.conditions.ast import Index, Loop, Name, Node, Select, list_children, spell_path
 from hookline.conditions.compiler import BUDGET, EvaluationBudget, compile_node, needs_budget
-from hookline.conditions.errors import make_error
-from hookline.conditions.parser import parse
+from hookline.conditions.parser import make_error, parse
 from hookline.conditions.values import format_value, kind_of, with_article
 from hookline.errors import ConditionError
 
@@ -36,7 +35,7 @@ class PolicyCondition:
             ConditionError: It cannot be evaluated.
         """
         try:
-            answer = self._evaluate({**context, BUDGET: _budget(context)} if self._costs else context)
+            answer = self._evaluate({**context, BUDGET: _renew_budget(context)} if self._costs else context)
         except RecursionError:
             raise ConditionError("a value of the event is nested too deeply to be compared") from None
         except ConditionError:
@@ -63,7 +62,7 @@ class PolicyCondition:
         return ", ".join(found)
 
 
-def _budget(context: Mapping[str, object]) -> EvaluationBudget:
+def _renew_budget(context: Mapping[str, object]) -> EvaluationBudget:
     """Return the budget of one evaluation; several may share their time."""
     shared = context.get(BUDGET)
     return shared.renew() if isinstance(shared, EvaluationBudget) else EvaluationBudget()

@@ -1,7 +1,14 @@
-"""Parse conditions with CEL's grammar."""
+"""Split the text of a condition into tokens, and parse them with CEL's grammar."""
 
-from collections.abc import Callable, Mapping
+import difflib
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from hookline.conditions.ast import (
     DEEPEST,
@@ -20,8 +27,44 @@ from hookline.conditions.ast import (
     Select,
     list_children,
 )
-from hookline.conditions.errors import make_error, make_unsupported_error, suggest_name
-from hookline.conditions.lexer import Token, tokenize
+from hookline.errors import ConfigError
+
+# a condition is a few lines; longer policies belong into a hook
+LONGEST: Final = 4096
+_LARGEST: Final = 2**63
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<space>(?:[\ \t\r\n\f]|//[^\n]*)+)
+    |(?P<raw>[rR](?:'''(?P<raw_long1>.*?)'''|\"\"\"(?P<raw_long2>.*?)\"\"\"|'(?P<raw1>[^'\r\n]*)'|"(?P<raw2>[^"\r\n]*)"))
+    |(?P<bytes>(?:[bB][rR]?|[rR][bB])(?=['"]))
+    |(?P<text>'''(?P<long1>(?:[^\\]|\\.)*?)'''|\"\"\"(?P<long2>(?:[^\\]|\\.)*?)\"\"\"
+        |'(?P<short1>(?:[^'\\\r\n]|\\.)*)'|"(?P<short2>(?:[^"\\\r\n]|\\.)*)")
+    |(?P<double>(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+    |(?P<unsigned>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])
+    |(?P<int>0x[0-9a-fA-F]+|[0-9]+)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>&&|\|\||==|!=|<=|>=|[<>+\-*/%!?:.,()\[\]{}])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_RAW: Final = ("raw_long1", "raw_long2", "raw1", "raw2")
+_ESCAPED: Final = ("long1", "long2", "short1", "short2")
+_ESCAPE: Final = re.compile(
+    r"\\(?:(?P<letter>[abfnrtv\\?\"'`])|x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})"
+    r"|(?P<octal>[0-3][0-7]{2})|(?P<bad>.|\Z))",
+    re.DOTALL,
+)
+_SURROGATES: Final = range(0xD800, 0xE000)
+_LETTERS: Final[Mapping[str, str]] = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+_BASES: Final = {"x": 16, "u": 16, "U": 16, "octal": 8}
+_SLIPS: Final[Mapping[str, str]] = {
+    "=": '"=" alone is no operator; "==" compares',
+    "&": '"&" alone is no operator; "&&" means and',
+    "|": '"|" alone is no operator; "||" means or',
+    "'": "this text has no end; it needs a closing '",
+    '"': 'this text has no end; it needs a closing "',
+}
 
 # number of arguments, the receiver before the dot included
 FUNCTIONS: Final[Mapping[str, int]] = {"contains": 2, "startsWith": 2, "endsWith": 2, "matches": 2, "size": 1}
@@ -31,25 +74,10 @@ MACROS: Final = frozenset({"all", "exists", "exists_one", "filter", "map"})
 _CONSTANTS: Final[Mapping[str, object]] = {"true": True, "false": False, "null": None}
 # reserved words of CEL; as a field behind a dot they are names like any other
 _RESERVED: Final = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
+    {
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"),
+        *("namespace", "return", "var", "void", "while"),
+    }
 )
 _PYTHON: Final[Mapping[str, str]] = {
     "True": "true",
@@ -69,7 +97,126 @@ _LEVELS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("*", "/", "%"), 5),
 }
 _CHAINED: Final = frozenset({"||", "&&"})
-_MOST: Final = 2**63
+_SHOWN: Final = 60
+# the sender of an event chooses how many names it has, and how long they are
+_COMPARED: Final = 64
+_DIFFERENCE: Final = 4
+
+
+class BeyondError(ConfigError):
+    """The text may be valid CEL, but uses more of it than Hookline supports by itself."""
+
+
+def make_error(text: str, at: int, what: str) -> ConfigError:
+    """Return the error for a position in the text."""
+    return ConfigError(format_message(text, at, what))
+
+
+def make_unsupported_error(text: str, at: int, what: str) -> BeyondError:
+    """Return the error for a part of CEL that is not supported."""
+    return BeyondError(format_message(text, at, what))
+
+
+def format_message(text: str, at: int, what: str) -> str:
+    """Return a message of one line: what is wrong, and where, with an arrow before the position."""
+    line = text.count("\n", 0, at) + 1
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    before, after = text[start:at], text[at : end if end >= 0 else len(text)]
+    where = f"line {line}, column {at - start + 1}" if "\n" in text else f"column {at - start + 1}"
+    before = before if len(before) <= _SHOWN else f"…{before[-_SHOWN:]}"
+    after = after if len(after) <= _SHOWN else f"{after[:_SHOWN]}…"
+    return f"if: {what}, at {where}: {before}-->{after}"
+
+
+def suggest_name(word: str, known: Iterable[object]) -> str:
+    """Return ` (did you mean "…"?)` for a word that is close to a known one; only some are compared."""
+    # fields of an event may have keys of any type
+    near = (name for name in known if isinstance(name, str) and abs(len(name) - len(word)) <= _DIFFERENCE)
+    return _find_similar(word, tuple(itertools.islice(near, _COMPARED)))
+
+
+@lru_cache(maxsize=256)
+def _find_similar(word: str, known: tuple[str, ...]) -> str:
+    # cached: the same typo occurs at every event, and comparing takes longer than evaluating the condition
+    by_plain: dict[str, str] = {}
+    for name in known:
+        by_plain.setdefault(name.lower().replace("_", ""), name)
+    close = difflib.get_close_matches(word.lower().replace("_", ""), by_plain, n=1, cutoff=0.7)
+    return f' (did you mean "{by_plain[close[0]]}"?)' if close else ""
+
+
+class Token(Struct, frozen=True):
+    """One token: its kind, position and value; `kind` is "end" after the last one."""
+
+    kind: str
+    at: int
+    value: object = None
+
+    def is_sign(self, *signs: str) -> bool:
+        """Return whether it is one of these signs or words."""
+        return self.kind in {"sign", "name"} and self.value in signs
+
+
+def tokenize(text: str) -> list[Token]:
+    """Split a text into tokens.
+
+    Raises:
+        ConfigError: A character that no token begins with, or a text that does not end.
+        BeyondError: A number or text of a type that is not supported.
+    """
+    if len(text) > LONGEST:
+        raise make_error(
+            text, LONGEST, f"a condition has at most {LONGEST} characters; write a hook that decides instead"
+        )
+    tokens: list[Token] = []
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise make_error(text, at, _SLIPS.get(text[at], f"{text[at]!r} has no meaning here"))
+        if found.lastgroup != "space":
+            tokens.append(_make_token(text, found))
+        at = found.end()
+    return [*tokens, Token("end", len(text))]
+
+
+def _make_token(text: str, found: re.Match[str]) -> Token:
+    kind, at, spelling = str(found.lastgroup), found.start(), found[0]
+    match kind:
+        case "int":
+            number = int(spelling, 16 if spelling.startswith("0x") else 10)
+            # one more than fits, because a minus may stand before it
+            if number > _LARGEST:
+                raise make_error(text, at, f"{spelling} does not fit into 64 bits")
+            return Token(kind, at, number)
+        case "double":
+            return Token(kind, at, float(spelling))
+        case "raw":
+            return Token("text", at, next(found[group] for group in _RAW if found[group] is not None))
+        case "text":
+            group = next(group for group in _ESCAPED if found[group] is not None)
+            return Token(kind, at, _unescape(text, found[group], found.start(group)))
+        case "bytes":
+            raise make_unsupported_error(text, at, "bytes are not read here; write the text without the b")
+        case "unsigned":
+            raise make_unsupported_error(text, at, "unsigned numbers are not read here; write the number without the u")
+        case _:
+            return Token(kind, at, spelling)
+
+
+def _unescape(text: str, content: str, start: int) -> str:
+    def replace_escape(found: re.Match[str]) -> str:
+        group = str(found.lastgroup)
+        if group == "letter":
+            return _LETTERS.get(found[group], found[group])
+        number = int(found[group], _BASES[group]) if group in _BASES else -1
+        if not 0 <= number <= sys.maxunicode or number in _SURROGATES:
+            advice = 'write r"…" for a text in which backslashes are just that'
+            raise make_error(text, start + found.start(), f"{found[0]} is no character; {advice}")
+        return chr(number)
+
+    return _ESCAPE.sub(replace_escape, content)
 
 
 def parse(text: str) -> Node:
@@ -90,11 +237,6 @@ class _Parser:
         self._tokens = tokenize(text)
         self._next = 0
         self._depth = 0
-        self._openings: Mapping[str, Callable[[Token], Node]] = {
-            "(": self._in_parentheses,
-            "[": self._list,
-            "{": self._map,
-        }
 
     def parse(self) -> Node:
         if self._peek.kind == "end":
@@ -151,8 +293,12 @@ class _Parser:
     def _binary(self, level: int) -> Node:
         """Parse operands joined by operators of at least this precedence."""
         left = self._unary()
-        while (here := self._level()) >= level:
-            token = self._take()
+        while True:
+            token = self._peek
+            here = _LEVELS.get(str(token.value), 0) if token.kind in {"sign", "name"} else 0
+            if here < level:
+                return left
+            self._take()
             right = self._binary(here + 1)
             operator = str(token.value)
             if operator not in _CHAINED:
@@ -161,35 +307,27 @@ class _Parser:
                 left = Chain(left.at, operator, (*left.parts, right))
             else:
                 left = Chain(token.at, operator, (left, right))
-        return left
-
-    def _level(self) -> int:
-        token = self._peek
-        return _LEVELS.get(str(token.value), 0) if token.kind in {"sign", "name"} else 0
 
     def _unary(self) -> Node:
         token = self._peek
         if not token.is_sign("!", "-"):
-            return self._member()
+            return self._members(self._primary())
         sign, count = str(token.value), 0
         while self._accept(sign):
             count += 1
         if sign == "-" and self._peek.kind in {"int", "double"}:
             # the sign belongs to the number: the smallest one has no positive counterpart
             return self._members(self._number(negative=count % 2 == 1))
-        inner = self._member()
+        inner = self._members(self._primary())
         # an even number of signs has no effect, also not on the type
         return Operation(token.at, f"{sign}_", (inner,)) if count % 2 else inner
 
     def _number(self, *, negative: bool) -> Node:
         token = self._take()
         value = token.value
-        if value == _MOST and token.kind == "int" and not negative:
+        if value == _LARGEST and token.kind == "int" and not negative:
             raise make_error(self._text, token.at, f"{value} does not fit into 64 bits")
         return Literal(token.at, -value if negative and isinstance(value, int | float) else value)
-
-    def _member(self) -> Node:
-        return self._members(self._primary())
 
     def _members(self, node: Node) -> Node:
         """Parse the fields, indexes and calls behind a value."""
@@ -236,7 +374,7 @@ class _Parser:
         if not isinstance(variable, Name):
             raise make_error(self._text, variable.at, f'"{macro}" begins with a name, as in {macro}(x, x == 1)')
         kept = arguments[1] if len(arguments) > 2 else None  # noqa: PLR2004 - name, what to keep, what to make of it
-        return Loop(token.at, macro, of, variable.name, arguments[-1], kept)
+        return Loop(token.at, macro, of, variable.name, kept, arguments[-1])
 
     def _primary(self) -> Node:
         token = self._peek
@@ -246,10 +384,19 @@ class _Parser:
             return Literal(self._take().at, token.value)
         if token.kind == "name" and not token.is_sign("in"):
             return self._parse_name(self._take())
-        parse_opening = self._openings.get(str(token.value)) if token.kind == "sign" else None
-        if parse_opening is None:
-            raise self._unexpected_token("a value is missing before")
-        return parse_opening(self._take())
+        if self._accept("("):
+            node = self._expression()
+            self._expect(")")
+            return node
+        if self._accept("["):
+            # a lone comma is an empty list to CEL
+            if not self._accept(","):
+                return ListOf(token.at, tuple(self._list_until("]", comma_may_end=True)))
+            self._expect("]")
+            return ListOf(token.at, ())
+        if self._accept("{"):
+            return self._map(token)
+        raise self._unexpected_token("a value is missing before")
 
     def _parse_name(self, token: Token) -> Node:
         name = str(token.value)
@@ -300,18 +447,6 @@ class _Parser:
                 return found
             if comma_may_end and self._accept(closing):
                 return found
-
-    def _in_parentheses(self, _opening: Token) -> Node:
-        node = self._expression()
-        self._expect(")")
-        return node
-
-    def _list(self, opening: Token) -> Node:
-        if self._accept(","):
-            # a lone comma is an empty list to CEL
-            self._expect("]")
-            return ListOf(opening.at, ())
-        return ListOf(opening.at, tuple(self._list_until("]", comma_may_end=True)))
 
     def _map(self, opening: Token) -> Node:
         keys: list[str] = []

@@ -24,8 +24,8 @@ _KINDS: Final[Mapping[type, str]] = {
 }
 _KINDS_OF_BASES: Final = ((str, "string"), (int, "int"), (float, "double"), (Mapping, "map"), ((list, tuple), "list"))
 _NUMBERS: Final = frozenset({"int", "double"})
-_ORDERED: Final = frozenset({"bool", "int", "double", "string"})
-_KEYS: Final = frozenset({"bool", "int", "double", "string"})
+# types that can be ordered and be keys of a map
+_SCALARS: Final = frozenset({"bool", "int", "double", "string"})
 _SMALLEST, _BIGGEST = -(2**63), 2**63 - 1
 _SHOWN: Final = 60
 _READ: Final = 4096
@@ -42,10 +42,9 @@ _COMPARISONS: Final[Mapping[str, Callable[..., bool]]] = {
 
 def kind_of(value: object) -> str:
     """Return the name of a value's type in CEL; that of Python for types that CEL does not have."""
-    found = _KINDS.get(type(value))
-    if found is not None:
-        return found
-    return next((kind for base, kind in _KINDS_OF_BASES if isinstance(value, base)), type(value).__name__)
+    return _KINDS.get(type(value)) or next(
+        (kind for base, kind in _KINDS_OF_BASES if isinstance(value, base)), type(value).__name__
+    )
 
 
 def is_list(value: object) -> TypeGuard[Sequence[object]]:
@@ -93,7 +92,7 @@ def make_comparison(sign: str) -> Compare:
 
     def compare_values(left: object, right: object) -> bool:
         kind, other = kind_of(left), kind_of(right)
-        if kind == other and kind in _ORDERED:
+        if kind == other and kind in _SCALARS:
             return compare(left, right)
         if kind in _NUMBERS and other in _NUMBERS:
             return compare(_double(left), _double(right))
@@ -108,7 +107,7 @@ def is_contained(item: object, of: object) -> bool:
     """Return whether a list has an equal item, or a map the key."""
     if is_list(of):
         return any(are_equal(item, one) for one in of)
-    if is_map(of) and kind_of(item) in _KEYS:
+    if is_map(of) and kind_of(item) in _SCALARS:
         return has_key(of, item)
     advice = '; a part of a text is found with "contains"' if isinstance(of, str) else ""
     raise ConditionError(f'"in" does not look for {with_article(kind_of(item))} in {with_article(kind_of(of))}{advice}')
@@ -128,7 +127,7 @@ def item_at(of: object, key: object) -> object:
         ConditionError: There is none.
     """
     if is_map(of):
-        if kind_of(key) not in _KEYS:
+        if kind_of(key) not in _SCALARS:
             raise ConditionError(f"{with_article(kind_of(key))} is no key of a map")
         if type(key) is not str:
             key = next((one for one in of if are_equal(key, one)), None)
@@ -202,19 +201,11 @@ def _in_range(calculate: Callable[..., object]) -> Callable[..., object]:
     return lambda left, right: _check_range(calculate(left, right))
 
 
-def _join_texts(left: str, right: str) -> str:
-    _check_size(len(left) + len(right))
-    return left + right
-
-
-def _join_lists(left: list[object], right: list[object]) -> list[object]:
-    _check_size(len(left) + len(right))
-    return [*left, *right]
-
-
-def _check_size(size: int) -> None:
+def _join(left: Sequence[object], right: Sequence[object]) -> object:
+    size = len(left) + len(right)
     if size > LARGEST:
         raise ConditionError(f"the result of + would have {size} characters or items, more than {LARGEST}")
+    return left + right if isinstance(left, str) and isinstance(right, str) else [*left, *right]
 
 
 def _divide(left: int, right: int) -> int:
@@ -241,7 +232,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 _ARITHMETIC: Final[Mapping[str, Mapping[str, Callable[..., object]]]] = {
-    "+": {"int": _in_range(operator.add), "double": operator.add, "string": _join_texts, "list": _join_lists},
+    "+": {"int": _in_range(operator.add), "double": operator.add, "string": _join, "list": _join},
     "-": {"int": _in_range(operator.sub), "double": operator.sub},
     "*": {"int": _in_range(operator.mul), "double": operator.mul},
     "/": {"int": _in_range(_divide), "double": _divide_doubles},

@@ -7,11 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.shell.program import QUESTIONS
 from hookline.shell.walk import ShellCommand
 
-# the questions that rules ask; an effect belongs to one of them
-KINDS: Final = ("runs", "writes", "deletes", "reads", "urls")
-EVERYTHING: Final = frozenset(KINDS)
+EVERYTHING: Final = frozenset(QUESTIONS)
 # other files to each process that looks there: its folder, its root, its open files
 _OF_A_PROCESS: Final = re.compile(r"/proc/(?:self|thread-self|[0-9]+|\.+)(?:/|$)|(?:.*/\.\.?)?/+(?:dev|proc)/.*/\.\.?/")
 # no files: reading and writing there touches nothing
@@ -74,16 +73,13 @@ class Effects(Struct, frozen=True, kw_only=True):
         A folder that is deleted with all that is in it, and a glob, stand for files that are not listed: the question
         is unknown there, too.
         """
-        lists: dict[str, object] = {kind: list(getattr(self, kind)) for kind in KINDS}
-        wide = (kind for kind, found in self.targets.items() if any(map(_is_wide, found)))
+        lists: dict[str, object] = {kind: list(getattr(self, kind)) for kind in QUESTIONS}
+        wide = (
+            kind
+            for kind, found in self.targets.items()
+            if any(one.pattern or one.is_recursive or one.is_partial for one in found)
+        )
         return {**lists, "opaque": self.opaque, "unknown": sorted(self.unknown.union(wide))}
-
-
-def _is_wide(target: Target) -> bool:
-    return bool(target.pattern) or target.is_recursive or target.is_partial
-
-
-NOTHING: Final = Effects()
 
 
 class EffectsBuilder:
@@ -122,24 +118,14 @@ class EffectsBuilder:
         if kind == "deletes":
             self.touch("writes", target)
 
-    def writes(self, *paths: str) -> None:
-        """Add files that are written."""
+    def touch_paths(self, kind: str, *paths: str) -> None:
+        """Add files by their paths."""
         for path in paths:
-            self.touch("writes", Target(path))
-
-    def deletes(self, *paths: str) -> None:
-        """Add files that are deleted."""
-        for path in paths:
-            self.touch("deletes", Target(path))
-
-    def reads(self, *paths: str) -> None:
-        """Add files that are read."""
-        for path in paths:
-            self.touch("reads", Target(path))
+            self.touch(kind, Target(path))
 
     def leave_open(self, *kinds: str) -> None:
         """Note that there may be more effects of these kinds; of all of them when none is named."""
-        self._unknown.update(kinds or KINDS)
+        self._unknown.update(kinds or QUESTIONS)
         # what may be deleted may be written
         if "deletes" in self._unknown:
             self._unknown.add("writes")

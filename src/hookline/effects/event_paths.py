@@ -18,16 +18,10 @@ TOOL_EVENTS: Final = frozenset(
 
 # tools that write exactly the files they name
 WRITERS: Final = frozenset(
-    [
-        "write_file",
-        "edit_file",
-        "multi_edit",
-        "insert_text",
-        "edit_lines",
-        "apply_patch",
-        "delete_file",
-        "notebook_edit",
-    ]
+    {
+        *("write_file", "edit_file", "multi_edit", "insert_text", "edit_lines", "notebook_edit"),
+        *("apply_patch", "delete_file"),
+    }
 )
 
 

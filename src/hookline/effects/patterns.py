@@ -4,16 +4,16 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from itertools import product
+from itertools import islice, product
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from hookline.effects.effects import Effects, EffectsBuilder
 from hookline.errors import ConfigError
 from hookline.shell.options import Arguments, GivenOption, read_arguments
-from hookline.shell.program import OptionSpec, Program
+from hookline.shell.program import Program
 from hookline.shell.programs import SHELLS, find_program, name_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import SimpleCommand, Word
@@ -23,6 +23,10 @@ _URL: Final = re.compile(r"\bhttps?://[^\s'\"<>|;`{}\\^]+", re.IGNORECASE)
 # punctuation of a sentence behind a URL
 _BEHIND: Final = ".,:!?)]"
 _PORTS: Final = {"http": 80, "https": 443}
+# signs before a reference that mean an option of git push
+_OF_REFS: Final = {"--force": "+", "--delete": ":"}
+# patterns that braces may stand for
+_MOST_CHOICES: Final = 64
 # an address with colons of its own stands in brackets
 _WITH_PORT: Final = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*)):([0-9*]+)")
 # a number for an address, which programs read in more than one way; four plain numbers are the usual one
@@ -51,18 +55,12 @@ CommandMatcher = Callable[[Effects], EffectMatch]
 
 
 class _PatternStage(Struct, frozen=True):
-    """One command of a pattern: its program, and the words that must be there."""
+    """One command of a pattern: its program, and the arguments that must be there."""
 
     program: str
     row: Program | None
     arguments: Arguments
-    words: tuple[str, ...]
-
-
-class _Pattern(Struct, frozen=True):
-    """The stages of a pipeline pattern, and a glob for lines that is tried as well."""
-
-    stages: tuple[_PatternStage, ...]
+    has_words: bool
 
 
 def pick_strongest(findings: Iterable[EffectMatch]) -> EffectMatch:
@@ -86,28 +84,20 @@ def compile_commands(patterns: Iterable[str]) -> CommandMatcher:
     Raises:
         ConfigError: A pattern is empty or cannot be read.
     """
-    compiled = [one for pattern in patterns for one in _compile(pattern)]
+    compiled: list[list[_PatternStage]] = []
+    for pattern in patterns:
+        if not pattern.strip():
+            raise ConfigError('a pattern of commands is empty; write the words of a command such as "git push"')
+        pieces = re.split(r"\{([^{}]*,[^{}]*)\}", pattern)
+        choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
+        for one in islice(product(*choices), _MOST_CHOICES):
+            parts = re.split(r"\s*\|\s*", "".join(one).strip())
+            compiled.append([_compile_stage(part, pattern) for part in parts])
 
     def match(effects: Effects) -> EffectMatch:
         return pick_strongest(_match(one, command) for one in compiled for command in effects.commands)
 
     return match
-
-
-def _compile(pattern: str) -> list[_Pattern]:
-    if not pattern.strip():
-        raise ConfigError('a pattern of commands is empty; write the words of a command such as "git push"')
-    found: list[_Pattern] = []
-    for text in _expand_braces(pattern):
-        stages = tuple(_compile_stage(part, pattern) for part in re.split(r"\s*\|\s*", text.strip()))
-        found.append(_Pattern(stages))
-    return found
-
-
-def _expand_braces(pattern: str) -> list[str]:
-    pieces = re.split(r"\{([^{}]*,[^{}]*)\}", pattern)
-    choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
-    return ["".join(one) for one in product(*choices)][:64]
 
 
 def _compile_stage(text: str, pattern: str) -> _PatternStage:
@@ -121,26 +111,21 @@ def _compile_stage(text: str, pattern: str) -> _PatternStage:
         words = [word.text for word in node.words] if isinstance(node, SimpleCommand) else words
     while len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*=\S*", words[0]):
         words = words[1:]
-    first, *rest = words
-    row = find_program(first)
-    name = name_program(first)
-    expanded = [*name.split()[1:], *rest]
-    return _PatternStage(name.split()[0], row, _read(row, expanded), tuple(expanded))
+    row = find_program(words[0])
+    # docker-compose up is docker compose up
+    program, *rest = [*name_program(words[0]).split(), *words[1:]]
+    arguments = read_arguments(row, [Word(word, word) for word in rest])
+    # those of a wrapped command are operands
+    arguments.operands += arguments.rest or []
+    return _PatternStage(program, row, _unfold_spelling(row, arguments), bool(rest))
 
 
-def _read(row: Program | None, words: Sequence[str]) -> Arguments:
-    """Read the words of a pattern as those of a command; a wrapped command's words are operands."""
-    found = read_arguments(row, [Word(word, word) for word in words])
-    found.operands += found.rest or []
-    return found
-
-
-def _match(pattern: _Pattern, command: ShellCommand) -> EffectMatch:
-    *before, last = pattern.stages
+def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMatch:
+    *before, last = pattern
     answer = _match_stage(last, command)
     if answer is MatchAnswer.NO or not before:
         return EffectMatch(answer, command.text)
-    is_interpreter = last.row is not None and last.row.interpreter and not last.words
+    is_interpreter = last.row is not None and last.row.interpreter and not last.has_words
     sources = command.code_from if is_interpreter else (*command.feeds, *command.code_from)
     for stage in reversed(before):
         answers = [_match_stage(stage, source) for source in sources]
@@ -156,36 +141,26 @@ def _match(pattern: _Pattern, command: ShellCommand) -> EffectMatch:
 def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
     if not command.words:
         return MatchAnswer.NO
-    is_same = _match_program(stage, command)
-    if is_same is not MatchAnswer.YES:
-        return is_same
-    if not stage.words:
-        return MatchAnswer.YES
-    words = command.words[1:]
-    row = command.row
-    arguments = command.arguments
-    if row is not None and command.name.count(" "):
-        # docker-compose up is docker compose up
-        row = find_program(command.name.split()[0])
-        words = (*(Word(one, one) for one in command.name.split()[1:]), *words)
-        arguments = read_arguments(row, words)
-    arguments = _unfold_spelling(row, arguments)
-    wanted = _unfold_spelling(stage.row, stage.arguments)
-    operands = _match_operands(stage, wanted, arguments)
-    options = _match_options(stage, wanted, arguments)
-    if MatchAnswer.NO in {operands, options}:
-        return MatchAnswer.NO
-    return MatchAnswer.YES if operands is options is MatchAnswer.YES else MatchAnswer.UNKNOWN
-
-
-def _match_program(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
     # a quoted blank can be the name of a command
     if not command.name.strip():
         return MatchAnswer.UNKNOWN
-    name = command.name.split()[0]
-    if stage.program == "sh" and (name in SHELLS or (name in {"eval", "source"} and command.code_from)):
+    name, *more = command.name.split()
+    is_shell = name in SHELLS or (name in {"eval", "source"} and command.code_from)
+    if not (stage.program == "sh" and is_shell) and not fnmatch.fnmatchcase(name, stage.program):
+        return MatchAnswer.NO
+    if not stage.has_words:
         return MatchAnswer.YES
-    return MatchAnswer.YES if fnmatch.fnmatchcase(name, stage.program) else MatchAnswer.NO
+    row, arguments = command.row, command.arguments
+    if row is not None and more:
+        # docker-compose up is docker compose up
+        row = find_program(name)
+        arguments = read_arguments(row, (*(Word(one, one) for one in more), *command.words[1:]))
+    arguments = _unfold_spelling(row, arguments)
+    answers = {
+        _match_operands(stage, arguments),
+        *(_match_option(stage, one, arguments) for one in stage.arguments.options),
+    }
+    return next(answer for answer in (MatchAnswer.NO, MatchAnswer.UNKNOWN, MatchAnswer.YES) if answer in answers)
 
 
 def _unfold_spelling(row: Program | None, arguments: Arguments) -> Arguments:
@@ -199,25 +174,16 @@ def _unfold_spelling(row: Program | None, arguments: Arguments) -> Arguments:
     rest = [Word(word, word) for word in short.split()]
     kept = arguments.operands[max(0, 2 - len(arguments.path)) :]
     sub = row.subcommands.get(short.split()[0])
-    return Arguments(
-        row=sub or row,
-        path=(),
-        options=arguments.options,
-        operands=[*rest, *kept],
-        unclear=arguments.unclear,
-        rest=arguments.rest,
-    )
+    return structs.replace(arguments, row=sub or row, path=(), operands=[*rest, *kept], dashes=None, strays=[])
 
 
 def _all_operands(arguments: Arguments) -> list[Word]:
     return [*(Word(one, one) for one in arguments.path), *arguments.operands, *(arguments.rest or ())]
 
 
-def _match_operands(stage: _PatternStage, wanted: Arguments, given: Arguments) -> MatchAnswer:
+def _match_operands(stage: _PatternStage, given: Arguments) -> MatchAnswer:
     """Find the operands of a pattern in order; the first is the subcommand where the program has some."""
-    patterns = [word.text for word in _all_operands(wanted)]
-    if not patterns:
-        return MatchAnswer.YES
+    patterns = [word.text for word in _all_operands(stage.arguments)]
     words = _all_operands(given)
     has_subcommands = stage.row is not None and bool(stage.row.subcommands or stage.row.style == "scripts")
     anchored = _count_anchored(stage, patterns) if has_subcommands else 0
@@ -255,13 +221,12 @@ def _count_anchored(stage: _PatternStage, patterns: Sequence[str]) -> int:
 
 
 def _find_word(pattern: str, words: Sequence[Word], start: int) -> tuple[MatchAnswer, int]:
-    for at in range(start, len(words)):
-        if _fits(pattern, words[at]) is MatchAnswer.YES:
-            return MatchAnswer.YES, at + 1
-    for at in range(start, len(words)):
-        if _fits(pattern, words[at]) is MatchAnswer.UNKNOWN:
-            # it may be several words
-            return MatchAnswer.UNKNOWN, at
+    answers = [_fits(pattern, word) for word in words[start:]]
+    if MatchAnswer.YES in answers:
+        return MatchAnswer.YES, start + answers.index(MatchAnswer.YES) + 1
+    if MatchAnswer.UNKNOWN in answers:
+        # it may be several words
+        return MatchAnswer.UNKNOWN, start + answers.index(MatchAnswer.UNKNOWN)
     return MatchAnswer.NO, start
 
 
@@ -275,54 +240,26 @@ def _fits(pattern: str, word: Word) -> MatchAnswer:
     return MatchAnswer.NO
 
 
-def _match_options(stage: _PatternStage, wanted: Arguments, given: Arguments) -> MatchAnswer:
-    result = MatchAnswer.YES
-    for one in wanted.options:
-        answer = _match_option(stage, one, given)
-        if answer is MatchAnswer.NO:
-            # a word that is not known may be any option
-            if not given.unclear:
-                return MatchAnswer.NO
-            answer = MatchAnswer.UNKNOWN
-        if answer is MatchAnswer.UNKNOWN:
-            result = MatchAnswer.UNKNOWN
-    return result
-
-
 def _match_option(stage: _PatternStage, wanted: GivenOption, given: Arguments) -> MatchAnswer:
     name = wanted.option.name
-    result = MatchAnswer.NO
+    # a word that is not known may be any option
+    result = MatchAnswer.UNKNOWN if given.unclear else MatchAnswer.NO
     for one in given.options:
-        if not _is_same_option(name, one.option):
+        if one.option.name != name and not fnmatch.fnmatchcase(one.option.name, name):
             continue
         if wanted.value is None:
             return MatchAnswer.YES
-        if one.value is None:
-            continue
-        fits = _fits(wanted.value.text, one.value)
+        fits = _fits(wanted.value.text, one.value) if one.value is not None else MatchAnswer.NO
         if fits is MatchAnswer.YES:
             return MatchAnswer.YES
         if fits is MatchAnswer.UNKNOWN:
             result = fits
-    if _is_implied(stage, name, given):
-        return MatchAnswer.YES
+    if stage.program == "git" and given.path[:1] == ("push",) and name in _OF_REFS:
+        # `git push origin +main` is a forced push
+        is_meant = any(word.text.startswith(_OF_REFS[name]) and len(word.text) > 1 for word in given.operands)
+        if is_meant or (name == "--force" and given.has("--mirror")):
+            return MatchAnswer.YES
     return result
-
-
-def _is_same_option(name: str, option: OptionSpec) -> bool:
-    return option.name == name or fnmatch.fnmatchcase(option.name, name)
-
-
-def _is_implied(stage: _PatternStage, name: str, given: Arguments) -> bool:
-    """Return whether operands have the meaning of an option: `git push origin +main` is a forced push."""
-    if stage.program != "git" or given.path[:1] != ("push",):
-        return False
-    texts = [word.text for word in given.operands]
-    if name == "--force":
-        return any(text.startswith("+") and len(text) > 1 for text in texts) or any(
-            one.option.name == "--mirror" for one in given.options
-        )
-    return name == "--delete" and any(text.startswith(":") and len(text) > 1 for text in texts)
 
 
 UrlMatcher = Callable[[str], bool]
@@ -337,16 +274,11 @@ def add_url(found: EffectsBuilder, url: str) -> None:
     """Add a URL that is fetched; one that may lead elsewhere makes the others uncertain."""
     found.add("urls", (url,))
     parts = _split_url(url)
-    if parts is None or parts.scheme.lower() not in _PORTS or not parts.hostname or _is_ambiguous_host(parts.hostname):
+    host = (parts.hostname or "") if parts is not None and parts.scheme.lower() in _PORTS else ""
+    # other alphabets, escapes and numbers have more than one spelling
+    is_number = _NUMERIC.fullmatch(host.rstrip(".")) and not _ADDRESS.fullmatch(host.rstrip("."))
+    if not host.isascii() or not host or "%" in host or ":" in host or is_number:
         found.leave_open("urls", "reads")
-
-
-def _is_ambiguous_host(host: str) -> bool:
-    """Return whether a host has more than one spelling: other alphabets, escapes, and numbers."""
-    if not host.isascii() or "%" in host or ":" in host:
-        return True
-    host = host.rstrip(".")
-    return _NUMERIC.fullmatch(host) is not None and _ADDRESS.fullmatch(host) is None
 
 
 def _split_url(url: str) -> SplitResult | None:

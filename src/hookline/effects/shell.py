@@ -1,7 +1,7 @@
 """Find the effects of a shell line with the table of programs."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from posixpath import basename, join
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,13 +11,13 @@ from msgspec import structs
 from hookline.effects.effects import EffectsBuilder, Target, make_absolute
 from hookline.effects.patches import parse_changes
 from hookline.effects.patterns import add_url, find_urls
-from hookline.shell.options import Arguments
 from hookline.shell.program import Program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Redirect, Word
 from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
+_COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")
 _WRITING: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _SYSTEM: Final = re.compile(r"(?:/usr(?:/local)?)?/s?bin/[^/]+$|/opt/homebrew/bin/[^/]+$")
 _NAME: Final = re.compile(r"[\w./,:@%+=-]+")
@@ -70,16 +70,18 @@ _STRING: Final = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([
 def read_line(text: str, cwd: str, found: EffectsBuilder) -> None:
     """Add everything that a shell line does."""
     found.add("runs", (text,))
-    script = parse_script(text)
-    walk = walk_commands(script)
+    walk = walk_commands(parse_script(text))
     found.add_commands(walk.commands)
     if walk.doubts:
         found.leave_open()
     found.is_cut |= walk.is_cut
     for command in walk.commands:
         read_command(command, cwd, found)
-    # a link that a line makes or moves is not there yet when paths are compared
-    if any(map(_may_link, walk.commands[:-1])):
+    # a link that a line makes, moves or copies is not there yet when paths are compared
+    if any(
+        command.name in {"ln", "mv", "alias"} or (command.name == "cp" and command.arguments.has(*_COPYING_LINKS))
+        for command in walk.commands[:-1]
+    ):
         found.leave_open(*_FILE_QUESTIONS)
 
 
@@ -90,29 +92,13 @@ def read_command(command: ShellCommand, cwd: str, found: EffectsBuilder) -> None
     _CommandReader(command, cwd, found).read()
 
 
-def _may_link(command: ShellCommand) -> bool:
-    """Return whether a command may bring a link to a place where there was none."""
-    copies = command.name == "cp" and command.arguments.has(
-        "--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link"
-    )
-    return command.name in {"ln", "mv", "alias"} or copies
-
-
-def read_words(words: list[str], cwd: str, found: EffectsBuilder) -> None:
-    """Add everything that a list of arguments does, which no shell reads."""
-    line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-    read_line(line, cwd, found)
-
-
 def apply_patch(text: str, cwd: str, found: EffectsBuilder) -> bool:
     """Add the files that a patch changes; return False when it cannot be read."""
     changes = parse_changes(text)
     for change in changes or ():
-        found.writes(make_absolute(cwd, change.path))
+        found.touch_paths("writes", *(make_absolute(cwd, path) for path in (change.path, change.to) if path))
         if change.op in {"delete", "move"}:
-            found.deletes(make_absolute(cwd, change.path))
-        if change.to:
-            found.writes(make_absolute(cwd, change.to))
+            found.touch_paths("deletes", make_absolute(cwd, change.path))
     return changes is not None
 
 
@@ -121,8 +107,8 @@ class _CommandReader:
 
     def __init__(self, command: ShellCommand, cwd: str, found: EffectsBuilder) -> None:
         self.command = command
-        self.arguments: Arguments = command.arguments
-        self.row: Program | None = self.arguments.row
+        self.arguments = command.arguments
+        self.row = self.arguments.row or Program(name="")
         self.operands = self.arguments.operands
         self.has = self.arguments.has
         self.values = self.arguments.values
@@ -133,10 +119,9 @@ class _CommandReader:
         self.shell_folders = [None if one is None else make_absolute(cwd, one) for one in command.folders]
         self.folders = self.shell_folders
         for one in self.arguments.options:
-            if one.option.role == "folder" and one.value is not None:
+            if one.option.role == "folder" and (value := one.value) is not None:
                 self.folders = [
-                    make_absolute(base or cwd, one.value.text) if one.value.is_literal else None
-                    for base in self.folders
+                    make_absolute(base or cwd, value.text) if value.is_literal else None for base in self.folders
                 ]
 
     def read(self) -> None:
@@ -153,10 +138,10 @@ class _CommandReader:
         if command.row is None:
             self.add_unknown_program()
             return
-        last = self.row or command.row
-        if not command.name:
-            self.leave_open()
-        is_open = command.row.subcommands and not self.arguments.path and not self.is_information()
+        last = self.row
+        # only the version or the help is printed
+        is_information = self.has("--version", "--help", "-h", "-V", "-v") and not self.operands
+        is_open = command.row.subcommands and not self.arguments.path and not is_information
         if "/" in command.words[0].text and not _SYSTEM.match(command.words[0].text):
             # a program of that name, which may do something else
             self.leave_open()
@@ -173,9 +158,12 @@ class _CommandReader:
         if command.is_remote:
             return
         self.add_options()
-        style = _STYLES.get(last.style) or _STYLES.get(command.row.style)
-        if style is None or not style(self):
-            self.add_operands()
+        style = _STYLES.get(last.style) or _STYLES.get(command.row.style) or _CommandReader.add_operands
+        instead = (roles for options, roles in last.instead.items() if self.has(*options.split()))
+        if (roles := next(instead, None)) is not None:
+            self.add_operands(tuple(roles.split()))
+        else:
+            style(self)
         if command.row.interpreter:
             self.add_interpreter()
         elif "reads" in open_questions:
@@ -185,13 +173,9 @@ class _CommandReader:
         """Add plain words that look like files: a program that may read any file plainly reads those."""
         values = [one.value for one in self.arguments.options if one.value is not None and one.option.role == "plain"]
         for word in (*self.operands, *values):
-            for text in {word.text, *re.split(r"[=,]", word.text)}:
+            for text in dict.fromkeys((word.text, *re.split(r"[=,]", word.text))):
                 if looks_like_path(text) and not _REMOTE.match(text):
                     self.touch("reads", structs.replace(word, text=text))
-
-    def is_information(self) -> bool:
-        """Return whether only the version or the help is printed."""
-        return self.has("--version", "--help", "-h", "-V", "-v") and not self.operands
 
     def add_unknown_program(self) -> None:
         """A program that the table does not have may do anything; it plainly reads the files that it is given."""
@@ -206,43 +190,26 @@ class _CommandReader:
 
     # files
 
-    def touch_all(self, kind: str, words: Iterable[Word], *, is_recursive: bool = False) -> None:
-        """Add the files that words name."""
+    def touch(self, kind: str, *words: Word, folders: Sequence[str | None] | None = None, **more: Any) -> None:
+        """Add the files that words name, in each folder that the command may run in; `more` are fields of `Target`."""
         for word in words:
-            self.touch(kind, word, is_recursive=is_recursive)
+            if not word.is_literal:
+                self.leave_open(kind)
+            elif word.text not in {"-", ""}:
+                for number, folder in enumerate(self.folders if folders is None else folders):
+                    self.touch_in(folder, kind, word, is_sure=not number, **more)
 
-    def touch(
-        self,
-        kind: str,
-        word: Word,
-        *,
-        is_recursive: bool = False,
-        folders: Sequence[str | None] | None = None,
-        **more: Any,
-    ) -> None:
-        """Add the file that a word names, in each folder that the command may run in."""
-        if not word.is_literal:
+    def touch_in(self, folder: str | None, kind: str, word: Word, **more: Any) -> None:
+        text = f"./{word.text}" if word.text.startswith("~") and not word.is_home else word.text
+        if folder is None and not text.startswith(("/", "~")):
             self.leave_open(kind)
             return
-        if word.text in {"-", ""}:
-            return
-        for number, folder in enumerate(self.folders if folders is None else folders):
-            text = word.text
-            if text.startswith("~") and not word.is_home:
-                text = f"./{text}"
-            if folder is None and not text.startswith(("/", "~")):
-                self.leave_open(kind)
-                continue
-            pattern = ""
-            if word.is_glob:
-                pattern = make_absolute(folder or self.cwd, word.pattern)
-            path = make_absolute(folder or self.cwd, text)
-            target = Target(path, is_sure=not number, is_recursive=is_recursive, pattern=pattern)
-            self.found.touch(kind, structs.replace(target, **more))
-            if ".." in text and not word.is_glob:
-                # behind a link, `..` leads elsewhere
-                spelled = join(folder or self.cwd, text)
-                self.found.touch(kind, structs.replace(target, path=spelled, **more))
+        base = folder or self.cwd
+        pattern = make_absolute(base, word.pattern) if word.is_glob else ""
+        self.found.touch(kind, Target(make_absolute(base, text), pattern=pattern, **more))
+        if ".." in text and not word.is_glob:
+            # behind a link, `..` leads elsewhere
+            self.found.touch(kind, Target(join(base, text), **more))
 
     def add_redirect(self, one: Redirect) -> None:
         target = one.target
@@ -254,9 +221,9 @@ class _CommandReader:
             if not _NAME.fullmatch(target.text):
                 # bash expands such a target a second time after quotes are removed
                 self.leave_open()
+        if target.is_glob:
+            self.leave_open(*_FILE_QUESTIONS)
         if target.is_glob or any(part.kind == "process" for part in target.parts):
-            if target.is_glob:
-                self.leave_open(*_FILE_QUESTIONS)
             return
         if target.is_literal and _CONNECTION.match(target.text):
             self.leave_open("urls")
@@ -269,36 +236,31 @@ class _CommandReader:
 
     def add_options(self) -> None:
         """Add the files and URLs that are values of options."""
-        row = self.row
         for one in self.arguments.options:
             if one.value is None:
                 continue
-            if one.option.role in {"reads", "writes", "deletes"}:
-                self.touch(one.option.role, one.value)
-            elif one.option.role == "script":
-                self.touch("reads", one.value)
-            elif one.option.role == "url":
-                self.fetch(one.value)
-            elif one.option.role == "code":
-                self.add_code(one.value.text)
-        has_files = row is not None and any(
-            role.rstrip("*") in {"reads", "writes", "deletes", "into"} for role in row.operands
-        )
-        if self.arguments.strays and has_files and row is not None and not row.unknown:
+            match one.option.role:
+                case "reads" | "writes" | "deletes":
+                    self.touch(one.option.role, one.value)
+                case "script":
+                    self.touch("reads", one.value)
+                case "url":
+                    self.fetch(one.value)
+                case "code":
+                    self.add_code(one.value.text)
+        if not {role.rstrip("*") for role in self.row.operands} & {"reads", "writes", "deletes", "into"}:
+            return
+        if self.arguments.strays and not self.row.unknown:
             self.leave_open("reads", "writes")
-        for word in self.arguments.unclear:
-            if has_files and word not in self.operands:
-                self.leave_open(*_FILE_QUESTIONS)
+        if any(word not in self.operands for word in self.arguments.unclear):
+            self.leave_open(*_FILE_QUESTIONS)
 
     def is_recursive(self) -> bool:
-        row = self.row
-        return row is not None and ("always" in row.recursive or self.has(*row.recursive))
+        return "always" in self.row.recursive or self.has(*self.row.recursive)
 
     def add_operands(self, roles: tuple[str, ...] | None = None, **more: Any) -> None:
         """Add what the operands do, by their roles."""
         row = self.row
-        if row is None:
-            return
         wanted = row.operands if roles is None else roles
         paired = assign_roles(wanted, self.operands, scripted=self.has(*row.scripted))
         is_recursive = self.is_recursive()
@@ -384,12 +346,12 @@ class _CommandReader:
 
     def add_interpreter(self) -> None:
         operands = self.operands
-        has_code = any(one.option.role in {"code", "module"} for one in self.arguments.options) or self.has("-c")
+        has_code = self.arguments.has_role("code", "module") or self.has("-c")
         files = operands if has_code else operands[1:]
         for word in files:
-            if looks_like_path(word.text) and not (self.row and self.row.style == "shell" and word is operands[0]):
+            if looks_like_path(word.text) and not (self.row.style == "shell" and word is operands[0]):
                 self.touch("reads", word)
-        if not operands and self.command.stdin is not None and self.row and self.row.style != "shell":
+        if not operands and self.command.stdin is not None and self.row.style != "shell":
             self.add_code(self.command.stdin)
 
     def add_code(self, code: str) -> None:
@@ -439,80 +401,54 @@ def looks_like_path(text: str) -> bool:
     )
 
 
-# effects that the columns of the table cannot express; True when the operands were added
+# effects that the columns of the table cannot express, those of the operands included
 
 
-def _grep(reader: _CommandReader) -> bool:
-    only = tuple(
-        word.text for word in reader.values("--include", "--glob", "-g", "-G") if not word.text.startswith("!")
-    )
-    row = reader.row
-    hides = row is not None and row.hides is not None and not reader.has(*row.hides)
-    if reader.has("--files", "--type-list", "--files-with-matches.never"):
-        reader.add_operands(("lists*",))
-        return True
-    if any(word.text.startswith("!") for word in reader.values("--include", "--glob", "-g", "-G")):
+def _grep(reader: _CommandReader) -> None:
+    globs = reader.values("--include", "--glob", "-g", "-G")
+    only = tuple(word.text for word in globs if not word.text.startswith("!"))
+    hides = reader.row.hides is not None and not reader.has(*reader.row.hides)
+    if len(only) < len(globs):
         # some of the files below are left out
         reader.leave_open("reads")
-        return True
-    reader.add_operands(only=only, hides=hides)
-    return True
+    else:
+        reader.add_operands(only=only, hides=hides)
 
 
-def _gofmt(reader: _CommandReader) -> bool:
-    reader.add_operands(only=("*.go",))
-    return True
-
-
-def _find(reader: _CommandReader) -> bool:
+def _find(reader: _CommandReader) -> None:
     if reader.has("-fprintf"):
         reader.leave_open("writes")
     if not reader.has("-delete"):
-        return True
+        return
     roots, globs, is_all = find_tests(reader.command)
     if not globs and is_all:
-        for root in roots:
-            reader.touch("deletes", root, is_recursive=True)
-        return True
-    found = find_globs(reader.command)
-    if found is None:
+        reader.touch("deletes", *roots, is_recursive=True)
+    elif (found := find_globs(reader.command)) is not None:
+        reader.touch("deletes", *found)
+    else:
         reader.leave_open("deletes")
-    reader.touch_all("deletes", found or ())
-    return True
 
 
-def _sed(reader: _CommandReader) -> bool:
-    row = reader.row
-    scripts = reader.values("--expression")
+def _sed(reader: _CommandReader) -> None:
     has_script = reader.has("--expression", "--file")
-    if reader.has("--file"):
+    scripts = reader.values("--expression") if has_script else reader.operands[:1]
+    is_read = all(script.is_literal and _SED_SCRIPT.fullmatch(script.text.strip()) for script in scripts)
+    if reader.has("--file") or not is_read:
         reader.leave_open("writes", "reads", "runs")
-    if not has_script:
-        scripts = reader.operands[:1]
-    for script in scripts:
-        if not script.is_literal or not _SED_SCRIPT.fullmatch(script.text.strip()):
-            reader.leave_open("writes", "reads", "runs")
     for suffix in reader.values("--in-place"):
         for word in reader.operands[0 if has_script else 1 :]:
             if word.is_glob or "*" in suffix.text:
                 reader.leave_open("writes")
             reader.touch("writes", structs.replace(word, text=f"{word.text}{suffix.text}", is_glob=False))
     # BSD sed takes the word behind -i for the suffix: `sed -i '' s/a/b/ file`
-    if (
-        row is not None
-        and reader.has("--in-place")
-        and not has_script
-        and reader.operands[:1]
-        and not reader.operands[0].text
-    ):
-        for word in reader.operands[2:]:
-            reader.touch("reads", word)
-            reader.touch("writes", word)
-        return True
-    return False
+    if reader.has("--in-place") and not has_script and reader.operands and not reader.operands[0].text:
+        reader.touch("reads", *reader.operands[2:])
+        reader.touch("writes", *reader.operands[2:])
+    else:
+        reader.add_operands()
 
 
-def _awk(reader: _CommandReader) -> bool:
+def _awk(reader: _CommandReader) -> None:
     code = reader.operands[0].text if reader.operands and not reader.has("--file") else ""
     if re.search(
         r"system\s*\(|\|\s*getline|getline\s*<|\|&|\|\s*\"|print[^;}]*[^=!<>]>\s*[^=]|close\s*\(", code
@@ -520,70 +456,49 @@ def _awk(reader: _CommandReader) -> bool:
         reader.leave_open("runs", "writes", "reads")
         for target in re.findall(r">>?\s*\"([^\"]+)\"", code):
             reader.touch("writes", Word(target, target))
-    scripted = reader.has("--file")
-    for word in reader.operands[0 if scripted else 1 :]:
-        if not re.match(r"\w+=", word.text):
-            reader.touch("reads", word)
-    return True
+    files = reader.operands[0 if reader.has("--file") else 1 :]
+    reader.touch("reads", *(word for word in files if not re.match(r"\w+=", word.text)))
 
 
-def _dd(reader: _CommandReader) -> bool:
+def _dd(reader: _CommandReader) -> None:
     for word in reader.operands:
         key, _, value = word.text.partition("=")
         if (not word.is_literal or word.is_glob) and key not in {"bs", "count", "skip", "seek"}:
             reader.leave_open("reads", "writes")
         if key in {"if", "of"}:
-            kind = "reads" if key == "if" else "writes"
-            reader.touch(kind, structs.replace(word, text=value, is_home=value.startswith("~/") and word.is_literal))
-    return True
+            file = structs.replace(word, text=value, is_home=value.startswith("~/") and word.is_literal)
+            reader.touch("reads" if key == "if" else "writes", file)
 
 
-def _tar(reader: _CommandReader) -> bool:
-    arguments = reader.arguments
-    operands = list(arguments.operands)
-    letters = ""
-    files = reader.values("--file")
-    if (
-        operands
-        and reader.command.words[1:2]
-        and operands[0] is reader.command.words[1]
-        and re.fullmatch(r"[A-Za-z]+", operands[0].text)
-    ):
+def _tar(reader: _CommandReader) -> None:
+    operands, files, letters = list(reader.operands), reader.values("--file"), ""
+    if operands and operands[0] is reader.command.words[1] and re.fullmatch(r"[A-Za-z]+", operands[0].text):
         # the old way: tar xzf file
         letters = operands.pop(0).text
         if "f" in letters and operands:
             files = [operands.pop(0)]
-    creates = arguments.has("--create", "--append", "--update", "-A") or any(letter in letters for letter in "cru")
-    extracts = arguments.has("--extract") or "x" in letters
-    for file in files:
-        reader.touch("writes" if creates else "reads", file, folders=reader.shell_folders)
+    creates = reader.has("--create", "--append", "--update", "-A") or not set("cru").isdisjoint(letters)
+    extracts = reader.has("--extract") or "x" in letters
+    reader.touch("writes" if creates else "reads", *files, folders=reader.shell_folders)
     if creates:
-        for word in operands:
-            reader.touch("reads", word, is_recursive=True)
-            if arguments.has("--remove-files"):
-                reader.touch("deletes", word, is_recursive=True)
-    elif extracts and not arguments.has("--to-stdout") and "O" not in letters:
-        for value in reader.values("--directory"):
-            reader.touch("writes", value, folders=reader.shell_folders)
-            reader.touch("writes", value, folders=reader.shell_folders, is_partial=True)
-        if not reader.values("--directory"):
+        reader.touch("reads", *operands, is_recursive=True)
+        if reader.has("--remove-files"):
+            reader.touch("deletes", *operands, is_recursive=True)
+    elif extracts and not reader.has("--to-stdout") and "O" not in letters:
+        targets = reader.values("--directory")
+        reader.touch("writes", *targets, folders=reader.shell_folders)
+        reader.touch("writes", *targets, folders=reader.shell_folders, is_partial=True)
+        if not targets:
             reader.touch("writes", Word(".", "."), is_partial=True)
-    return True
 
 
-def _curl(reader: _CommandReader) -> bool:
-    for word in reader.values(
-        "--data", "--data-urlencode", "--header", "--json", "--form", "--user-agent", "--write-out"
-    ):
-        for text in re.findall(r"(?:^|=|<)@?([^;]+)", word.text) if "@" in word.text or "<" in word.text else ():
-            at = (
-                re.match(r"@(.+)", word.text)
-                or re.match(r"[^=]*=[@<](.+)", word.text)
-                or re.match(r"[^@=]+@(.+)", word.text)
-            )
-            if at is not None and text:
-                reader.touch("reads", structs.replace(word, text=at[1].partition(";")[0]))
-                break
+def _curl(reader: _CommandReader) -> None:
+    sent = ("--data", "--data-urlencode", "--header", "--json", "--form", "--user-agent", "--write-out")
+    for word in reader.values(*sent):
+        # @file, name=@file, name=<file, name@file
+        file = re.match(r"@(.+)|[^=]*=[@<](.+)|[^@=]+@(.+)", word.text)
+        if file is not None:
+            reader.touch("reads", structs.replace(word, text=(file[1] or file[2] or file[3]).partition(";")[0]))
     if reader.has("--config"):
         reader.leave_open("reads", "writes", "urls")
     if reader.has("--netrc"):
@@ -598,10 +513,9 @@ def _curl(reader: _CommandReader) -> bool:
                 reader.leave_open("writes")
             else:
                 reader.touch("writes", Word(f"./{name}", name))
-    return True
 
 
-def _wget(reader: _CommandReader) -> bool:
+def _wget(reader: _CommandReader) -> None:
     targets = reader.values("--output-document", "-o", "-O")
     if reader.has("--input-file"):
         reader.leave_open("writes", "urls")
@@ -616,81 +530,66 @@ def _wget(reader: _CommandReader) -> bool:
                 reader.touch("writes", Word(f"{folder[0].text if folder else '.'}/{name}", name))
     if reader.has("--recursive", "--mirror", "--page-requisites"):
         reader.leave_open("writes", "urls")
-    return True
 
 
-def _link(reader: _CommandReader) -> bool:
+def _link(reader: _CommandReader) -> None:
     operands = reader.operands
     if any(word.text.startswith(("/proc", "/dev")) for word in operands[:-1]):
         reader.leave_open(*_FILE_QUESTIONS)
     if len(operands) == 1:
         name = basename(operands[0].text.rstrip("/"))
         reader.touch("writes", structs.replace(operands[0], text=f"./{name}"))
-        return True
+        return
     if not reader.has("--symbolic"):
-        for word in operands[:-1]:
-            # a second name of the same file: what is written there is written here
-            reader.touch("reads", word)
-            reader.touch("writes", word)
+        # a second name of the same file: what is written there is written here
+        reader.touch("reads", *operands[:-1])
+        reader.touch("writes", *operands[:-1])
     reader.add_operands(("links*", "into"))
-    return True
 
 
-def _mode(reader: _CommandReader) -> bool:
+def _mode(reader: _CommandReader) -> None:
     # `chmod -x file`: the mode looks like options
-    if not reader.operands[1:] and reader.arguments.strays:
-        reader.add_operands(("writes*",))
-        return True
-    return False
+    is_mode = not reader.operands[1:] and reader.arguments.strays
+    reader.add_operands(("writes*",) if is_mode else None)
 
 
-def _ruff(reader: _CommandReader) -> bool:
+def _ruff(reader: _CommandReader) -> None:
     operands = reader.operands
     if operands and operands[0].text == "format" and not reader.has("--check", "--diff"):
-        for word in operands[1:]:
-            reader.touch("writes", word)
+        reader.touch("writes", *operands[1:])
         reader.leave_open("writes")
     elif reader.has("--fix", "--fix-only"):
         reader.leave_open("writes")
-    return False
+    reader.add_operands()
 
 
-def _jq(reader: _CommandReader) -> bool:
+def _jq(reader: _CommandReader) -> None:
     # --arg and its kind take two values, of which the table knows one
-    count = sum(
-        option.option.name in {"--arg", "--argjson", "--slurpfile", "--rawfile"} for option in reader.arguments.options
-    )
-    operands = reader.operands[count:] if count else reader.operands
-    names = [
-        name
-        for name in ("eval", "e", "ea", "r")
-        if reader.command.name == "yq" and operands[:1] and operands[0].text == name
-    ]
-    operands = operands[len(names) :]
-    rest = operands if reader.has("--from-file") else operands[1:]
+    two_values = {"--arg", "--argjson", "--slurpfile", "--rawfile"}
+    operands = reader.operands[sum(one.option.name in two_values for one in reader.arguments.options) :]
+    if reader.command.name == "yq" and operands and operands[0].text in {"eval", "e", "ea", "r"}:
+        operands = operands[1:]
+    files = operands if reader.has("--from-file") else operands[1:]
     if not reader.has("--null-input", "--args", "--jsonargs"):
-        for word in rest:
-            reader.touch("reads", word)
-            if reader.has("--in-place"):
-                reader.touch("writes", word)
-    return True
+        reader.touch("reads", *files)
+        if reader.has("--in-place"):
+            reader.touch("writes", *files)
 
 
-def _remote_copy(reader: _CommandReader) -> bool:
+def _remote_copy(reader: _CommandReader) -> None:
     is_recursive = reader.is_recursive()
     *sources, target = reader.operands or (None,)
     local = [word for word in sources if not _REMOTE.match(word.text)]
     if len(local) < len(sources):
         reader.leave_open("urls")
-    for word in local:
-        reader.touch("reads", word, is_recursive=is_recursive)
-        if reader.has("--remove-source-files"):
-            reader.touch("deletes", word, is_recursive=True)
+    reader.touch("reads", *local, is_recursive=is_recursive)
+    if reader.has("--remove-source-files"):
+        reader.touch("deletes", *local, is_recursive=True)
     if target is None:
-        return True
+        return
     if _REMOTE.match(target.text):
         reader.leave_open("urls")
-        return True
+        return
     reader.touch("writes", target)
     if any(word.text.endswith("/") for word in sources):
         reader.touch("writes", target, is_partial=True)
@@ -699,113 +598,83 @@ def _remote_copy(reader: _CommandReader) -> bool:
     for word in sources:
         if not word.text.endswith("/"):
             reader.add_below(target, word, is_recursive=is_recursive)
-    return True
 
 
-def _compress(reader: _CommandReader) -> bool:
-    if reader.has("--stdout", "-t", "-l"):
-        reader.add_operands(("reads*",))
-        return True
-    for word in reader.operands:
-        reader.touch("reads", word)
-        # the file is replaced by another
-        reader.touch("writes" if reader.has("--keep") else "deletes", word)
-    return True
+def _compress(reader: _CommandReader) -> None:
+    reader.touch("reads", *reader.operands)
+    # the file is replaced by another
+    reader.touch("writes" if reader.has("--keep") else "deletes", *reader.operands)
 
 
-def _git(reader: _CommandReader) -> bool:
+def _git(reader: _CommandReader) -> None:
     for value in reader.values("-c"):
         if not value.is_literal or _GIT_CONFIG.match(value.text):
             reader.leave_open("runs")
-    return False
+    reader.add_operands()
 
 
-def _git_config(reader: _CommandReader) -> bool:
-    reads_only = (
-        reader.has("--get", "--get-all", "--get-regexp", "--list", "--get-urlmatch") or len(reader.operands) < 2
-    )
-    if reader.has("--global") and (
-        not reads_only or reader.has("--unset", "--edit", "--unset-all", "--remove-section")
-    ):
+def _git_config(reader: _CommandReader) -> None:
+    asks = reader.has("--get", "--get-all", "--get-regexp", "--list", "--get-urlmatch")
+    reads_only = asks or len(reader.operands) < 2
+    changes = reader.has("--unset", "--edit", "--unset-all", "--remove-section")
+    if reader.has("--global") and (not reads_only or changes):
         reader.touch("writes", Word("~/.gitconfig", "~/.gitconfig", is_home=True))
     if reader.has("--system") and not reads_only:
         reader.touch("writes", Word("/etc/gitconfig", "/etc/gitconfig"))
-    return _git(reader)
+    _git(reader)
 
 
-def _git_rm(reader: _CommandReader) -> bool:
-    if reader.has("--cached", "--dry-run"):
-        return True
-    return _git(reader)
-
-
-def _git_restore(reader: _CommandReader) -> bool:
-    return reader.has("--staged") and not reader.has("--worktree")
-
-
-def _worktree(reader: _CommandReader) -> bool:
-    operands = reader.operands
-    if operands and operands[0].text in {"add", "move"}:
-        reader.touch(
-            "writes",
-            operands[-1] if operands[0].text == "move" and len(operands) > 2 else operands[min(1, len(operands) - 1)],
-            is_recursive=True,
-        )
-    elif operands and operands[0].text == "remove":
-        reader.touch_all("deletes", operands[1:], is_recursive=True)
-    return True
-
-
-def _git_apply(reader: _CommandReader) -> bool:
-    if reader.has("--check", "--stat", "--numstat", "--summary", "--cached"):
+def _git_restore(reader: _CommandReader) -> None:
+    if not reader.has("--staged") or reader.has("--worktree"):
         reader.add_operands()
-        return True
+
+
+def _worktree(reader: _CommandReader) -> None:
+    action = reader.operands[0].text if reader.operands else ""
+    if action in {"add", "move"}:
+        *_, last = reader.operands[: None if action == "move" else 2]
+        reader.touch("writes", last, is_recursive=True)
+    elif action == "remove":
+        reader.touch("deletes", *reader.operands[1:], is_recursive=True)
+
+
+def _git_apply(reader: _CommandReader) -> None:
     if reader.command.stdin is not None:
         for folder in reader.folders:
             apply_patch(reader.command.stdin, folder or reader.cwd, reader.found)
-    return False
+    reader.add_operands()
 
 
-def _patch_tool(reader: _CommandReader) -> bool:
+def _patch_tool(reader: _CommandReader) -> None:
     texts = [word.text for word in reader.operands]
     texts += [reader.command.stdin] if reader.command.stdin is not None else []
     is_read = [apply_patch(text, folder or reader.cwd, reader.found) for text in texts for folder in reader.folders]
     if not is_read or not all(is_read):
         reader.leave_open("writes", "deletes")
-    return True
 
 
-def _docker_cp(reader: _CommandReader) -> bool:
+def _docker_cp(reader: _CommandReader) -> None:
     for at, word in enumerate(reader.operands):
         if ":" not in word.text:
             reader.touch("writes" if at else "reads", word, is_recursive=not at)
-    return True
 
 
-def _compiler(reader: _CommandReader) -> bool:
-    reader.touch_all("reads", reader.operands)
-    return True
-
-
-def _gh_api(reader: _CommandReader) -> bool:
+def _gh_api(reader: _CommandReader) -> None:
     for value in reader.values("--field"):
-        _, _, file = value.text.partition("=@")
-        if file:
+        if file := value.text.partition("=@")[2]:
             reader.touch("reads", structs.replace(value, text=file))
-    return True
 
 
-def _http(reader: _CommandReader) -> bool:
+def _http(reader: _CommandReader) -> None:
     for word in reader.operands:
         if _SCHEME.match(word.text) or "." in word.text.partition("/")[0]:
             reader.fetch(word)
         name, at, file = word.text.partition("@")
         if at and name and file and looks_like_path(file):
             reader.touch("reads", structs.replace(word, text=file))
-    return True
 
 
-def _aws(reader: _CommandReader) -> bool:
+def _aws(reader: _CommandReader) -> None:
     """Add the files that are copied from and to a store."""
     words = reader.operands
     if [word.text for word in words[:1]] == ["s3"] and len(words) > 2:
@@ -821,59 +690,38 @@ def _aws(reader: _CommandReader) -> bool:
         file = re.match(r"fileb?://(.+)", value.text)
         if file is not None:
             reader.touch("reads", structs.replace(value, text=file[1]))
-    return True
 
 
-def _perl(reader: _CommandReader) -> bool:
+def _perl(reader: _CommandReader) -> None:
     """`perl -i -pe code files` writes the files."""
-    files = reader.operands
-    has_code = any(given.option.role == "code" for given in reader.arguments.options)
-    for word in files if has_code else files[:1]:
-        reader.touch("reads", word)
-        if reader.has("-i"):
-            reader.touch("writes", word)
-    return True
+    files = reader.operands if reader.arguments.has_role("code") else reader.operands[:1]
+    reader.touch("reads", *files)
+    if reader.has("-i"):
+        reader.touch("writes", *files)
 
 
-def _shell(reader: _CommandReader) -> bool:
+def _shell(reader: _CommandReader) -> None:
     operands = reader.operands
     if operands and not reader.has("-c") and not any(part.kind == "process" for part in operands[0].parts):
         reader.touch("reads", operands[0])
-    return True
 
 
-def _unzip(reader: _CommandReader) -> bool:
+def _unzip(reader: _CommandReader) -> None:
     reader.add_operands()
-    for folder in reader.values("-d") or [Word(".", ".")]:
-        reader.touch("writes", folder, is_partial=True)
-    return True
+    reader.touch("writes", *(reader.values("-d") or [Word(".", ".")]), is_partial=True)
 
 
-def _builtin(reader: _CommandReader) -> bool:
+def _builtin(reader: _CommandReader) -> None:
     # bash computes the index of an array, substitutions included: test -v 'a[$(…)]'
     if any(re.search(r"\[.*(?:\$\(|`)", word.text) for word in reader.command.words[1:]):
         reader.leave_open()
-    return True
 
 
-def _switch_roles(role: str, *options: str) -> "_Style":
-    """Give all operands another role when one of these options is given."""
-
-    def add(reader: _CommandReader) -> bool:
-        is_switched = reader.has(*options)
-        if is_switched:
-            reader.add_operands((role,))
-        return is_switched
-
-    return add
-
-
-_Style = Callable[[_CommandReader], bool]
-_STYLES: Final[Mapping[str, _Style]] = MappingProxyType(
+_STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = MappingProxyType(
     {
         "grep": _grep,
         "find": _find,
-        "gofmt": _gofmt,
+        "gofmt": lambda reader: reader.add_operands(only=("*.go",)),
         "sed": _sed,
         "awk": _awk,
         "dd": _dd,
@@ -881,22 +729,18 @@ _STYLES: Final[Mapping[str, _Style]] = MappingProxyType(
         "curl": _curl,
         "wget": _wget,
         "link": _link,
-        "install": _switch_roles("writes*", "--directory"),
         "mode": _mode,
-        "formatter": _switch_roles("reads*", "--check", "--diff", "-c"),
         "ruff": _ruff,
         "jq": _jq,
         "remote-copy": _remote_copy,
         "compress": _compress,
         "git": _git,
         "git-config": _git_config,
-        "git-rm": _git_rm,
         "git-restore": _git_restore,
         "git-apply": _git_apply,
         "worktree": _worktree,
         "apply_patch": _patch_tool,
         "docker-cp": _docker_cp,
-        "compiler": _compiler,
         "gh-api": _gh_api,
         "httpie": _http,
         "aws": _aws,

@@ -24,10 +24,8 @@ _COMPOSE_SUBS: Final = (
         _COMPOSE + "-v,--volumes --rmi= --remove-orphans -t,--timeout= -s,--signal= -f,--force"),
     row("ps logs top images config ls port version events stats convert volumes", "plain*",
         _COMPOSE
-        + "-q,--quiet -a,--all --services --format= -f,--follow --tail= -n= --since= --no-color --no-log-prefix -t,--timestamps --status= -o=writes --index= --hash=",
-        read_only=True),
-    row("exec", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
-    row("run", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
+        + "-q,--quiet -a,--all --services --format= -f,--follow --tail= -n= --since= --no-color --no-log-prefix -t,--timestamps --status= -o=writes --index= --hash="),
+    row("exec run", "plain", _COMPOSE + _RUN, wraps="words", remote=True, unknown="reads writes"),
     row("cp", "plain*", _COMPOSE + "-a -L", unknown="reads writes"),
 )
 _DOCKER: Final = "-H,--host= -c,--context= -D,--debug -l,--log-level= --config= --tls --tlsverify -v,--version "
@@ -38,8 +36,7 @@ _DOCKER_SUBS: Final = (
     row("ps images image.ls volume.ls info version search history events top stats port diff inspect logs", "plain*",
         _DOCKER
         + _FILTER
-        + "--follow --tail= -n= --since= --until= -t,--timestamps --details --no-stream --type= --limit= -H --human",
-        read_only=True),
+        + "--follow --tail= -n= --since= --until= -t,--timestamps --details --no-stream --type= --limit= -H --human"),
     row("exec", "plain", _DOCKER + _RUN, wraps="words", remote=True, unknown="reads writes"),
     row("run", "plain", _DOCKER + _RUN, wraps="words", remote=True, unknown="reads writes urls"),
     row("create", "plain*", _DOCKER + _RUN, unknown="urls"),
@@ -63,8 +60,7 @@ _DOCKER_SUBS: Final = (
         + _FILTER
         + "-f,--force --volumes --filter= -d,--driver= --name= --label= --subnet= -o,--opt= --type= -t= -v",
         unknown="", style="2"),
-    row("compose", "plain*", _DOCKER + _COMPOSE, unknown="any", loads="docker-compose.yml compose.yaml",
-        subcommands=_COMPOSE_SUBS),
+    row("compose", "plain*", _DOCKER + _COMPOSE, unknown="any", subcommands=_COMPOSE_SUBS),
 )
 _KUBE: Final = (
     "-n,--namespace= --context= --cluster= --kubeconfig=reads --user= -s,--server= --token= -A,--all-namespaces -o,--output="
@@ -75,8 +71,7 @@ _KUBE: Final = (
     " --overwrite --local --from-literal= --from-file= --from-env-file= --for= --revision= --to-revision= --delete-emptydir-data --ignore-daemonsets --disable-eviction --yes --output-directory= --minify --raw --flatten --current --containers --prefix --limits= --requests= --subresource= --api-group= --verbs= --namespaced[=] --address= --min= --max= --cpu-percent= --show-managed-fields --max-log-requests= --all-containers[=]"
 )
 _KUBECTL: Final = row("kubectl oc k kubecolor microk8s.kubectl minikube.kubectl", "plain*", _KUBE, unknown="urls", subcommands=(
-        row("exec", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
-        row("run debug", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
+        row("exec run debug", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
         row("get describe logs top explain version api-resources api-versions cluster-info diff events wait auth config", "plain*",
             _KUBE, unknown="urls reads"),
         row("apply create replace delete patch edit scale rollout label annotate expose set autoscale taint drain cordon uncordon port-forward proxy attach kustomize certificate completion plugin", "plain*",
@@ -110,7 +105,7 @@ _WGET: Final = (
 _SYSTEM_PM: Final = "-y,--yes,--assume-yes -q,--quiet -v -f,--force -n,--dry-run -s --no-install-recommends --purge --reinstall -t= -o= -c= --fix-broken --allow-downgrades --only-upgrade --needed --noconfirm --noprogressbar -S -R -Q -U -Sy -Syu -Su -Ss -Si -Qi -Ql -Rs -Rns -i -e -h --cask --formula --HEAD --no-quarantine --all --json --versions --greedy --installed --upgradable --no-cache --update --virtual= --enablerepo= --disablerepo= -D --root= --prefix= -x -a -l --installed --classic --channel= --no-interactive --best"
 
 OPS: Final[tuple[Program, ...]] = (
-    row("docker podman nerdctl docker.exe lima.nerdctl finch", "plain*", _DOCKER, unknown="any", loads="Dockerfile",
+    row("docker podman nerdctl docker.exe lima.nerdctl finch", "plain*", _DOCKER, unknown="any",
         same={
             **{f"container {verb}": verb for verb in ["rm", "ps", "exec", "run", "stop", "kill", "logs", "cp", "inspect", "start", "restart"]},
             **{f"image {verb}": verb for verb in ["build", "pull", "push", "tag"]},
@@ -118,8 +113,7 @@ OPS: Final[tuple[Program, ...]] = (
             "volume remove": "volume rm", "network remove": "network rm",
         },
         subcommands=_DOCKER_SUBS),
-    row("docker-compose podman-compose", "plain*", _COMPOSE, unknown="any", loads="docker-compose.yml compose.yaml",
-        subcommands=_COMPOSE_SUBS),
+    row("docker-compose podman-compose", "plain*", _COMPOSE, unknown="any", subcommands=_COMPOSE_SUBS),
     row("buildah skopeo kaniko crane cosign ctr crictl runc dive lazydocker colima minikube kind k3d k3s limactl vagrant packer multipass qemu-system-x86_64 virsh", "plain*",
         "-p= -f= -n= -v", unknown="any"),
     _KUBECTL,
@@ -131,7 +125,7 @@ OPS: Final[tuple[Program, ...]] = (
         )),
     row("kustomize kubectx kubens k9s stern argocd flux istioctl linkerd skaffold tilt kops eksctl velero kubeseal telepresence", "plain*",
         "-n= -f= -l= -c= -o=", unknown="any"),
-    row("terraform tofu terragrunt", "plain*", _TERRAFORM, unknown="any", single_dash=True, loads="*.tf", subcommands=(
+    row("terraform tofu terragrunt", "plain*", _TERRAFORM, unknown="any", single_dash=True, subcommands=(
             row("plan validate show output state providers graph version get console refresh workspace taint untaint import login logout force-unlock", "plain*",
                 _TERRAFORM, unknown="runs reads writes urls", single_dash=True),
             row("apply destroy init test", "plain*", _TERRAFORM, unknown="any", single_dash=True),
@@ -142,7 +136,7 @@ OPS: Final[tuple[Program, ...]] = (
         unknown="any"),
     row("aws awslocal", "plain*", _AWS, unknown="urls", style="aws", same={}),
     row("gcloud gsutil bq az oci ibmcloud aliyun", "plain*", _GCLOUD + " -m -r -R -a -h -c -z -n",
-        unknown="urls reads writes", style="cloud"),
+        unknown="urls reads writes"),
     row("s3cmd s5cmd rclone mc b2 azcopy minio", "plain*", "-r,--recursive -f,--force -n,--dry-run -P -v -q --delete",
         unknown="urls reads writes deletes"),
     # network
@@ -193,8 +187,7 @@ OPS: Final[tuple[Program, ...]] = (
         "-o,--output=writes -d,--decrypt -e,--encrypt -r,--recipient= -s -a,--armor -i=reads -u= -K -k -w --batch --yes --list-keys --export --import -p -g -D -f,--force",
         unknown="any"),
     row("ffmpeg ffprobe convert magick identify mogrify sips exiftool gs pdftotext qpdf optipng pngquant cwebp svgo tesseract whisper", "plain*",
-        "-i=reads -y -n -c= -o=writes -f= -t= -ss= -v= -r= -q= -of=", unknown="reads writes deletes",
-        single_dash=True),
+        "-i=reads -y -n -c= -o=writes -f= -t= -ss= -v= -r= -q= -of=", unknown="reads writes deletes", single_dash=True),
     row("claude codex gemini copilot cursor-agent aider opencode goose amp qwen crush cline q llm ollama mods sgpt", "plain*",
         "-p,--print -m,--model= -c -r= -y", unknown="any"),
     row("hookline", "plain*", "-h,--help --version", unknown="any", subcommands=(

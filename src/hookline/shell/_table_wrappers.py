@@ -95,7 +95,7 @@ WRAPPERS: Final[tuple[Program, ...]] = (
     row("eval", "", "", wraps="text"),
     row("source .", "script plain*", "", unknown="any", style="source"),
     row("trap", "shell plain*", "-l -p"),
-    row("cd chdir pushd popd", "plain*", "-L -P -e -n -@", read_only=True),
+    row("cd chdir pushd popd", "plain*", "-L -P -e -n -@"),
     row("export declare typeset local readonly", "name*", "-r -x -g -i -n -a -A -f -F -l -u -p -t", style="builtin"),
     row("read", "name*", "-a=name -A -d= -e -i= -n= -N= -p= -r -s -t= -u= -q -k= -z", style="builtin"),
     row("mapfile readarray", "name*", "-d= -n= -O=arithmetic -s= -t -u= -C=shell -c=", style="builtin"),

@@ -9,17 +9,16 @@ certainty is refused.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NoReturn
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import Arguments, read_arguments
-from hookline.shell.program import Program
+from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
+from hookline.shell.program import Program, split_names
 from hookline.shell.programs import SHELLS, find_program, name_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
-    Assignment,
     Compound,
     Pipeline,
     Script,
@@ -30,7 +29,16 @@ from hookline.shell.script import (
     find_nodes,
     list_words,
 )
-from hookline.shell.templates import IN_SCRIPT, VARIABLE, Mark, Quoting, Reason, TemplateError, TemplatePosition
+from hookline.shell.templates import (
+    IN_SCRIPT,
+    VARIABLE,
+    Mark,
+    Quoting,
+    Reason,
+    TemplateError,
+    TemplatePosition,
+    replace_marks,
+)
 from hookline.shell.walk import assign_roles
 
 BACKTICKS: Final = Reason("stands inside backticks, which shells parse twice", "write $(…) instead of the backticks")
@@ -83,14 +91,11 @@ TEST_LIST: Final = Reason(
     "stands after && or || inside [[ ]], where sh would run it as a program", "write [ … ] && [ … ]"
 )
 LIST: Final = Reason("could be parsed again as a list", "declare the name first, then write x={{…}}")
+_NO_PLACE: Final[Mapping[str, Reason]] = {"expansion": PARAMETER, "arithmetic": ARITHMETIC}
 WRITTEN: Final = Reason(
     "is executed by a line that may also write it, so that a value could become program text",
     "execute a file that the line does not write, and pass the value as an argument",
 )
-
-
-def _each(names: str) -> frozenset[str]:
-    return frozenset(names.split())
 
 
 # builtins that change how the shell reads what follows
@@ -111,14 +116,12 @@ _VETTED: Final = "_sealed"
 _CODE_ROLES: Final = frozenset({"script", "code", "shell", "module"})
 _STDIN_FILES: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _INFORMING: Final = frozenset({"--version", "-V", "--help", "-h"})
-_UNARY: Final = _each("-b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -G -L -N -O -S")
-_NUMERIC: Final = _each("-eq -ne -lt -le -gt -ge")
-_BINARY: Final = _NUMERIC | _each("= == != < > -nt -ot -ef")
-_FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_FD_ACTIONS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+_UNARY: Final = split_names("-b -c -d -e -f -g -h -k -n -p -r -s -t -u -w -x -z -G -L -N -O -S")
+_NUMERIC: Final = split_names("-eq -ne -lt -le -gt -ge")
+_BINARY: Final = _NUMERIC | split_names("= == != < > -nt -ot -ef")
 _HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"})
 # variables that decide what runs, how words are split, or that bash evaluates as arithmetic when they are set
-_SPECIAL_VARIABLES: Final = _each(
+_SPECIAL_VARIABLES: Final = split_names(
     "PATH IFS ENV BASH_ENV PS4 PROMPT_COMMAND SHELL SHELLOPTS BASHOPTS CDPATH EDITOR VISUAL PAGER MANPAGER"
     " BROWSER RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO DIRSTACK FUNCNEST TMOUT PS0 PS1 PS2 BASH_ARGV0"
     " EPOCHSECONDS PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5OPT PERL5LIB RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH"
@@ -151,7 +154,8 @@ _USED: Final = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[0-9]+|[@*])", re.ASCII)
 _NAMED: Final = re.compile(r"([A-Za-z_]\w*)|\$\{?[!#]?([0-9]+|[@*])", re.ASCII)
 # dash ends $'…' at the first quote, bash goes on behind \'
 _DIFFERING: Final = re.compile(r"\$'[^']*\\'")
-_EXPANSION: Final = re.compile(r"\$\{[!#]?(?:\w|[@*#?$!-])")
+_ODD_EXPANSION: Final = re.compile(r"['\"]|^(?!\$\{[!#]?(?:\w|[@*#?$!-]))")
+_ODD_ARITHMETIC: Final = re.compile(r"['\"]|^\$\[")
 _DEFAULTED: Final = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=")
 # what ${…} evaluates instead of only showing it: an indirection, a transformation, a subscript, an offset
 _EVALUATED: Final = tuple(
@@ -194,7 +198,8 @@ def find_positions(line: str, marks: Sequence[Mark]) -> tuple[TemplatePosition, 
         source.refuse(0, UNREADABLE)
     quotings = _locate(script, source)
     if script.doubts:
-        source.refuse_unreadable(script.doubts[0])
+        why = UNREADABLE.why.replace("certainty", f"certainty ({script.doubts[0]})", 1)
+        source.refuse_line(structs.replace(UNREADABLE, why=why))
     for number, mark in enumerate(marks):
         if number not in quotings and not source.is_comment(number, script):
             before = line[mark.start - 1 : mark.start]
@@ -213,22 +218,14 @@ class _ValueSource:
     def __init__(self, line: str, marks: Sequence[Mark]) -> None:
         self.line = line
         self.marks = marks
-        self.text = self.write([f"${{{VARIABLE}at{number}}}" for number in range(len(marks))])
-
-    def write(self, texts: Sequence[str]) -> str:
-        """Put texts in the place of the templates."""
-        parts: list[str] = []
-        end = 0
-        for mark, text in zip(self.marks, texts, strict=True):
-            parts += (self.line[end : mark.start], text)
-            end = mark.end
-        return "".join((*parts, self.line[end:]))
+        self.references = [f"${{{VARIABLE}at{number}}}" for number in range(len(marks))]
+        self.text = replace_marks(line, zip(marks, self.references, strict=True))
 
     def position(self, offset: int) -> int:
         """Return the place in the line for a byte offset in the script."""
         at = len(self.text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
-        for number, mark in enumerate(self.marks):
-            size = len(f"${{{VARIABLE}at{number}}}")
+        for mark, reference in zip(self.marks, self.references, strict=True):
+            size = len(reference)
             if at <= mark.start:
                 break
             at -= min(size, at - mark.start) - (0 if at < mark.start + size else mark.end - mark.start)
@@ -236,17 +233,13 @@ class _ValueSource:
 
     def is_comment(self, number: int, script: Script) -> bool:
         """Return whether a template stands in a comment."""
-        at = self.text.encode("utf-8", "surrogatepass").find(f"${{{VARIABLE}at{number}}}".encode())
+        at = self.text.encode("utf-8", "surrogatepass").find(self.references[number].encode())
         return any(start <= at < end for start, end in script.comments)
 
     def refuse(self, number: int, reason: Reason) -> NoReturn:
         """Refuse a template."""
         mark = self.marks[number]
         raise TemplateError(self.line[mark.start : mark.end], reason, text=self.line, position=mark.start)
-
-    def refuse_unreadable(self, why: str) -> NoReturn:
-        """Refuse the line, of which something could not be read."""
-        self.refuse_line(Reason(UNREADABLE.why.replace("certainty", f"certainty ({why})", 1), UNREADABLE.instead))
 
     def refuse_line(self, reason: Reason) -> NoReturn:
         """Refuse the line as a whole."""
@@ -286,16 +279,13 @@ def _locate(script: Script, source: _ValueSource) -> dict[int, Quoting]:
         for word in _list_all_words(node):
             for part in word.parts:
                 _locate_in_part(part, word, found, source)
-            if _DIFFERING.search(word.raw) or any(map(_is_odd, word.parts)):
+            # shells differ about expansions with quotes inside or without a name
+            odd = {"expansion": _ODD_EXPANSION, "arithmetic": _ODD_ARITHMETIC}
+            if _DIFFERING.search(word.raw) or any(
+                odd[part.kind].search(part.text) for part in word.parts if part.kind in odd
+            ):
                 source.refuse_line(UNREADABLE)
     return found
-
-
-def _is_odd(part: WordPart) -> bool:
-    """Return whether shells read an expansion differently: one with quotes inside, or without a name."""
-    if part.kind == "expansion":
-        return "'" in part.text or '"' in part.text or not _EXPANSION.match(part.text)
-    return part.kind == "arithmetic" and ("'" in part.text or '"' in part.text or part.text.startswith("$["))
 
 
 def _keep_marks_out(text: str, reason: Reason, source: _ValueSource) -> None:
@@ -316,23 +306,14 @@ def _locate_in_part(part: WordPart, word: Word, found: dict[int, Quoting], sourc
             if "$'" in word.raw:
                 source.refuse(int(one[2]), DOLLAR_QUOTE)
             found[int(one[2])] = Quoting.SINGLE
-    elif part.kind == "expansion":
-        _keep_marks_out(part.text, PARAMETER, source)
-    elif part.kind == "arithmetic":
-        _keep_marks_out(part.text, ARITHMETIC, source)
-    elif part.text.startswith("`"):
-        _keep_marks_out(part.text, BACKTICKS, source)
+    elif part.kind in _NO_PLACE or part.text.startswith("`"):
+        _keep_marks_out(part.text, _NO_PLACE.get(part.kind, BACKTICKS), source)
 
 
 def _check_references(source: _ValueSource, quotings: Mapping[int, Quoting]) -> None:
     """Read the script that will run, and see to it that each reference stands in double quotes."""
-    texts = [
-        IN_SCRIPT[quotings[number]] % f"{VARIABLE}at{number}"
-        if number in quotings
-        else source.line[mark.start : mark.end]
-        for number, mark in enumerate(source.marks)
-    ]
-    script = parse_script(source.write(texts))
+    texts = [(source.marks[number], IN_SCRIPT[one] % f"{VARIABLE}at{number}") for number, one in quotings.items()]
+    script = parse_script(replace_marks(source.line, sorted(texts, key=lambda one: one[0].start)))
     parts = [
         part
         for node in find_nodes(script)
@@ -368,11 +349,6 @@ def _leads(text: str) -> bool:
     )
 
 
-def _may_vanish(text: str) -> bool:
-    """Return whether a word may turn out to be none, so that the next one takes its place."""
-    return _ONLY_SPLITTING.fullmatch(text) is not None
-
-
 def _reason_program_text(name: str) -> Reason:
     instead = "move the program text into a file that takes the value as an argument, or send the value to stdin"
     return Reason(f"would become program text for {name}, or choose what it runs", _INSTEAD.get(name, instead))
@@ -389,12 +365,6 @@ def _reason_stdin(name: str) -> Reason:
     return Reason(
         f"stands in a line where {name} takes its program from stdin",
         f"give {name} a script, and the value as argument",
-    )
-
-
-def _reason_name(name: str) -> Reason:
-    return Reason(
-        f"would be a name to {name}, and bash runs $(…) in the subscript of a name", "write the name out: x={{…}}"
     )
 
 
@@ -612,7 +582,8 @@ class _Judge:
         self.check_redirects(node)
         if isinstance(node, SimpleCommand):
             for one in node.assignments:
-                self.check_assignment(one)
+                for word in (one.value, *one.values) if one.value is not None else one.values:
+                    self.check_assigned(one.name.partition("[")[0], self.view(word, is_split=False))
             declares = bool(node.words) and node.words[0].text in _PARSED_AGAIN
             for one in node.assignments if declares else ():
                 self.keep_out([self.view(one.value)] if one.value is not None else [], LIST)
@@ -636,13 +607,8 @@ class _Judge:
         )
 
     def list_inputs(self, node: SimpleCommand | Compound) -> list[Word]:
-        return [
-            word
-            for one in node.redirects
-            if one.operator.startswith("<") and one.fd in {"", "0"}
-            for word in (one.target, one.body)
-            if word is not None
-        ]
+        inputs = [one for one in node.redirects if one.operator.startswith("<") and one.fd in {"", "0"}]
+        return [word for one in inputs for word in (one.target, one.body) if word is not None]
 
     def check_redirects(self, node: SimpleCommand | Compound) -> None:
         for one in node.redirects:
@@ -656,23 +622,12 @@ class _Judge:
             if ">" in one.operator and not one.target.text.isdigit():
                 self.note_written(target)
 
-    def check_assignment(self, one: Assignment) -> None:
-        name = one.name.partition("[")[0]
-        for word in (one.value, *one.values):
-            if word is not None:
-                self.check_assigned(name, self.view(word, is_split=False))
-
     def check_assigned(self, name: str, word: Word) -> None:
         is_special = _is_special(name)
         # what is evaluated needs no dollar sign to name a variable
-        if _is_held(word.text) or ((self.evaluates or is_special) and self.holds_name(word.raw)):
-            text = (
-                word.text if _is_held(word.text) else self.stand_in(_describe_holder(name, word.start), is_open=False)
-            )
-            if is_special:
-                self.refuse(text, _reason_variable(name))
-            if self.evaluates:
-                self.refuse(text, ARITHMETIC)
+        if (self.evaluates or is_special) and (_is_held(word.text) or self.holds_name(word.raw)):
+            held = "" if _is_held(word.text) else self.stand_in(_describe_holder(name, word.start), is_open=False)
+            self.refuse(held or word.text, _reason_variable(name) if is_special else ARITHMETIC)
 
     # commands
 
@@ -685,7 +640,8 @@ class _Judge:
             self.source.refuse_line(UNREADABLE)
         first, arguments = words[0], words[1:]
         self.keep_out((first,), COMMAND)
-        name = _name_program(first.text)
+        base = first.text.rpartition("/")[2]
+        name = "" if _OPEN.search(base) else name_program(base)
         if not name:
             self.keep_out(arguments, UNKNOWN_PROGRAM)
             self.check_stdin("a program whose name is only known at run time", node, is_fed=is_fed and self.is_piped())
@@ -725,7 +681,8 @@ class _Judge:
         if row.style == "shell":
             is_stdin |= self.check_shell(name, arguments)
         elif row.interpreter and has_code:
-            self.check_behind_code(name, row, operands)
+            options = takewhile(lambda word: word.text != "--", operands if row.open_options else ())
+            self.keep_out((word for word in options if _leads(word.text)), _reason_option(name))
         else:
             is_stdin |= self.check_operands(name, row, arguments)
         waits = row.interpreter and not operands and not has_code
@@ -741,14 +698,16 @@ class _Judge:
     def check_vanishing(self, name: str, row: Program, arguments: Arguments, words: Sequence[Word]) -> None:
         """Refuse values behind an unquoted variable where it decides what the next word is."""
         last = arguments.row or row
-        if not (_has_code_options(last) or last.wraps or last.evaluates or last.guarded or name == "printf"):
+        has_code_options = last.interpreter or any(one.role in _CODE_ROLES for one in last.options.values())
+        if not (has_code_options or last.wraps or last.evaluates or last.guarded or name == "printf"):
             return
         end = len(words) if arguments.rest is None else len(words) - len(arguments.rest)
         if row.interpreter and arguments.operands and not arguments.has("-s"):
             # behind the script, or its text, everything is an argument
             at = next(n for n, word in enumerate(words) if word is arguments.operands[0])
             end = min(end, at + 1)
-        if any(_may_vanish(word.text) for word in words[:end] if word.text != "--"):
+        # a word that may turn out to be none, so that the next one takes its place
+        if any(_ONLY_SPLITTING.fullmatch(word.text) for word in words[:end]):
             self.keep_out(words, VANISHING)
 
     def check_options(self, name: str, row: Program, arguments: Arguments, words: Sequence[Word]) -> tuple[bool, bool]:
@@ -780,16 +739,10 @@ class _Judge:
                 self.check_arithmetic(value)
             has_code |= option.role in {"code", "module"} or option.name in last.scripted
             has_code |= row.reads_code and is_code
-        if row.interpreter and any(map(_is_held, (word.text for word in words))):
-            strays = [one for one in arguments.strays if not _is_held(one)]
-            if strays and not has_code:
-                self.refuse(
-                    next(word.text for word in words if _is_held(word.text)),
-                    Reason(
-                        f"stands behind {strays[0]}, an option of {name} that is not known and may take a value",
-                        f"leave {strays[0]} out, or call a script that starts {name}",
-                    ),
-                )
+        stray = next((one for one in arguments.strays if not _is_held(one)), None)
+        if row.interpreter and stray is not None and not has_code:
+            why = f"stands behind {stray}, an option of {name} that is not known and may take a value"
+            self.keep_out(words, Reason(why, f"leave {stray} out, or call a script that starts {name}"))
         return has_code, is_stdin
 
     def check_shell(self, name: str, arguments: Arguments) -> bool:
@@ -807,14 +760,6 @@ class _Judge:
         self.keep_out(operands[:1], _reason_program_text(name))
         self.check_text(operands[0], operands[1:], language=name)
         return False
-
-    def check_behind_code(self, name: str, row: Program, operands: Sequence[Word]) -> None:
-        if row.open_options:
-            for word in operands:
-                if word.text == "--":
-                    break
-                if _leads(word.text):
-                    self.refuse(word.text, _reason_option(name))
 
     def check_operands(self, name: str, row: Program, arguments: Arguments) -> bool:
         """Judge the operands by their roles; return whether one of them makes stdin the program text."""
@@ -871,12 +816,11 @@ class _Judge:
 
     def check_find(self, name: str, words: Sequence[Word], *, node: SimpleCommand, is_fed: bool) -> None:
         """Judge `find`: a folder's name comes back in every {}."""
-        actions = _FIND_ACTIONS if name == "find" else _FD_ACTIONS
+        actions = FIND_ACTIONS if name == "find" else FD_ACTIONS
         place = next((n for n, word in enumerate(words) if word.text in actions), len(words))
-        row = find_program(name)
-        for word in read_arguments(row, words[:place]).operands:
-            if _leads(word.text) and "--" not in (one.text for one in words[:place]):
-                self.refuse(word.text, _reason_option(name))
+        if all(word.text != "--" for word in words[:place]):
+            operands = read_arguments(find_program(name), words[:place]).operands
+            self.keep_out((word for word in operands if _leads(word.text)), _reason_option(name))
         while place < len(words):
             end = next((n for n in range(place, len(words)) if words[n].text in {";", "+"}), len(words))
             read = self.stand_in(_Subject(what="a name that find gives", at=node.start), is_open=False)
@@ -899,7 +843,7 @@ class _Judge:
             if row is None or not row.interpreter or following.text[:1] != "-":
                 continue
             inner = read_arguments(row, words[place + 1 :])
-            if inner.has("-c") or any(one.option.role == "code" for one in inner.options) or _is_held(following.text):
+            if inner.has("-c") or inner.has_role("code") or _is_held(following.text):
                 self.check_words(words[place:], node=node, is_fed=is_fed)
 
     def check_stdin(self, name: str, node: SimpleCommand, *, is_fed: bool) -> None:
@@ -942,7 +886,8 @@ class _Judge:
     # what the shell itself computes
 
     def check_name(self, name: str, word: Word) -> None:
-        self.keep_out((word,), _reason_name(name))
+        why = f"would be a name to {name}, and bash runs $(…) in the subscript of a name"
+        self.keep_out((word,), Reason(why, "write the name out: x={{…}}"))
         if "[" in word.text:
             self.check_arithmetic(word)
 
@@ -1046,16 +991,6 @@ def _is_special(name: str) -> bool:
     return name in _SPECIAL_VARIABLES or name.startswith(_SPECIAL_PREFIXES)
 
 
-def _has_code_options(row: Program) -> bool:
-    return row.interpreter or any(option.role in _CODE_ROLES for option in row.options.values())
-
-
 def _is_guarded(row: Program, last: Program) -> bool:
     """Return whether an option in the place of an operand could run something or overwrite a file."""
     return row.guarded or last.guarded or any(option.role in _CODE_ROLES for option in last.options.values())
-
-
-def _name_program(text: str) -> str:
-    """Return a program's name; nothing when it is only known at run time."""
-    base = text.rpartition("/")[2]
-    return "" if _OPEN.search(base) or (_OPEN.search(text) and "/" not in text) else name_program(base) if base else ""

@@ -10,7 +10,10 @@ from msgspec import Struct, field
 from hookline.shell.program import OptionSpec, Program
 from hookline.shell.script import Word
 
+FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+FD_ACTIONS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _NUMBER: Final = re.compile(r"[-+][0-9]+")
+_NO_ROW: Final = Program(name="")
 # more letters than this behind one dash are a long option of an unknown program
 _MOST_JOINED: Final = 8
 
@@ -44,6 +47,10 @@ class Arguments(Struct, kw_only=True):
         """Return whether one of these options was given, by any spelling."""
         return any(one.option.name in names for one in self.options)
 
+    def has_role(self, *roles: str) -> bool:
+        """Return whether an option was given whose value has one of these roles."""
+        return any(one.option.role in roles for one in self.options)
+
     def values(self, *names: str) -> list[Word]:
         """Return the values of these options."""
         return [one.value for one in self.options if one.option.name in names and one.value is not None]
@@ -53,89 +60,73 @@ def read_arguments(row: Program | None, words: Sequence[Word], *, is_exact: bool
     """Sort the words behind a program's name; with `is_exact`, a shortened long option is a stray."""
     found = Arguments(row=row)
     chain = [row] if row is not None else []
+    last = row or _NO_ROW
     pending = deque(words)
-    wanted = _count_leading(row)
     while pending:
         word = pending.popleft()
         text = word.text
-        if not word.is_literal and not text.startswith("-") and found.dashes is None:
+        is_open = found.dashes is None
+        if is_open and not word.is_literal and not text.startswith("-"):
             # it may be anything, an option included
             found.unclear.append(word)
-        is_option = text.startswith("-") and text != "-" and found.dashes is None and word.is_literal
-        if row is not None and row.interpreter and _is_script_given(found):
+        if last.interpreter and (found.operands or found.has_role("code", "module")):
             # what follows belongs to the script
             found.operands += [word, *pending]
             return found
-        if text == "--" and found.dashes is None and word.is_literal:
+        if text == "--" and is_open and word.is_literal:
             found.dashes = len(found.operands)
-            if row is not None and row.wraps:
+            if last.wraps:
                 found.rest = list(pending)
                 return found
             continue
-        if is_option and not (
-            row is not None and row.style == "find" and text in {"-exec", "-execdir", "-ok", "-okdir"}
-        ):
+        is_action = last.style in {"find", "fd"} and text in FIND_ACTIONS
+        is_option = text.startswith("-") and text != "-" and is_open and word.is_literal
+        if is_option and not (is_action and last.style == "find"):
             _read_option(chain, word, pending, found, is_exact=is_exact)
             continue
-        if row is not None and row.wraps and not row.dashes and not _is_own_operand(row, found, word, wanted):
+        if last.wraps and not last.dashes and not _is_own_operand(last, found, word):
             found.rest = [word, *pending]
             return found
-        sub = row.subcommands.get(text) if row is not None and word.is_literal and not found.operands else None
-        if sub is not None and found.dashes is None:
-            row = found.row = sub
+        sub = last.subcommands.get(text) if is_open and word.is_literal and not found.operands else None
+        if sub is not None:
+            last = found.row = sub
             chain.append(sub)
-            found.path = (*found.path, sub.name if text not in sub.names else text)
-            wanted = _count_leading(row)
+            found.path = (*found.path, text)
             continue
         found.operands.append(word)
-        if row is not None and row.style in {"find", "fd"} and text in {"-exec", "-execdir", "-ok", "-okdir"}:
+        if is_action:
             found.operands += pending
             break
     return found
 
 
-def _is_script_given(found: Arguments) -> bool:
-    return bool(found.operands) or any(one.option.role in {"code", "module"} for one in found.options)
-
-
-def _count_leading(row: Program | None) -> int:
-    """Return how many operands stand before a wrapped command."""
-    return sum(role != "env*" for role in row.operands) if row is not None else 0
-
-
-def _is_own_operand(row: Program, found: Arguments, word: Word, wanted: int) -> bool:
-    if row.operands and row.operands[0] == "env*" and re.match(r"[A-Za-z_]\w*=", word.text):
+def _is_own_operand(row: Program, found: Arguments, word: Word) -> bool:
+    """Return whether a word belongs to a wrapper: a variable that it sets, or an operand before the wrapped command."""
+    sets_variables = row.operands[:1] == ("env*",)
+    if sets_variables and re.match(r"[A-Za-z_]\w*=", word.text):
         return True
-    plain = [one for one in found.operands if row.operands[:1] != ("env*",) or not re.match(r"\w+=", one.text)]
-    return len(plain) < wanted
+    given = sum(not sets_variables or not re.match(r"\w+=", one.text) for one in found.operands)
+    return given < sum(role != "env*" for role in row.operands)
 
 
 def _read_option(chain: list[Program], word: Word, pending: deque[Word], found: Arguments, *, is_exact: bool) -> None:
     text = word.text
     row = chain[-1] if chain else None
     name, equals, value = text.partition("=")
-    option = _look_up(chain, text if text in _spellings(chain) else name)
+    option = _look_up(chain, text) or _look_up(chain, name)
     if option is None and row is not None and row.single_dash:
         option = _look_up(chain, name.replace("--", "-", 1))
+    if option is None and text.startswith("--") and not is_exact:
+        option = _find_abbreviation(chain, name)
     if option is not None and (text.startswith("--") or len(name) > 2 or not equals):
         _take(option, word, value if equals else None, pending, found)
-        return
-    if text.startswith("--"):
-        option = None if is_exact else _find_abbreviation(chain, name)
-        if option is None:
-            found.strays.append(name)
-            found.options.append(GivenOption(OptionSpec(name), _cut_word(word, value) if equals else None))
-        else:
-            _take(option, word, value if equals else None, pending, found)
-        return
-    if (row is None or row.style in {"numbers", "grep"} or "-n" in row.options) and _NUMBER.fullmatch(text):
+    elif _NUMBER.fullmatch(text) and (row is None or row.style in {"numbers", "grep"} or "-n" in row.options):
         found.options.append(GivenOption(OptionSpec("-number"), _cut_word(word, text[1:])))
-        return
-    if row is not None and row.single_dash:
+    elif text.startswith("--") or (row is not None and row.single_dash):
         found.strays.append(name)
         found.options.append(GivenOption(OptionSpec(name), _cut_word(word, value) if equals else None))
-        return
-    _read_letters(chain, word, pending, found)
+    else:
+        _read_letters(chain, word, pending, found)
 
 
 def _read_letters(chain: list[Program], word: Word, pending: deque[Word], found: Arguments) -> None:
@@ -175,10 +166,6 @@ def _cut_word(word: Word, text: str) -> Word:
     return Word(
         text, text, word.end - len(text), word.end, (), word.is_literal, word.is_glob, text if word.is_glob else ""
     )
-
-
-def _spellings(chain: list[Program]) -> set[str]:
-    return {name for row in chain for name in row.options}
 
 
 def _look_up(chain: list[Program], name: str) -> OptionSpec | None:

@@ -38,6 +38,7 @@ word; `==` that a name and a value follow; `[=]` that a value may be joined with
 | `unknown` | the questions (`runs writes deletes reads urls`) whose answer stays open; `any` for all |
 | `recursive` | the option that makes file roles include everything below; `always` without one |
 | `here` | without an operand it works on the current folder |
+| `instead` | roles of all operands when one of these options is given: `{"--check --diff": "reads*"}` |
 | `in_place` | options with which files that are read are written, too; `always` |
 | `scripted` | options that replace the first plain operand (`grep -e`, `sed -f`) |
 | `wraps` | `words`: a command follows the options and the operands of the row; `text`: the rest is one shell script |
@@ -45,8 +46,6 @@ word; `==` that a name and a value follow; `[=]` that a value may be joined with
 | `remote` | the wrapped command runs on another machine or in a container |
 | `interpreter` | it executes code from standard input when it has no operands |
 | `single_dash` | long options have one dash (`terraform -auto-approve`) |
-| `loads` | files of the project that the program executes or is configured by |
-| `read_only` | it changes nothing, whatever its operands are, unless one of `changing` options is given |
 | `hides` | recursive reading leaves out hidden files (`rg`), unless one of these options is given |
 | `evaluates` | operands (`1` for the first, `*` for all) and options that are program text or choose what runs, beyond the roles |
 | `guarded` | an option in the place of an operand would run a program or overwrite a file, beyond the options' roles |
@@ -58,17 +57,18 @@ word; `==` that a name and a value follow; `[=]` that a value may be joined with
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 QUESTIONS: Final = ("runs", "writes", "deletes", "reads", "urls")
-ROLES: Final = frozenset(
-    (
-        *("plain", "reads", "writes", "deletes", "lists", "moves", "links", "into", "revision", "url", "clones"),
-        *("script", "code", "shell", "env", "folder", "module", "checkout", "name", "arithmetic"),
-    )
-)
+# columns that name options of the row
+_OF_OPTIONS: Final = frozenset({"recursive", "in_place", "scripted", "hides", "evaluates"})
+
+
+def split_names(names: str) -> frozenset[str]:
+    """Return names that are written in one text, separated by blanks."""
+    return frozenset(names.split())
 
 
 class OptionSpec(Struct, frozen=True):
@@ -93,15 +93,13 @@ class Program(Struct, frozen=True, kw_only=True):
     recursive: frozenset[str] = frozenset()
     here: bool = False
     in_place: frozenset[str] = frozenset()
+    instead: Mapping[str, str] = {}
     scripted: frozenset[str] = frozenset()
     wraps: str = ""
     dashes: bool = False
     remote: bool = False
     interpreter: bool = False
     single_dash: bool = False
-    loads: tuple[str, ...] = ()
-    read_only: bool = False
-    changing: frozenset[str] = frozenset()
     hides: frozenset[str] | None = None
     evaluates: frozenset[str] = frozenset()
     guarded: bool = False
@@ -134,67 +132,20 @@ def row(
     options: str = "",
     *,
     unknown: str = "",
-    recursive: str = "",
-    in_place: str = "",
-    scripted: str = "",
-    changing: str = "",
-    hides: str | None = None,
-    loads: str = "",
-    evaluates: str = "",
-    same: Mapping[str, str] | None = None,
     subcommands: Iterable[Program] = (),
-    here: bool = False,
-    wraps: str = "",
-    dashes: bool = False,
-    remote: bool = False,
-    interpreter: bool = False,
-    single_dash: bool = False,
-    read_only: bool = False,
-    guarded: bool = False,
-    stops: bool = False,
-    open_options: bool = False,
-    reads_code: bool = False,
-    inert: bool = False,
-    style: str = "",
+    **columns: str | bool | Mapping[str, str],
 ) -> Program:
     """Write one row; several names share it."""
-    read = read_options(options)
-
-    def name_options(text: str) -> frozenset[str]:
-        return frozenset(read[one].name if one in read else one for one in text.split())
-
-    every = names.split()
+    every, read = tuple(names.split()), read_options(options)
+    values: dict[str, Any] = dict(columns)
+    for column in columns.keys() & _OF_OPTIONS:
+        values[column] = frozenset(read[one].name if one in read else one for one in values[column].split())
     return Program(
         name=every[0],
-        names=tuple(every),
+        names=every,
         operands=tuple(operands.split()),
         options=read,
         subcommands={name: one for one in subcommands for name in one.names},
         unknown=frozenset(QUESTIONS if unknown == "any" else unknown.split()),
-        recursive=name_options(recursive),
-        here=here,
-        in_place=name_options(in_place),
-        scripted=name_options(scripted),
-        wraps=wraps,
-        dashes=dashes,
-        remote=remote,
-        interpreter=interpreter,
-        single_dash=single_dash,
-        loads=tuple(loads.split()),
-        read_only=read_only,
-        changing=name_options(changing),
-        hides=name_options(hides) if hides is not None else None,
-        evaluates=name_options(evaluates),
-        guarded=guarded,
-        stops=stops,
-        open_options=open_options,
-        reads_code=reads_code,
-        same=same or {},
-        inert=inert,
-        style=style,
+        **values,
     )
-
-
-def plain_rows(names: str, **more: object) -> tuple[Program, ...]:
-    """Write one row for each of several programs that have nothing but their name in common."""
-    return tuple(structs.replace(row(name), **more) for name in names.split())

@@ -3,7 +3,7 @@
 from typing import Final
 
 from hookline.shell.script import Script, ScriptStep, SimpleCommand, Word
-from hookline.shell.walk import ShellCommand, Walk
+from hookline.shell.walk import Walk
 
 _SAFE_PATH: Final = "PYTHONSAFEPATH"
 # programs that start others without the variables they were given, or with others
@@ -25,25 +25,16 @@ def can_set_safe_path(walk: Walk) -> bool:
 
     Python that runs a script needs the folder of the script. Python without a script runs a module, code or its input.
     """
+    for command in walk.commands:
+        is_assigned = any(one.name == _SAFE_PATH for one in command.assignments)
+        if is_assigned or any(_SAFE_PATH in word.text for word in command.words):
+            return False
     pythons = [command for command in walk.commands if command.name == "python"]
-    is_changed = any(_names_safe_path(command) for command in walk.commands)
-    return (
-        bool(pythons) and not is_changed and not any(map(_runs_script, pythons)) and all(map(_keeps_variables, pythons))
-    )
-
-
-def _runs_script(python: ShellCommand) -> bool:
-    arguments = python.arguments
-    if any(given.option.role in {"code", "module"} for given in arguments.options):
-        return False
-    return bool(arguments.operands) and arguments.operands[0].text != "-"
-
-
-def _keeps_variables(python: ShellCommand) -> bool:
-    return not python.arguments.has("-E") and _OTHER_ENVIRONMENT.isdisjoint(python.wrappers)
-
-
-def _names_safe_path(command: ShellCommand) -> bool:
-    return any(one.name == _SAFE_PATH for one in command.assignments) or any(
-        _SAFE_PATH in word.text for word in command.words
-    )
+    for python in pythons:
+        arguments = python.arguments
+        runs_script = arguments.operands and arguments.operands[0].text != "-"
+        if runs_script and not arguments.has_role("code", "module"):
+            return False
+        if arguments.has("-E") or not _OTHER_ENVIRONMENT.isdisjoint(python.wrappers):
+            return False
+    return bool(pythons)

@@ -141,9 +141,7 @@ _ROWS: Final = (
         " --join-output --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab"
         " --indent=", scripted="--indent"),
     row("cd", "plain"),
-    row("echo", "plain*"),
-    row("printf", "plain*"),
-    row("test [", "plain*"),
+    row("echo printf test [", "plain*"),
     row("date", "plain*", "-u --utc -R -I[=] --iso-8601"),
     row("sed", "plain reads*", "-n --quiet --silent"),
     row("timeout", "plain plain*"),

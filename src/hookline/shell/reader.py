@@ -9,8 +9,11 @@ text or nesting, and everything that bash and zsh read differently become doubts
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from hookline.shell.heredocs import HereDocument, take_heredocs
 from hookline.shell.script import (
@@ -58,12 +61,14 @@ _QUOTED: Final = re.compile(rb"[^\"\\$`]+")
 _BEFORE_A_WORD: Final = (b"", b" ", b"\t", b"\n", b";", b"&", b"|", b"(")
 _ESCAPED_BLANK: Final = re.compile(rb"(?:^|[^\\])\\[ \t\n]")
 _ESCAPED: Final = re.compile(rb"\\[^\n]")
+_ANY_ESCAPED: Final = re.compile(rb"\\.", re.DOTALL)
 _EXPANDS: Final = re.compile(rb"[\w@*#?$!({\[-]")
 _VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*|[0-9@*#?$!-])\}?", re.ASCII)
 _DECLARATIONS: Final = frozenset({"declaration_command", "unset_command"})
 _EXPANSIONS: Final = frozenset(
     {"command_substitution", "process_substitution", "expansion", "simple_expansion", "arithmetic_expansion"}
 )
+_WORDS: Final = frozenset({"word", "string", "raw_string", "concatenation", "number", "ansi_c_string", *_EXPANSIONS})
 _KINDS: Final[dict[str, CompoundKind]] = {
     "subshell": "subshell",
     "compound_statement": "group",
@@ -146,19 +151,21 @@ class _Reader:
     # commands
 
     def steps(self, children: "list[Tree]") -> tuple[ScriptStep, ...]:
+        if self.depth >= DEEPEST:
+            self.doubt("too deep: commands in commands")
+            return ()
         self.depth += 1
         found: list[ScriptStep] = []
-        if self.depth > DEEPEST:
-            self.doubt("too deep: commands in commands")
-            self.depth -= 1
-            return ()
         loose: list[Tree] = []
-        for child in children:
+        pending = list(reversed(children))
+        while pending:
+            child = pending.pop()
             if child.type in _OPERATORS:
                 if found and child.type != "\n":
                     found[-1] = ScriptStep(found[-1].node, child.type)
             elif child.type == "list":
-                found += self.and_or_list(child)
+                # its left part is a list again, as deep as the list is long
+                pending += reversed(child.children)
             elif child.type == "redirected_statement":
                 found += self.read_redirected(child)
             elif child.type == "ERROR":
@@ -176,25 +183,6 @@ class _Reader:
         self.depth -= 1
         return tuple(found)
 
-    def and_or_list(self, node: "Tree") -> list[ScriptStep]:
-        """Read a list; its left part is a list again, as deep as the list is long."""
-        parts: list[Tree] = []
-        pending = [node]
-        while pending:
-            one = pending.pop()
-            if one.type == "list":
-                pending += reversed(one.children)
-            else:
-                parts.append(one)
-        found: list[ScriptStep] = []
-        for part in parts:
-            if part.type in {"&&", "||", ";", "&"}:
-                if found:
-                    found[-1] = ScriptStep(found[-1].node, part.type)
-            else:
-                found += self.steps([part])
-        return found
-
     def read_redirected(self, node: "Tree") -> list[ScriptStep]:
         """Read a statement with redirections, which belong to its last command."""
         body = node.child_by_field_name("body")
@@ -209,10 +197,8 @@ class _Reader:
 
     def node(self, node: "Tree") -> Node:
         match node.type:
-            case "command" | "variable_assignment" | "variable_assignments":
+            case "command" | "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command":
                 return self.command(node)
-            case "declaration_command" | "unset_command":
-                return self.declaration(node)
             case "pipeline":
                 return self.pipeline(node)
             case "negated_command":
@@ -233,6 +219,7 @@ class _Reader:
         return Pipeline(tuple(stages), is_negated=is_negated)
 
     def command(self, node: "Tree") -> SimpleCommand:
+        """Read a command; in `export X=1` and its kind, assignments stand among the words."""
         assignments: list[Assignment] = []
         words: list[Tree] = []
         targets: list[Tree] = []
@@ -250,11 +237,10 @@ class _Reader:
             elif child.type == "subshell":
                 self.doubt("a subshell stands among the words of a command")
                 words.append(child)
-            elif child.is_named or child.type in {"=~", "=="}:
+            elif child.is_named or child.type in {"=~", "=="} or node.type in _DECLARATIONS:
                 words.append(child)
         redirects, more = self.redirects(targets)
-        read = self.words(words)
-        found = sorted([*read, *more], key=lambda word: word.start)
+        found = sorted([*self.words(words), *more], key=lambda word: word.start)
         self.check_gaps(node, found)
         if found and found[0].text in _ODD_KEYWORDS | _CLOSING_KEYWORDS and found[0].raw == found[0].text:
             self.doubt(f"{found[0].text} is not read")
@@ -272,15 +258,6 @@ class _Reader:
                 self.doubt("a word cannot be read")
             at = max(at, end)
 
-    def declaration(self, node: "Tree") -> SimpleCommand:
-        """Read `export X=1`, `declare`, `local`, `unset`: words, with the assignments among them beside."""
-        assignments = [self.assignment(child) for child in node.children if child.type == "variable_assignment"]
-        targets = [child for child in node.children if child.type in _REDIRECTS]
-        redirects, more = self.redirects(targets)
-        words = self.words([one for one in node.children if one.type not in {*_REDIRECTS, "variable_assignment"}])
-        found = sorted([*words, *more], key=lambda word: word.start)
-        return SimpleCommand(tuple(found), tuple(assignments), tuple(redirects), node.start_byte, node.end_byte)
-
     def compound(self, node: "Tree") -> Compound:
         kind = _KINDS.get(node.type, "other")
         if kind == "other":
@@ -289,7 +266,8 @@ class _Reader:
         if node.children and node.children[0].type == "((":
             return Compound("arithmetic", self.scripts_below(node), text=source, start=node.start_byte)
         if kind == "test":
-            return Compound("test", words=tuple(self.words(_leaves(node))), text=source, start=node.start_byte)
+            words = tuple(self.words(_find(node, _WORDS)))
+            return Compound("test", words=words, text=source, start=node.start_byte)
         if node.children and node.children[0].type == "select":
             kind = "for"
         name_node = node.child_by_field_name("name") or node.child_by_field_name("variable")
@@ -315,12 +293,7 @@ class _Reader:
         heads = _HEADS if node.type == "c_style_for_statement" else _HEADS[:3]
         skipped = {id_of(one) for name in heads for one in node.children_by_field_name(name)}
         lists: list[list[Tree]] = [[]]
-        found = [
-            script
-            for name in heads[3:]
-            for one in node.children_by_field_name(name)
-            for script in self.scripts_below(one)
-        ]
+        found = list(self.scripts_below(*(one for name in heads[3:] for one in node.children_by_field_name(name))))
         for child in node.children:
             if child.type in {"do_group", "elif_clause", "else_clause", "case_item"}:
                 lists.append([])
@@ -344,11 +317,10 @@ class _Reader:
             if any(child.type in _STATEMENTS or child.type == "ERROR" for child in one)
         ]
 
-    def scripts_below(self, node: "Tree") -> tuple[Script, ...]:
-        """Read the substitutions anywhere below a node that is not read otherwise."""
-        return tuple(
-            script for one in _find(node, _EXPANSIONS) for script in self.expansion(one, is_quoted=True).scripts
-        )
+    def scripts_below(self, *nodes: "Tree") -> tuple[Script, ...]:
+        """Read the substitutions anywhere at or below nodes that are not read otherwise."""
+        expansions = (one for node in nodes for one in _find(node, _EXPANSIONS))
+        return tuple(script for one in expansions for script in self.expansion(one, is_quoted=True).scripts)
 
     def assignment(self, node: "Tree") -> Assignment:
         name = node.child_by_field_name("name")
@@ -375,20 +347,17 @@ class _Reader:
             descriptor = node.child_by_field_name("descriptor")
             fd = self.slice(descriptor.start_byte, descriptor.end_byte) if descriptor is not None else ""
             operator = next((child for child in node.children if not child.is_named), None)
-            skip = {"file_descriptor", operator.type if operator is not None else ""}
-            words = self.words([child for child in node.children if child.type not in skip])
-            document = self.documents.get(operator.start_byte) if operator is not None else None
-            if document is not None:
+            sign, at = (operator.type, operator.start_byte) if operator is not None else ("?", -1)
+            words = self.words([child for child in node.children if child.type not in {"file_descriptor", sign}])
+            more += words[1:]
+            if (document := self.documents.get(at)) is not None:
                 found.append(Redirect(document.operator, None, fd, self.body(document)))
-                more += words[1:]
                 continue
-            sign = operator.type if operator is not None else "?"
             if len(fd) > 1:
                 self.doubt("zsh takes a file descriptor of several digits for a word")
             if sign.startswith("&") and len(words) > 1:
                 self.doubt("sh takes words behind &> for another command")
             found.append(Redirect(sign, words[0] if words else None, fd))
-            more += words[1:]
             if words:
                 more += self.check_target(sign, words[0])
             if _ZSH_RANGE.match(self.source, node.start_byte):
@@ -397,12 +366,11 @@ class _Reader:
 
     def check_target(self, operator: str, target: Word) -> list[Word]:
         """Look for targets that bash and zsh read differently; return what one of them takes for a word."""
-        if operator in {">&", "<&", ">&-", "<&-"} and target.text.startswith("-") and target.text != "-":
+        is_joined = operator in {">&", "<&", ">&-", "<&-"} and target.text.startswith("-") and target.text != "-"
+        if is_joined or operator in {">&-", "<&-"}:
             self.doubt("bash closes a file descriptor and takes the rest for a word")
-            return [Word(target.text[1:], target.raw[1:], target.start + 1, target.end)]
-        if operator in {">&-", "<&-"}:
-            self.doubt("bash closes a file descriptor and takes the rest for a word")
-            return [target]
+            rest = Word(target.text[1:], target.raw[1:], target.start + 1, target.end)
+            return [rest if is_joined else target]
         if target.raw.startswith("#"):
             self.doubt("a comment stands where the target of a redirection should be")
         if target.raw.startswith("!"):
@@ -432,7 +400,9 @@ class _Reader:
         """Read words; nodes that touch each other, or are joined by a continued row, are one word."""
         groups: list[list[Tree]] = []
         for node in nodes:
-            if groups and _is_joined(self.source, groups[-1][-1].end_byte, node.start_byte):
+            end = groups[-1][-1].end_byte if groups else 0
+            # the tree leaves escaped blanks out
+            if groups and node.start_byte >= end and not _ANY_ESCAPED.sub(b"", self.source[end : node.start_byte]):
                 groups[-1].append(node)
             else:
                 groups.append([node])
@@ -457,11 +427,10 @@ class _Reader:
         # bash translates $"text", zsh prints the dollar
         lexer.is_ambiguous |= self.source[start - 1 : start] == b"$" if start else False
         raw = self.slice(start, end)
-        atoms = lexer.atoms
-        alternatives = _expand_braces(atoms)
+        alternatives = _expand_braces(lexer.atoms)
         if alternatives is None:
             self.doubt("braces stand for too many words")
-            alternatives = [atoms]
+            alternatives = [lexer.atoms]
         return [_make_word(one, raw, start, end, is_ambiguous=lexer.is_ambiguous) for one in alternatives]
 
     def expansion(self, node: "Tree", *, is_quoted: bool) -> WordPart:
@@ -474,32 +443,24 @@ class _Reader:
                 plain = _VARIABLE.fullmatch(source)
                 if plain is not None and source.endswith("}"):
                     return WordPart("variable", plain[1], is_quoted)
-                return WordPart("expansion", source, is_quoted, self.scripts_inside(node))
+                return WordPart("expansion", source, is_quoted, self.scripts_below(*node.children))
             case "command_substitution" if source.startswith("`"):
                 inner = re.sub(r"\\([`\\$])", r"\1", source[1:-1])
                 return WordPart("command", source, is_quoted, (self.parse_nested(inner),))
             case "command_substitution" | "process_substitution":
+                kind: PartKind = "command" if node.type == "command_substitution" else "process"
                 opening, closing = node.children[0].end_byte, node.children[-1].start_byte
-                if (
-                    node.type == "command_substitution"
-                    and len(node.children) > 1
-                    and node.children[1].type == "file_redirect"
-                ):
+                if kind == "command" and len(node.children) > 1 and node.children[1].type == "file_redirect":
                     # $(<file) reads a file
                     redirects, _ = self.redirects([node.children[1]])
                     step = ScriptStep(SimpleCommand(redirects=tuple(redirects)))
-                    return WordPart("command", source, is_quoted, (Script((step,), (), self.slice(opening, closing)),))
+                    return WordPart(kind, source, is_quoted, (Script((step,), (), self.slice(opening, closing)),))
                 self.depth += 3
                 script = self.inner(node.children[1:-1], opening, closing)
                 self.depth -= 3
-                kind: PartKind = "command" if node.type == "command_substitution" else "process"
                 return WordPart(kind, source, is_quoted, (script,))
             case _:
-                return WordPart("arithmetic", source, is_quoted, self.scripts_inside(node))
-
-    def scripts_inside(self, node: "Tree") -> tuple[Script, ...]:
-        inner = [one for child in node.children for one in _find(child, _EXPANSIONS)]
-        return tuple(script for one in inner for script in self.expansion(one, is_quoted=True).scripts)
+                return WordPart("arithmetic", source, is_quoted, self.scripts_below(*node.children))
 
     def parse_nested(self, text: str) -> Script:
         """Parse a script that stands in quotes of its own."""
@@ -537,11 +498,17 @@ class _WordLexer:
                 continue
             char = self.take_char()
             if char == "'":
-                self.atoms.append((self.until("'"), True))
+                end = source.find(b"'", self.at, self.end)
+                if end < 0:
+                    self.reader.doubt("a quote is not closed")
+                    end = self.end
+                self.atoms.append((self.reader.slice(self.at, end), True))
+                self.at = min(end + 1, self.end)
             elif char == '"':
                 self.double_quotes()
             elif char == "\\":
-                self.escape()
+                escaped = self.take_char() if self.at < self.end else "\n"
+                self.atoms += [(escaped, True)] if escaped != "\n" else []
             elif char in "$`<>" and (node := self.expansions.get(self.at - 1)) is not None:
                 self.expand(node, is_quoted=False)
             elif char == "$" and source[self.at : self.at + 1] == b"'":
@@ -576,22 +543,6 @@ class _WordLexer:
     def put(self, text: str, *, quoted: bool) -> None:
         # an empty quoted text still makes a word
         self.atoms += [(char, quoted) for char in text] or [("", quoted)]
-
-    def until(self, quote: str) -> str:
-        end = self.reader.original.find(quote.encode(), self.at, self.end)
-        if end < 0:
-            self.reader.doubt("a quote is not closed")
-            end = self.end
-        text = self.reader.slice(self.at, end)
-        self.at = min(end + 1, self.end)
-        return text
-
-    def escape(self) -> None:
-        if self.at >= self.end:
-            return
-        char = self.take_char()
-        if char != "\n":
-            self.atoms.append((char, True))
 
     def double_quotes(self) -> None:
         self.put("", quoted=True)
@@ -653,25 +604,19 @@ def _make_word(atoms: "list[_Atom]", raw: str, start: int, end: int, *, is_ambig
         else:
             parts.append(WordPart("text", text, quoted))
     bare = "".join(part.text for part in parts if part.kind == "text" and not part.is_quoted)
-    first = parts[0] if parts else None
-    has_tilde = first is not None and first.kind == "text" and not first.is_quoted and first.text.startswith("~")
-    is_home = (
-        has_tilde
-        and first is not None
-        and _HOME.match(first.text) is not None
-        and (len(first.text) > 1 or len(parts) == 1)
-    )
+    begins = parts[0].text if parts and parts[0].kind == "text" and not parts[0].is_quoted else ""
+    has_tilde = begins.startswith("~")
+    is_home = _HOME.match(begins) is not None and (len(begins) > 1 or len(parts) == 1)
     is_glob = any(char in _GLOB for char in bare)
     # an assignment-like word is no pattern to either shell before its value
     is_ambiguous = is_ambiguous or _ZSH.search(bare) is not None or (has_tilde and not is_home)
-    text = "".join(part.text if part.kind != "variable" else _spell_variable(part.text) for part in parts)
+    text = "".join(
+        part.text if part.kind != "variable" else f"${{{part.text}}}" if len(part.text) > 1 else f"${part.text}"
+        for part in parts
+    )
     pattern = "".join(_escape_glob(part) for part in parts) if is_glob else ""
     is_literal = not is_ambiguous and all(part.kind == "text" for part in parts)
     return Word(text, raw, start, end, tuple(parts), is_literal, is_glob, pattern, is_home, is_ambiguous)
-
-
-def _spell_variable(name: str) -> str:
-    return f"${{{name}}}" if len(name) > 1 else f"${name}"
 
 
 def _escape_glob(part: WordPart) -> str:
@@ -719,17 +664,13 @@ def _choose(atoms: "list[_Atom]", commas: list[int], end: int) -> "list[list[_At
     if len(commas) > 1:
         return [list(atoms[a + 1 : b]) for a, b in zip(commas, [*commas[1:], end], strict=True)]
     inside = "".join(atom[0] for atom in atoms[commas[0] + 1 : end] if not isinstance(atom, WordPart) and not atom[1])
-    found = re.fullmatch(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})", inside) or re.fullmatch(
-        r"([a-zA-Z])\.\.([a-zA-Z])", inside
-    )
-    if found is None:
-        return None
-    if found[1].isalpha():
-        first, last = ord(found[1]), ord(found[2])
-        spell = chr
-    else:
+    spell: Callable[[int], str] = str
+    if found := re.fullmatch(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})", inside):
         first, last = int(found[1]), int(found[2])
-        spell = str
+    elif found := re.fullmatch(r"([a-zA-Z])\.\.([a-zA-Z])", inside):
+        first, last, spell = ord(found[1]), ord(found[2]), chr
+    else:
+        return None
     step = 1 if last >= first else -1
     numbers = range(first, last + step, step)
     if len(numbers) > _MOST_ALTERNATIVES:
@@ -742,17 +683,10 @@ def _with_redirects(node: Node, redirects: list[Redirect], more: list[Word]) -> 
     if isinstance(node, Pipeline):
         *before, last = node.stages
         return Pipeline((*before, _with_redirects(last, redirects, more)), node.is_negated)
+    words = (*node.words, *more)
     if isinstance(node, SimpleCommand):
-        words = tuple(sorted([*node.words, *more], key=lambda word: word.start)) if more else node.words
-        return SimpleCommand(words, node.assignments, (*node.redirects, *redirects), node.start, node.end)
-    return Compound(
-        node.kind, node.bodies, node.name, (*node.words, *more), (*node.redirects, *redirects), node.text, node.start
-    )
-
-
-def _is_joined(source: bytes, end: int, start: int) -> bool:
-    # the tree leaves escaped blanks out
-    return start >= end and re.sub(rb"\\.", b"", source[end:start], flags=re.DOTALL) == b""
+        words = tuple(sorted(words, key=lambda word: word.start)) if more else words
+    return structs.replace(node, words=words, redirects=(*node.redirects, *redirects))
 
 
 def _widen(source: bytes, start: int, end: int) -> tuple[int, int]:
@@ -766,10 +700,8 @@ def _widen(source: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _find(node: "Tree", types: frozenset[str]) -> "list[Tree]":
     """Return the outermost nodes of some types at or below a node, in order."""
-    if node.type in types:
-        return [node]
     found: list[Tree] = []
-    pending = list(reversed(node.children))
+    pending = [node]
     while pending:
         one = pending.pop()
         if one.type in types:
@@ -788,12 +720,6 @@ def _has_error(root: "Tree") -> bool:
             return True
         pending += [child for child in one.children if child.has_error]
     return False
-
-
-def _leaves(node: "Tree") -> "list[Tree]":
-    """Return the words of a test."""
-    words = frozenset({"word", "string", "raw_string", "concatenation", "number", "ansi_c_string", *_EXPANSIONS})
-    return _find(node, words)
 
 
 def id_of(node: "Tree") -> tuple[int, int, str]:

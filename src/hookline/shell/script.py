@@ -130,24 +130,12 @@ class Script(Struct, frozen=True):
     text: str = ""
     comments: tuple[tuple[int, int], ...] = ()
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether every part of the script was read, and is read alike by bash and zsh."""
-        return not self.doubts
-
-
-def find_simple_commands(script: Script) -> Iterator[SimpleCommand]:
-    """Yield every simple command as it is written, those of nested scripts and substitutions included.
-
-    Nothing is resolved: use `walk.walk_commands` for what may run.
-    """
-    return (node for node in find_nodes(script) if isinstance(node, SimpleCommand))
-
 
 def find_nodes(script: Script, *, in_place: bool = False) -> Iterator[SimpleCommand | Compound]:
-    """Yield every simple and compound command, those of nested scripts and substitutions included.
+    """Yield every simple and compound command as it is written, those of nested scripts and substitutions included.
 
     With `in_place`, those in backticks and here-documents are left out, whose offsets are not those of the script.
+    Nothing is resolved: use `walk.walk_commands` for what may run.
     """
     for step in script.steps:
         yield from _find_in_node(step.node, in_place=in_place)

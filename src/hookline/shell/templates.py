@@ -138,7 +138,7 @@ def compile_line(line: str) -> ShellTemplate:
     for position in _find_positions(line):
         number = numbers.setdefault(position.mark.path, len(numbers) + 1)
         references.append((position.mark, IN_SCRIPT[position.quoting] % f"{VARIABLE}{number}"))
-    return ShellTemplate(_replace_marks(line, references), tuple(numbers))
+    return ShellTemplate(replace_marks(line, references), tuple(numbers))
 
 
 def show(line: str, values: Mapping[str, object]) -> str:
@@ -148,12 +148,13 @@ def show(line: str, values: Mapping[str, object]) -> str:
         TemplateError: A template stands where no quoting makes it safe.
     """
     positions = _find_positions(line)
-    return _replace_marks(
+    return replace_marks(
         line, [(one.mark, _QUOTE[one.quoting](_find_text(values, one.mark.path))) for one in positions]
     )
 
 
-def _replace_marks(text: str, replacements: Iterable[tuple[Mark, str]]) -> str:
+def replace_marks(text: str, replacements: Iterable[tuple[Mark, str]]) -> str:
+    """Return a text with other texts in the place of templates."""
     parts: list[str] = []
     end = 0
     for mark, replacement in replacements:
@@ -203,7 +204,7 @@ def fill(
             continue
         value = _find_text(values, template.path)
         filled.append((template, mark(name, value) if mark is not None else value))
-    return _replace_marks(text, filled)
+    return replace_marks(text, filled)
 
 
 def fill_words(words: Sequence[str], values: Mapping[str, object]) -> tuple[str, ...]:
@@ -221,15 +222,14 @@ def fill_words(words: Sequence[str], values: Mapping[str, object]) -> tuple[str,
 
 def spread_lists(line: str, values: Mapping[str, object]) -> str:
     """Rewrite a shell line so that a template that stands between blanks and is a list has one template per item."""
-    parts: list[str] = []
-    end = 0
-    for mark in find_marks(line):
-        value = look_up(values, mark[1].split("."))
-        around = line[mark.start() - 1 : mark.start()] + line[mark.end() : mark.end() + 1]
+    spread: list[tuple[Mark, str]] = []
+    for mark in _find_marks(line):
+        value = look_up(values, mark.path)
+        around = line[mark.start - 1 : mark.start] + line[mark.end : mark.end + 1]
         if isinstance(value, list | tuple) and not around.strip():
-            parts += (line[end : mark.start()], " ".join(f"{{{{{mark[1]}.{place}}}}}" for place in range(len(value))))
-            end = mark.end()
-    return "".join((*parts, line[end:]))
+            name = ".".join(mark.path)
+            spread.append((mark, " ".join(f"{{{{{name}.{place}}}}}" for place in range(len(value)))))
+    return replace_marks(line, spread)
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -319,12 +319,7 @@ def _find_text(values: Mapping[str, object], path: Sequence[str]) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        value = _json(value)
+        raw = json_codec.dump(dict(value) if isinstance(value, Mapping) else value)
+        # JSON writes times and the like as strings, which are passed unchanged
+        value = str(json_codec.load(raw)) if raw.startswith(b'"') else raw.decode()
     return _UNSENDABLE.sub(lambda match: "\ufffd" if ord(match[0]) else "\u2400", value)
-
-
-def _json(value: object) -> str:
-    raw = json_codec.dump(dict(value) if isinstance(value, Mapping) else value)
-    # JSON writes times and the like as strings, which are passed unchanged
-    read_back = json_codec.load(raw) if raw.startswith(b'"') else None
-    return read_back if isinstance(read_back, str) else raw.decode()

@@ -7,21 +7,20 @@ and each command knows whose output it reads or executes. Both the wrapper and t
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, product
+from itertools import dropwhile, islice, product, takewhile
 from posixpath import join, normpath
 from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import Arguments, read_arguments
-from hookline.shell.program import Program
+from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
+from hookline.shell.program import Program, split_names
 from hookline.shell.programs import find_program, name_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
     Assignment,
     Compound,
     Node,
-    Pipeline,
     Redirect,
     Script,
     SimpleCommand,
@@ -41,7 +40,11 @@ _MOST_COMMANDS: Final = 5000
 _MOST_ALTERNATIVES: Final = 16
 _GLOB: Final = re.compile(r"[*?\[]")
 _SUFFIX: Final = re.compile(r"(?<=.)@[^/]*$")
-_FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+# tests of find that say nothing about names
+_OTHER_TESTS: Final = split_names(
+    "-mtime -mmin -atime -amin -ctime -cmin -size -empty -perm -user -group -newer -newermt -regex -iregex -links -inum"
+    " -prune -executable -readable -writable -samefile -lname"
+)
 # calls that start a shell or a program from inside the code of an interpreter
 _CODE_CALLS: Final = re.compile(
     r"(?:system|exec|execSync|execFileSync|spawn|spawnSync|popen|run|call|check_call|check_output|getoutput|Popen|shell_exec"
@@ -60,6 +63,7 @@ class KnownValue(Struct, frozen=True):
 
 # None is a value that is not known
 Values = tuple[KnownValue | None, ...]
+_UNKNOWN_WORD: Final = Word("", "", is_literal=False)
 
 
 class ShellCommand(Struct, frozen=True, kw_only=True):
@@ -156,7 +160,7 @@ def walk_commands(script: Script, *, variables: Mapping[str, str] | None = None)
 
 
 class _Walker:
-    """The commands found so far."""
+    """The commands found so far: each method adds to them."""
 
     def __init__(self) -> None:
         self.commands: list[ShellCommand] = []
@@ -170,11 +174,10 @@ class _Walker:
 
     # structure
 
-    def script(self, script: Script, context: _Context) -> list[ShellCommand]:
+    def script(self, script: Script, context: _Context) -> None:
         if context.depth > _DEEPEST or len(self.commands) > _MOST_COMMANDS:
             self.doubt("too deep: commands in commands")
-            return []
-        found: list[ShellCommand] = []
+            return
         before: tuple[str | None, ...] = context.folders
         was_optional = context.is_optional
         is_choice = False
@@ -183,7 +186,7 @@ class _Walker:
                 self.doubt("too many commands")
                 break
             came_from = context.folders
-            found += self.node(step.node, context)
+            self.node(step.node, context)
             if is_choice and context.folders != came_from:
                 # behind `||` the `cd` may be left out, and what follows happens all the same
                 context.folders = tuple(dict.fromkeys((*context.folders, *came_from)))[:_MOST_FOLDERS]
@@ -196,152 +199,128 @@ class _Walker:
             # any `cd` of the list may have failed
             context.folders = before = before[:_MOST_FOLDERS]
         context.is_optional = was_optional
-        return found
 
-    def node(self, node: Node, context: _Context) -> list[ShellCommand]:
+    def node(self, node: Node, context: _Context) -> None:
         if isinstance(node, SimpleCommand):
-            return self.simple(node, context)
-        if isinstance(node, Pipeline):
-            return self.pipeline(node, context)
-        return self.compound(node, context)
+            self.simple(node, context)
+        elif isinstance(node, Compound):
+            self.compound(node, context)
+        elif len(node.stages) == 1:
+            self.node(node.stages[0], context)
+        else:
+            feeds, stdin = context.feeds, context.stdin
+            for stage in node.stages:
+                start = len(self.commands)
+                self.node(stage, context.fork(feeds=feeds, stdin=stdin))
+                made = self.commands[start:]
+                feeds = (*feeds, *made)[-_MOST_FEEDS:]
+                stdin = _know_output(made)
 
-    def pipeline(self, node: Pipeline, context: _Context) -> list[ShellCommand]:
-        if len(node.stages) == 1:
-            return self.node(node.stages[0], context)
-        found: list[ShellCommand] = []
-        feeds, stdin = context.feeds, context.stdin
-        for stage in node.stages:
-            made = self.node(stage, context.fork(feeds=feeds, stdin=stdin))
-            found += made
-            feeds = (*feeds, *made)[-_MOST_FEEDS:]
-            stdin = _know_output(made)
-        return found
-
-    def compound(self, node: Compound, context: _Context) -> list[ShellCommand]:
-        found = self.words_inside(node.words, context)
-        inner, more = self.apply_redirects(node.redirects, context)
-        found += more
+    def compound(self, node: Compound, context: _Context) -> None:
+        self.words_inside(node.words, context)
+        start = len(self.commands)
+        inner = self.apply_redirects(node.redirects, context)
+        is_file = any(one.operator not in {"<<", "<<-", "<<<"} for one in node.redirects)
+        if is_file or len(self.commands) > start:
+            redirects = self.resolve_redirects(node.redirects, context)
+            self.add(self.make((), structs.replace(context, feeds=(), stdin=None), redirects=redirects))
         if node.kind == "function":
             context.functions[node.name] = node
-            return found
+            return
         if node.kind == "subshell":
-            return found + self.bodies(node, inner.fork())
+            self.bodies(node, inner.fork())
+            return
         if node.kind == "group":
             # it changes this shell
-            made = self.bodies(node, inner)
+            self.bodies(node, inner)
             context.folders = inner.folders
-            return found + made
+            return
         if node.kind == "for" and node.name:
-            values: list[KnownValue | None] = []
-            for word in node.words:
-                values += _values_of(self.resolve(word, context))
+            values = [value for word in node.words for value in _values_of(self.resolve(word, context))]
             inner.variables[node.name] = tuple(values)[: _MOST_ALTERNATIVES * 4] or (None,)
         was_optional, inner.is_optional = inner.is_optional, True
-        found += self.bodies(node, inner)
+        self.bodies(node, inner)
         inner.is_optional = was_optional
         context.folders = tuple(dict.fromkeys((*context.folders, *inner.folders)))[:_MOST_FOLDERS]
-        return found
 
-    def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> tuple[_Context, list[ShellCommand]]:
-        """Return the context inside redirections, and the commands that these run."""
+    def apply_redirects(self, redirects: Sequence[Redirect], context: _Context) -> _Context:
+        """Return the context inside redirections, after the commands that run to compute their targets."""
         if not redirects:
-            return context, []
-        found: list[ShellCommand] = []
+            return context
         inner = structs.replace(context)
         for one in redirects:
             made = self.words_inside([word for word in (one.target, one.body) if word is not None], context)
-            found += made
             if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
                 inner.feeds = tuple(made)
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
-        if found or any(one.operator not in {"<<", "<<-", "<<<"} for one in redirects):
-            found.append(
-                self.add(
-                    ShellCommand(
-                        arguments=Arguments(row=None),
-                        redirects=self.resolve_redirects(redirects, context),
-                        folders=context.folders,
-                        wrappers=context.wrappers,
-                        is_remote=context.is_remote,
-                    )
-                )
-            )
-        return inner, found
+        return inner
 
-    def bodies(self, node: Compound, context: _Context) -> list[ShellCommand]:
-        return [command for body in node.bodies for command in self.script(body, context)]
+    def bodies(self, node: Compound, context: _Context) -> None:
+        for body in node.bodies:
+            self.script(body, context)
 
     def words_inside(self, words: Iterable[Word], context: _Context) -> list[ShellCommand]:
-        """Run the substitutions of words."""
-        found: list[ShellCommand] = []
+        """Run the substitutions of words, and return their commands."""
+        start = len(self.commands)
         for word in words:
             for script in word.scripts:
-                found += self.script(script, context.fork(depth=context.depth + 1, feeds=(), stdin=None))
-        return found
+                self.script(script, context.fork(depth=context.depth + 1, feeds=(), stdin=None))
+        return self.commands[start:]
 
     # commands
 
-    def add(self, command: ShellCommand) -> ShellCommand:
+    def add(self, command: ShellCommand) -> None:
         if len(self.commands) <= _MOST_COMMANDS:
             self.commands.append(command)
         else:
             self.doubt("too many commands")
-        return command
 
-    def simple(self, node: SimpleCommand, context: _Context) -> list[ShellCommand]:
-        found: list[ShellCommand] = []
-        inside: dict[int, list[ShellCommand]] = {}
+    def simple(self, node: SimpleCommand, context: _Context) -> None:
+        start = len(self.commands)
         assigned = [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
-        for word in (*node.words, *assigned):
-            if word.scripts:
-                inside[word.start] = self.words_inside([word], context)
-                found += inside[word.start]
-        inner, more = self.apply_redirects(node.redirects, context)
-        own = [one for one in more if not one.words]
-        found += [one for one in more if one.words]
-        if own:
-            # the redirections belong to the command itself
-            self.commands.remove(own[-1])
+        words = [word for word in (*node.words, *assigned) if word.scripts]
+        inside = {word.start: self.words_inside([word], context) for word in words}
+        inner = self.apply_redirects(node.redirects, context)
         redirects = self.resolve_redirects(node.redirects, context)
         declares = node.words and node.words[0].text in {"export", "declare", "local", "readonly", "typeset"}
         if not node.words or declares:
             self.assign(node.assignments, context)
         if not node.words:
-            if redirects or found:
-                found.append(self.add(self.make((), inner, redirects=redirects)))
-            return found
-        alternatives = self.expand(node.words, context)
-        for number, words in enumerate(alternatives):
-            found += self.emit(
-                words,
-                structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
-                if node.assignments
-                else inner,
-                outer=context,
-                redirects=redirects if not number else (),
-                assignments=node.assignments,
-                inside=inside,
-            )
-        return found
+            if redirects or len(self.commands) > start:
+                self.add(self.make((), inner, redirects=redirects))
+            return
+        if node.assignments:
+            inner = structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
+        for expanded in self.expand(node.words, context):
+            self.emit(expanded, inner, outer=context, redirects=redirects, assignments=node.assignments, inside=inside)
+            # they belong to the first
+            redirects = ()
 
-    def make(self, words: tuple[Word, ...], context: _Context, **more: object) -> ShellCommand:
-        row = find_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else None
-        name = name_program(words[0].text) if words and words[0].is_literal and not words[0].is_glob else ""
-        arguments = read_arguments(row, words[1:])
-        values = {
-            "name": name,
-            "words": words,
-            "row": row,
-            "arguments": arguments,
-            "folders": context.folders,
-            "wrappers": context.wrappers,
-            "feeds": context.feeds,
-            "stdin": context.stdin,
-            "is_remote": context.is_remote,
-        }
-        return ShellCommand(**{**values, **more})  # type: ignore[arg-type]
+    def make(
+        self,
+        words: tuple[Word, ...],
+        context: _Context,
+        *,
+        redirects: tuple[Redirect, ...],
+        assignments: tuple[Assignment, ...] = (),
+    ) -> ShellCommand:
+        program = words[0].text if words and words[0].is_literal and not words[0].is_glob else ""
+        row = find_program(program)
+        return ShellCommand(
+            name=name_program(program),
+            words=words,
+            row=row,
+            arguments=read_arguments(row, words[1:]),
+            redirects=redirects,
+            assignments=assignments,
+            folders=context.folders,
+            wrappers=context.wrappers,
+            feeds=context.feeds,
+            stdin=context.stdin,
+            is_remote=context.is_remote,
+        )
 
     def emit(
         self,
@@ -352,17 +331,19 @@ class _Walker:
         redirects: tuple[Redirect, ...] = (),
         assignments: tuple[Assignment, ...] = (),
         inside: Mapping[int, list[ShellCommand]] | None = None,
-    ) -> list[ShellCommand]:
-        """Add a command, and those that it wraps."""
+    ) -> None:
+        """Add a command, and those that it wraps; `outer` is the context that it changes."""
+        outer = outer or context
         if not words:
-            return []
+            return
         if context.depth > _DEEPEST:
             self.doubt("too deep: commands in commands")
-            return []
+            return
         made = self.make(words, context, redirects=redirects, assignments=assignments)
         first = words[0].text
         if first in context.functions and words[0].is_literal:
-            return self.call_function(first, words, context, made)
+            self.call_function(first, made, context)
+            return
         alias = context.variables.get(f"alias {first}", ())
         if alias and alias[0] is not None and words[0].is_literal and first not in context.called:
             # expanded by interactive shells
@@ -371,153 +352,134 @@ class _Walker:
         code_from = self.find_code_sources(made, context, inside or {})
         if code_from:
             made = structs.replace(made, code_from=tuple(code_from))
-        found = [self.add(made)]
+        self.add(made)
         if first in {"cd", "pushd", "chdir", "popd"}:
-            self.change_folder(made, outer or context)
+            self.change_folder(made, outer)
         elif made.row is not None:
-            found += self.unwrap(made, context)
+            self.unwrap(made, made.row, context)
         else:
             # a program that is not known may start the command behind its `--`
             at = next((n for n, word in enumerate(words[:-1]) if word.text == "--"), None)
             if at is not None and find_program(words[at + 1].text) is not None:
-                wrapper = made.name or first
-                found += self.emit(
-                    words[at + 1 :], context.fork(wrappers=(*context.wrappers, wrapper), depth=context.depth + 1)
-                )
+                wrappers = (*context.wrappers, made.name or first)
+                self.emit(words[at + 1 :], context.fork(wrappers=wrappers, depth=context.depth + 1))
         if made.name == "alias":
             for word in made.arguments.operands:
                 name, equals, value = word.text.partition("=")
                 if equals and word.is_literal:
-                    (outer or context).variables[f"alias {name}"] = (KnownValue(value),)
+                    outer.variables[f"alias {name}"] = (KnownValue(value),)
         if made.name in {"read", "mapfile", "readarray", "unset", "getopts"} or (
             made.name == "printf" and made.arguments.has("-v")
         ):
             for word in (*made.arguments.operands, *made.arguments.values("-v")):
-                (outer or context).variables[word.text] = (None,)
+                outer.variables[word.text] = (None,)
         if made.name == "shift" or (
             made.name == "set" and (made.arguments.operands or made.arguments.dashes is not None)
         ):
             parameters = [name for name in context.variables if name.isdigit() or name in {"@", "#"}]
-            (outer or context).variables |= dict.fromkeys(parameters, (None,))
-        return found
+            outer.variables |= dict.fromkeys(parameters, (None,))
 
-    def call_function(
-        self, name: str, words: tuple[Word, ...], context: _Context, made: ShellCommand
-    ) -> list[ShellCommand]:
+    def call_function(self, name: str, made: ShellCommand, context: _Context) -> None:
         self.called.add(name)
-        found = [self.add(structs.replace(made, name="", row=None, words=()))] if made.redirects else []
+        if made.redirects:
+            self.add(structs.replace(made, name="", row=None, words=()))
         if name in context.called:
             self.doubt("a function calls itself")
-            return found
+            return
         inner = context.fork(depth=context.depth + 1, called=context.called | {name})
-        inner.variables |= _positional(words)
-        found += self.bodies(context.functions[name], inner)
+        inner.variables |= _positional(made.words)
+        self.bodies(context.functions[name], inner)
         context.folders = inner.folders
-        return found
 
     def find_code_sources(
         self, made: ShellCommand, context: _Context, inside: Mapping[int, list[ShellCommand]]
-    ) -> list[ShellCommand]:
+    ) -> Sequence[ShellCommand]:
         """Return the commands whose output this one executes."""
-        row = made.row
-        substituted = [one for word in made.words[1:] for one in inside.get(word.start, ())]
-        if row is None:
-            return []
-        if row.wraps == "text" or made.name == "source":
-            return substituted
-        if not row.interpreter:
-            return []
-        has_code = any(one.option.role == "code" for one in made.arguments.options)
-        if row.style == "shell":
-            if made.arguments.has("-c"):
-                return substituted
-        elif has_code:
-            return substituted
-        operands = made.arguments.operands
-        if (
-            (not operands and not made.arguments.values("-m"))
-            or (operands[:1] and operands[0].text in {"-", "/dev/stdin"})
-            or made.arguments.has("-s")
-        ):
-            return list(context.feeds)
-        first = operands[0] if operands else None
-        return (
-            list(inside.get(first.start, ()))
-            if first is not None and any(part.kind == "process" for part in first.parts)
-            else []
-        )
+        row, arguments = made.row, made.arguments
+        if row is None or not (row.interpreter or row.wraps == "text" or made.name == "source"):
+            return ()
+        is_shell = row.style == "shell"
+        has_code = arguments.has("-c") if is_shell else arguments.has_role("code")
+        if not row.interpreter or has_code:
+            return [one for word in made.words[1:] for one in inside.get(word.start, ())]
+        first = arguments.operands[0] if arguments.operands else None
+        is_stdin = first.text in {"-", "/dev/stdin"} if first is not None else not arguments.values("-m")
+        if is_stdin or arguments.has("-s"):
+            return context.feeds
+        is_process = first is not None and any(part.kind == "process" for part in first.parts)
+        return inside.get(first.start, ()) if first is not None and is_process else ()
 
     # wrappers
 
-    def unwrap(self, made: ShellCommand, context: _Context) -> list[ShellCommand]:
-        row, arguments = made.row, made.arguments
-        assert row is not None  # noqa: S101 - the caller looked
-        last = arguments.row or row
-        name = made.name
-        inner = context.fork(wrappers=(*context.wrappers, name), depth=context.depth + 1)
+    def unwrap(self, made: ShellCommand, row: Program, context: _Context) -> None:
+        arguments, last = made.arguments, made.arguments.row or row
+        inner = context.fork(wrappers=(*context.wrappers, made.name), depth=context.depth + 1)
         inner.is_remote = context.is_remote or last.remote
         for one in arguments.options:
             if one.option.role == "folder" and one.value is not None:
                 inner.folders = _go(inner.folders, one.value)
-        found: list[ShellCommand] = []
         for one in arguments.options:
-            if one.option.role == "shell" and one.value is not None:
-                found += self.text(one.value.text, inner)
-            elif one.option.role == "code" and one.value is not None:
-                found += self.code(one.value.text, inner)
-            elif one.option.role == "module" and one.value is not None:
-                found += self.module(made, inner)
-        style = last.style
-        if style == "shell":
-            return found + self.shell(made, inner)
-        if row.style == "git":
-            return found + self.git(made, inner)
-        if row.style in {"find", "fd"}:
-            return found + self.find(made, inner)
-        if style == "command" and arguments.has("-v", "-V"):
-            return found
-        if style == "terminal":
-            return found + self.terminal(made, inner)
-        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
-            found += self.code(made.stdin, inner)
-        for role, word in assign_roles(last.operands, arguments.operands, scripted=arguments.has(*last.scripted)):
-            if role == "shell":
-                found += self.text(word.text, inner)
-            elif role == "code":
-                found += self.code(word.text, inner)
-        if style == "after-dashes":
-            at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
-            found += self.emit(made.words[at + 1 :], inner) if at is not None else []
-        if made.name in {"at", "batch"} and made.stdin is not None:
-            found += self.text(made.stdin, inner)
-        if last.wraps and arguments.rest:
-            found += self.unfold_wrapper(made, list(arguments.rest), inner)
-        return found
+            if one.option.role == "module" and one.value is not None:
+                self.module(made, inner)
+            elif one.value is not None:
+                self.run_role(one.option.role, one.value, inner)
+        if last.style == "shell":
+            self.shell(made, inner)
+        elif row.style == "git":
+            self.git(made, inner)
+        elif row.style in {"find", "fd"}:
+            self.find(made, inner)
+        elif last.style == "terminal":
+            self.terminal(made, inner)
+        elif last.style != "command" or not arguments.has("-v", "-V"):
+            self.run_arguments(made, last, inner)
 
-    def unfold_wrapper(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
-        last = made.arguments.row or made.row
-        assert last is not None  # noqa: S101 - the caller looked
+    def run_arguments(self, made: ShellCommand, row: Program, inner: _Context) -> None:
+        """Run the code that a command is given, and the command that it wraps."""
+        arguments = made.arguments
+        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
+            self.code(made.stdin, inner)
+        for role, word in assign_roles(row.operands, arguments.operands, scripted=arguments.has(*row.scripted)):
+            self.run_role(role, word, inner)
+        if row.style == "after-dashes":
+            at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
+            self.emit(made.words[at + 1 :] if at is not None else (), inner)
+        if made.name in {"at", "batch"} and made.stdin is not None:
+            self.text(made.stdin, inner)
+        if row.wraps and arguments.rest:
+            self.unfold_wrapper(made, row, inner)
+
+    def run_role(self, role: str, word: Word, inner: _Context) -> None:
+        if role == "shell":
+            self.text(word.text, inner)
+        elif role == "code":
+            self.code(word.text, inner)
+
+    def unfold_wrapper(self, made: ShellCommand, row: Program, inner: _Context) -> None:
+        rest = list(made.arguments.rest or ())
         for word in made.arguments.operands:
             key, equals, value = word.text.partition("=")
-            if last.operands[:1] == ("env*",) and equals:
+            if row.operands[:1] == ("env*",) and equals:
                 inner.variables[key] = (KnownValue(value),) if word.is_literal else (None,)
-        if last.wraps == "text":
-            return self.text(" ".join(_requote(word) for word in rest), inner)
-        if last.style == "xargs":
-            return self.xargs(made, rest, inner)
-        if last.style == "parallel":
-            marks = [at for at, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)]
-            words, values = (rest[: marks[0]], rest[marks[0] + 1 :]) if marks else (rest, [])
-            return self.text(" ".join(_requote(word) for word in (*words, *values, _unknown_word())), inner)
-        if last.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
-            rest = rest[1:]
-        if last.style == "yarn-workspace":
-            rest = [Word("yarn", "yarn"), *rest]
-        if rest and rest[0].is_literal:
-            rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
-        return self.emit(tuple(rest), inner)
+        if row.wraps == "text":
+            self.text(" ".join(word.text for word in rest), inner)
+        elif row.style == "xargs":
+            self.xargs(made, rest, inner)
+        elif row.style == "parallel":
+            # the first mark separates the command from its values, which are words like any other
+            at = next((n for n, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)), None)
+            rest = rest if at is None else [*rest[:at], *rest[at + 1 :]]
+            self.text(" ".join(word.text for word in (*rest, _UNKNOWN_WORD)), inner)
+        else:
+            if row.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
+                rest = rest[1:]
+            if row.style == "yarn-workspace":
+                rest = [Word("yarn", "yarn"), *rest]
+            if rest and rest[0].is_literal:
+                rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
+            self.emit(tuple(rest), inner)
 
-    def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> list[ShellCommand]:
+    def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> None:
         found = _find_pattern(made.feeds[-1]) if made.feeds else None
         values: list[Word] = []
         if made.stdin is not None:
@@ -527,20 +489,17 @@ class _Walker:
         elif made.feeds and made.feeds[-1].name == "ls":
             values = list(made.feeds[-1].arguments.operands)
         marks = made.arguments.values("-I", "-J")
-        values = values or [_unknown_word()]
+        values = values or [_UNKNOWN_WORD]
         if marks or made.arguments.has("-i"):
             mark = marks[0].text if marks else "{}"
-            return [
-                one
-                for value in values[:_MOST_ALTERNATIVES]
-                for one in self.emit(tuple(_replace(word, mark, value) for word in rest), inner)
-            ]
-        return self.emit((*rest, *values), inner)
+            for value in values[:_MOST_ALTERNATIVES]:
+                self.emit(tuple(_replace(word, mark, value) for word in rest), inner)
+        else:
+            self.emit((*rest, *values), inner)
 
-    def find(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
-        found: list[ShellCommand] = []
-        value = _find_pattern(made) or _unknown_word()
-        actions = _FIND_ACTIONS if made.name == "find" else {"-x", "-X", "--exec", "--exec-batch"}
+    def find(self, made: ShellCommand, inner: _Context) -> None:
+        value = _find_pattern(made) or _UNKNOWN_WORD
+        actions = FIND_ACTIONS if made.name == "find" else FD_ACTIONS
         chosen: list[Word] | None = None
         # each word belongs to one command at most, so that a line with thousands of them is read once
         for word in (*made.words[1:], Word(";", ";")):
@@ -550,91 +509,82 @@ class _Walker:
                     self.doubt("a command of find has no end")
                 if made.name != "find" and not any("{}" in one.text for one in chosen):
                     chosen.append(value)
-                found += self.emit(tuple(_replace(one, "{}", value) for one in chosen), inner)
+                self.emit(tuple(_replace(one, "{}", value) for one in chosen), inner)
                 chosen = None
             if is_action:
                 chosen = []
             elif chosen is not None:
                 chosen.append(word)
-        return found
 
-    def shell(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
-        arguments = made.arguments
-        if arguments.has("-c"):
-            if not arguments.operands:
-                return []
-            script, *rest = arguments.operands
-            inner.variables |= _positional(tuple(rest), first=0)
-            return self.text(self.text_of(script, inner) or script.text, inner)
-        if made.stdin is not None and (not arguments.operands or arguments.has("-s")):
-            return self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
-        first = arguments.operands[0] if arguments.operands else None
-        if first is not None and made.code_from and (text := _know_output(made.code_from)) is not None:
-            return self.text(text, inner)
-        return []
+    def shell(self, made: ShellCommand, inner: _Context) -> None:
+        operands = made.arguments.operands
+        if made.arguments.has("-c"):
+            if operands:
+                inner.variables |= _positional(operands[1:])
+                self.text(self.text_of(operands[0], inner) or operands[0].text, inner)
+        elif made.stdin is not None and (not operands or made.arguments.has("-s")):
+            self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
+        elif operands and made.code_from and (text := _know_output(made.code_from)) is not None:
+            self.text(text, inner)
 
-    def git(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def git(self, made: ShellCommand, inner: _Context) -> None:
         arguments = made.arguments
         aliases = dict(
             value.text.removeprefix("alias.").split("=", 1)
             for value in arguments.values("-c")
             if re.match(r"alias\.[^=]+=", value.text)
         )
-        operands = arguments.operands
-        if not arguments.path and operands and operands[0].text in aliases:
-            meaning = aliases[operands[0].text]
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            rest = " ".join(_requote(word) for word in made.words[at + 1 :])
-            return self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
-        if arguments.path == ("bisect",) and operands and operands[0].text == "run":
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            return self.emit(made.words[at + 1 :], inner)
-        if arguments.path == ("submodule",) and operands and operands[0].text == "foreach":
-            at = next(n for n, word in enumerate(made.words) if word is operands[0])
-            return self.text(" ".join(_requote(word) for word in made.words[at + 1 :]), inner)
-        return []
+        if not arguments.operands:
+            return
+        first = arguments.operands[0]
+        words = made.words[next(n for n, word in enumerate(made.words) if word is first) + 1 :]
+        rest = " ".join(word.text for word in words)
+        match (*arguments.path, first.text):
+            case (alias,) if alias in aliases:
+                meaning = aliases[alias]
+                self.text(f"{meaning[1:]} {rest}" if meaning.startswith("!") else f"git {meaning} {rest}", inner)
+            case ("bisect", "run"):
+                self.emit(words, inner)
+            case ("submodule", "foreach"):
+                self.text(rest, inner)
 
-    def terminal(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def terminal(self, made: ShellCommand, inner: _Context) -> None:
         """Run what is typed into a terminal: texts with blanks, or the words behind the first that is a program."""
-        found = [one for word in made.arguments.operands if " " in word.text for one in self.text(word.text, inner)]
-        at = next((n for n, word in enumerate(made.words) if n and find_program(word.text) is not None), None)
-        return found + (self.emit(made.words[at:], inner) if at is not None else [])
+        for word in made.arguments.operands:
+            if " " in word.text:
+                self.text(word.text, inner)
+        at = next((n for n, word in enumerate(made.words) if n and find_program(word.text)), len(made.words))
+        self.emit(made.words[at:], inner)
 
-    def module(self, made: ShellCommand, inner: _Context) -> list[ShellCommand]:
+    def module(self, made: ShellCommand, inner: _Context) -> None:
         """Run a module as a program: `python -m pip`."""
-        at = next(
-            (n for n, word in enumerate(made.words) if word.text == "-m" or re.fullmatch(r"-[a-zA-Z]*m", word.text)),
-            None,
-        )
-        if at is None or at + 1 >= len(made.words) or find_program(made.words[at + 1].text) is None:
-            return []
-        return self.emit(made.words[at + 1 :], inner)
+        at = next((n for n, word in enumerate(made.words) if re.fullmatch(r"-[a-zA-Z]*m", word.text)), None)
+        words = made.words[at + 1 :] if at is not None else ()
+        if words and find_program(words[0].text) is not None:
+            self.emit(words, inner)
 
-    def code(self, code: str, inner: _Context) -> list[ShellCommand]:
+    def code(self, code: str, inner: _Context) -> None:
         """Find commands in the code of an interpreter: calls that start a program with a literal."""
-        found: list[ShellCommand] = []
         if inner.wrappers[-1:] in {("ruby",), ("perl",), ("php",)}:
-            found += [
-                one for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20] for one in self.text(text, inner)
-            ]
+            for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20]:
+                self.text(text, inner)
         for match in islice(_CODE_CALLS.finditer(code[:_LONGEST_CODE]), 20):
             texts = [next(filter(None, groups), "") for groups in _STRING.findall(match[1])]
             if match[1].startswith("["):
-                found += self.emit(tuple(Word(text, text) for text in texts), inner)
+                self.emit(tuple(Word(text, text) for text in texts), inner)
             elif texts:
-                found += self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
-        return found
+                self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
 
-    def text(self, text: str, inner: _Context) -> list[ShellCommand]:
+    def text(self, text: str, inner: _Context) -> None:
         """Run a text as a script."""
         self.text_left -= len(text)
         if self.text_left < 0:
             self.doubt("too much text in commands")
-            return []
+            return
         script = parse_script(text)
         self.scripts.append(script)
         self.doubt(*script.doubts)
-        return self.script(script, inner)
+        self.script(script, inner)
 
     # values
 
@@ -700,39 +650,28 @@ class _Walker:
             values = context.variables.get(listed)
             if values is not None and None not in values:
                 # a glob among the values was given without quotes
-                return [[_value_word(word, [value], quoted=False) for value in values if value is not None]]
+                return [[_value_word(word, [value]) for value in values if value is not None]]
             return [[word]]
         choices = [self.part_values(part, context) for part in word.parts]
         found: list[list[Word]] = []
         for combination in islice(product(*choices), _MOST_ALTERNATIVES):
-            if any(value is None for value in combination):
-                found.append([word])
-                continue
             known = [value for value in combination if value is not None]
-            if sum(len(value.text) for value in known) > _LONGEST_VALUE:
-                found.append([word])
-                continue
-            found.append(self.join(word, known, split=split))
+            is_known = len(known) == len(combination) and sum(len(one.text) for one in known) <= _LONGEST_VALUE
+            found.append(self.join(word, known, split=split) if is_known else [word])
         return list({tuple(one): one for one in found}.values())
 
     def join(self, word: Word, values: list[KnownValue], *, split: bool) -> list[Word]:
         """Join the parts of a word; an unquoted value is split at blanks."""
         pieces: list[list[KnownValue]] = [[]]
         for part, value in zip(word.parts, values, strict=True):
-            texts = (
-                re.split(r"\s+", value.text)
-                if split and part.kind != "text" and not part.is_quoted and re.search(r"\s", value.text)
-                else None
-            )
-            if texts is None:
+            is_split = split and part.kind != "text" and not part.is_quoted
+            texts = re.split(r"\s+", value.text) if is_split else []
+            if len(texts) < 2:
                 pieces[-1].append(value)
                 continue
-            for number, text in enumerate(texts):
-                if number:
-                    pieces.append([])
-                if text:
-                    pieces[-1].append(KnownValue(text))
-        words = [_value_word(word, piece, quoted=False) for piece in pieces if piece]
+            pieces[-1] += [KnownValue(texts[0])] if texts[0] else []
+            pieces += [[KnownValue(text)] if text else [] for text in texts[1:]]
+        words = [_value_word(word, piece) for piece in pieces if piece]
         # an unquoted empty value is no word at all
         is_quoted = any(part.is_quoted or (part.kind == "text" and part.text) for part in word.parts)
         return [one for one in words if one.text or is_quoted]
@@ -743,13 +682,30 @@ class _Walker:
             return [KnownValue(part.text, part.text if is_glob else "")]
         if part.kind == "variable":
             return list(context.variables.get(part.text, (None,)))
-        default = re.fullmatch(r"\$\{(\w+):?[-=]([\w./,:@%+=-]*)\}", part.text) if part.kind == "expansion" else None
-        if default is not None:
-            # the variable may be set where the script starts
-            return list(dict.fromkeys((*context.variables.get(default[1], (None,)), KnownValue(default[2]))))
         if part.kind == "command" and len(part.scripts) == 1:
-            return [_evaluate(part.scripts[0], self, context)]
-        return [None]
+            return [self.evaluate(part.scripts[0], context)]
+        default = re.fullmatch(r"\$\{(\w+):?[-=]([\w./,:@%+=-]*)\}", part.text) if part.kind == "expansion" else None
+        if default is None:
+            return [None]
+        # the variable may be set where the script starts
+        return list(dict.fromkeys((*context.variables.get(default[1], (None,)), KnownValue(default[2]))))
+
+    def evaluate(self, script: Script, context: _Context) -> KnownValue | None:
+        """Return what a substitution gives: `$(pwd)`, `$(echo text)`, `$(printf text)`."""
+        node = script.steps[0].node if len(script.steps) == 1 else None
+        if not isinstance(node, SimpleCommand) or node.assignments or not node.words:
+            return None
+        alternatives = self.expand(node.words, context)
+        if len(alternatives) != 1:
+            return None
+        [words] = alternatives
+        if [word.text for word in words] == ["pwd"]:
+            return KnownValue(".")
+        if any(one.body is None for one in node.redirects):
+            return None
+        stdin = self.text_of(node.redirects[-1].body, context) if node.redirects else None
+        text = _know_output([self.make(words, structs.replace(context, stdin=stdin), redirects=node.redirects)])
+        return KnownValue(text.rstrip("\n")) if text is not None else None
 
     def change_folder(self, made: ShellCommand, context: _Context) -> None:
         operands = [word for word in made.arguments.operands if word.text != "--"]
@@ -799,50 +755,27 @@ def _go(folders: tuple[str | None, ...], target: Word) -> tuple[str | None, ...]
     return tuple(dict.fromkeys(None if one is None else normpath(join(one, target.text)) for one in folders))
 
 
-def _positional(words: Sequence[Word], *, first: int = 0) -> dict[str, Values]:
-    values: list[KnownValue | None] = [
-        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None for word in words
-    ]
-    found: dict[str, Values] = {str(at): (value,) for at, value in enumerate(values, start=first)}
-    found["@"] = tuple(values[1:]) if len(values) > 1 else ()
+def _positional(words: Sequence[Word]) -> dict[str, Values]:
+    values = _values_of([words])
+    found: dict[str, Values] = {str(at): (value,) for at, value in enumerate(values)}
+    found["@"] = tuple(values[1:])
     found["#"] = (KnownValue(str(max(len(values) - 1, 0))),)
     return found
 
 
 def _values_of(alternatives: Iterable[Sequence[Word]]) -> list[KnownValue | None]:
-    return [
-        KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None
-        for words in alternatives
-        for word in words
-    ]
+    words = (word for one in alternatives for word in one)
+    return [KnownValue(word.text, word.pattern, word.is_home) if word.is_literal else None for word in words]
 
 
-def _value_word(word: Word, values: Sequence[KnownValue | None], *, quoted: bool) -> Word:
-    known = [value for value in values if value is not None]
+def _value_word(word: Word, known: Sequence[KnownValue]) -> Word:
     text = "".join(value.text for value in known)
-    is_glob = any(value.pattern for value in known) and not quoted
-    pattern = "".join(value.pattern or re.sub(r"[*?\[]", r"[\g<0>]", value.text) for value in known) if is_glob else ""
+    is_glob = any(value.pattern for value in known)
+    pattern = "".join(value.pattern or _GLOB.sub(r"[\g<0>]", value.text) for value in known) if is_glob else ""
     first = next((value for value in known if value.text), None)
     is_home = first is not None and first.is_home and (text == "~" or text.startswith("~/"))
-    return Word(
-        text,
-        word.raw,
-        word.start,
-        word.end,
-        (WordPart("text", text, is_quoted=True),),
-        is_glob=is_glob,
-        pattern=pattern,
-        is_home=is_home,
-    )
-
-
-def _unknown_word() -> Word:
-    return Word("", "", is_literal=False)
-
-
-def _requote(word: Word) -> str:
-    """Write a word so that it can be parsed again inside a joined text."""
-    return word.text
+    parts = (WordPart("text", text, is_quoted=True),)
+    return Word(text, word.raw, word.start, word.end, parts, is_glob=is_glob, pattern=pattern, is_home=is_home)
 
 
 def _replace(word: Word, mark: str, value: Word) -> Word:
@@ -861,56 +794,15 @@ def _replace(word: Word, mark: str, value: Word) -> Word:
 def find_tests(made: ShellCommand) -> tuple[list[Word], list[Word], bool]:
     """Return the roots of a `find` command, the globs of names and paths, and whether there are no other tests."""
     words = made.words[1:]
-    start = next(
-        (at for at, word in enumerate(words) if not word.text.startswith(("-H", "-L", "-P", "-O", "-D"))), len(words)
-    )
-    end = next(
-        (at for at, word in enumerate(words) if at >= start and word.text.startswith(("-", "(", "!"))), len(words)
-    )
-    roots = list(words[start:end]) or [Word(".", ".")]
+    rest = dropwhile(lambda word: word.text.startswith(("-H", "-L", "-P", "-O", "-D")), words)
+    roots = list(takewhile(lambda word: not word.text.startswith(("-", "(", "!")), rest))
+    tests = [word for word in words if word.text in _OTHER_TESTS]
     globs: list[Word] = []
-    is_all = True
-    for at, word in enumerate(words[end:], start=end):
-        is_negated = at > 0 and words[at - 1].text in {"!", "-not"}
-        if word.text in {"-name", "-iname", "-path", "-ipath", "-wholename"} and at + 1 < len(words):
-            if is_negated:
-                is_all = False
-            else:
-                globs.append(structs.replace(words[at + 1], raw=word.text))
-        elif word.text in _OTHER_TESTS:
-            is_all = False
-    return roots, globs, is_all
-
-
-_OTHER_TESTS: Final = frozenset(
-    {
-        "-mtime",
-        "-mmin",
-        "-atime",
-        "-amin",
-        "-ctime",
-        "-cmin",
-        "-size",
-        "-empty",
-        "-perm",
-        "-user",
-        "-group",
-        "-newer",
-        "-regex",
-    }
-    | {
-        "-iregex",
-        "-links",
-        "-inum",
-        "-prune",
-        "-newermt",
-        "-executable",
-        "-readable",
-        "-writable",
-        "-samefile",
-        "-lname",
-    }
-)
+    for before, word, following in zip((None, *words), words, words[1:], strict=False):
+        if word.text in {"-name", "-iname", "-path", "-ipath", "-wholename"}:
+            is_negated = before is not None and before.text in {"!", "-not"}
+            (tests if is_negated else globs).append(structs.replace(following, raw=word.text))
+    return roots or [Word(".", ".")], globs, not tests
 
 
 def find_globs(made: ShellCommand) -> list[Word] | None:
@@ -922,7 +814,7 @@ def find_globs(made: ShellCommand) -> list[Word] | None:
         return None
     found: list[Word] = []
     for root in roots:
-        base = re.sub(r"[*?\[]", r"[\g<0>]", root.text.rstrip("/"))
+        base = _GLOB.sub(r"[\g<0>]", root.text.rstrip("/"))
         for one in globs:
             # a star in a path also stands for slashes
             is_path = one.raw not in {"-name", "-iname"}
@@ -936,9 +828,9 @@ def find_globs(made: ShellCommand) -> list[Word] | None:
 def _find_pattern(made: ShellCommand) -> Word | None:
     """Return a glob for the files that a `find` command gives; None for another command."""
     if made.name != "find":
-        return _unknown_word() if made.name == "fd" else None
+        return _UNKNOWN_WORD if made.name == "fd" else None
     globs = find_globs(made)
-    return globs[0] if globs and len(globs) == 1 else _unknown_word()
+    return globs[0] if globs and len(globs) == 1 else _UNKNOWN_WORD
 
 
 def _know_output(commands: Sequence[ShellCommand]) -> str | None:
@@ -946,7 +838,7 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
     if len(commands) != 1:
         return None
     made = commands[0]
-    if any(one.operator.startswith(">") or one.operator.startswith("&>") for one in made.redirects):
+    if any(one.operator.startswith((">", "&>")) for one in made.redirects):
         return None
     words = made.words[1:]
     if made.name == "cat" and not made.arguments.operands:
@@ -961,9 +853,8 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
     if not words:
         return None
     form, *rest = [word.text for word in words if word.text != "--"] or [""]
-    form = (
-        form.encode("utf-8", "replace").decode("unicode_escape", "replace") if "\\" in form and form.isascii() else form
-    )
+    if "\\" in form and form.isascii():
+        form = form.encode().decode("unicode_escape", "replace")
     if "%" not in form:
         return form
     if set(re.findall(r"%(.)", form)) <= {"s", "b"} and rest:
@@ -972,26 +863,3 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
         groups = [[*rest[at : at + count], *[""] * count] for at in range(0, len(rest), count)]
         return "".join("".join(map("".join, zip(pieces, [*group[:count], ""], strict=True))) for group in groups)
     return None
-
-
-def _evaluate(script: Script, walker: _Walker, context: _Context) -> KnownValue | None:
-    """Return what a substitution gives: `$(pwd)`, `$(echo text)`, `$(printf text)`."""
-    if len(script.steps) != 1 or not isinstance(script.steps[0].node, SimpleCommand):
-        return None
-    node = script.steps[0].node
-    if node.assignments or not node.words:
-        return None
-    words = walker.expand(node.words, context)
-    if len(words) != 1:
-        return None
-    [alone] = words
-    if [word.text for word in alone] == ["pwd"]:
-        return KnownValue(".")
-    stdin = None
-    for one in node.redirects:
-        if one.body is None:
-            return None
-        stdin = walker.text_of(one.body, context)
-    made = walker.make(alone, structs.replace(context, stdin=stdin), redirects=node.redirects)
-    text = _know_output([made])
-    return KnownValue(text.rstrip("\n")) if text is not None else None

@@ -1,6 +1,6 @@
 import pytest
 
-from hookline.conditions.lexer import Token, tokenize
+from hookline.conditions.parser import Token, tokenize
 from hookline.errors import ConfigError
 
 

@@ -1,6 +1,6 @@
 import itertools
 
-from hookline.conditions.errors import BeyondError, format_message, make_error, make_unsupported_error, suggest_name
+from hookline.conditions.parser import BeyondError, format_message, make_error, make_unsupported_error, suggest_name
 
 
 def test_place_is_shown_with_an_arrow_in_one_line() -> None:

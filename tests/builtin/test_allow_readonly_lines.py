@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hookline.builtin._boundaries import Boundaries
-from hookline.builtin.readonly_analysis import list_readers
+from hookline.builtin.allow_readonly import list_readers
 from hookline.shell.program import Program
 from hookline.shell.read_only import READERS
 from tests.builtin.bounds import lines, make_project, run

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hookline.builtin._boundaries import Boundaries
-from hookline.builtin.danger_analysis import find_danger
+from hookline.builtin.deny_dangerous import find_danger
 from tests.builtin.bounds import lines, make_project
 from tests.helpers.each import each
 
