@@ -3,7 +3,7 @@
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._claude_family import ClaudeFamily, build_answer
+from hookline.dialects._claude_family import AnswerContext, ClaudeFamily, build_answer
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
@@ -23,7 +23,7 @@ def family(agent: str) -> ClaudeFamily:
 def test_silence_is_not_worked_out_and_would_be_silence_if_it_were(agent: str, name: EventName) -> None:
     own = family(agent)
     event = Event(name=name, tool="shell", args={"command": "ls"}, host=agent, data={"stop_hook_active": True})
-    context = own.answer_context(Outcome(), event)
+    context = AnswerContext(own, Outcome(), event)
 
     assert build_answer(context) == {}
     assert not context.blocks

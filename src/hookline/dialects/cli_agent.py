@@ -17,15 +17,15 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION_KEYS, BodyCodec, field_maps_with_error, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_map, tool_event_by_error
+from hookline.dialects import _json_reader
+from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, tool_map
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
 
@@ -74,20 +74,20 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 )
 
 _DURATION: Final = Field("duration", "execution_time")
-_FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
-    EventName.AFTER_TOOL: (Field("result", "result", mirror="tool_response"), _DURATION),
-    EventName.TOOL_FAILED: (_DURATION,),
-}
-_TAKEN: Final = ("hook_event_name", "session_id", "timestamp", "cwd", "tool_name", "tool_args", "tool_input")
-_OBJECTS: Final = {"session": SESSION_KEYS}
-
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="",
     names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
-    field_maps=field_maps_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
-    foreign=field_map(taken=_TAKEN, objects=_OBJECTS),
+    field_maps=field_maps(
+        {
+            EventName.AFTER_TOOL: (Field("result", "result", mirror="tool_response"), _DURATION),
+            EventName.TOOL_FAILED: (_DURATION,),
+        },
+        taken=("hook_event_name", "session_id", "timestamp", "cwd", "tool_name", "tool_args", "tool_input"),
+        taken_at=ERROR_TAKEN,
+        objects=SESSION,
+    ),
     tool=("tool_name",),
     args=("tool_args", "tool_input"),
 )
@@ -126,38 +126,13 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
 
 
 _WORDS: Final = {
-    "approve": Decision.ALLOW,
-    "allow": Decision.ALLOW,
+    **dict.fromkeys(("approve", "allow"), Decision.ALLOW),
     "modify": Decision.PASS,
     "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "deny": Decision.DENY,
+    **dict.fromkeys(("block", "deny"), Decision.DENY),
 }
 _PERMISSIONS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY}
-_TEXTS: Final = {
-    "additionalContext": EffectKind.CONTEXT,
-    "systemMessage": EffectKind.MESSAGE,
-    "askAgent": EffectKind.ASK_AGENT,
-}
 _OWN: Final = "hookSpecificOutput."
-_READ: Final = key_set(
-    "continue decision reason metadata modified_args modified_result stopReason data hookSpecificOutput"
-)
-_OWN_READ: Final = key_set("hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext")
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | _TEXTS.keys() | {_OWN + key for key in _OWN_READ},
-    tools=_TOOLS,
-    allow_empty=True,
-    allow_text=True,
-    deny_exit=2,
-    strict_json=True,
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -175,17 +150,15 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     metadata = _READER.get_object(document, "metadata")
     reason = _READER.get_text(document, "reason")
     own_reason = _READER.get_text(own, "permissionDecisionReason", within=_OWN)
-    effects = _RULES.read_effects(
-        document, event, args="modified_args", output="modified_result", texts=_TEXTS, data="data"
-    )
-    own_context = {"additionalContext": EffectKind.CONTEXT}
+    effects = _RULES.read_effects(document, event)
+    own_context = own.get("additionalContext")
     return Verdict(
         decision=decision,
         reason=(stop_reason if decision is Decision.STOP else "") or reason or own_reason,
         effects=(
-            *_RULES.read_effects(own, event, args="updatedInput", texts={}, within=_OWN),
+            *_RULES.args_effects(own.get("updatedInput"), event, where=f"{_OWN}updatedInput"),
             *effects,
-            *_RULES.read_effects(own, event, texts=own_context, within=_OWN),
+            *_RULES.text_effects(own_context, EffectKind.CONTEXT, where=f"{_OWN}additionalContext"),
         ),
         ends=goes_on is False,
         notes=("suppressOutput has no meaning here",) if "suppressOutput" in document else (),
@@ -197,6 +170,31 @@ def _read_word(part: Mapping[str, object], key: str, words: Mapping[str, Decisio
     return _READER.read_decision(part.get(key), within + key, words, wanted=f"one of {', '.join(words)}")
 
 
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set(
+        "continue decision reason metadata modified_args modified_result stopReason data hookSpecificOutput "
+        "additionalContext systemMessage askAgent"
+    ).union(
+        _OWN + key
+        for key in (
+            "hookEventName",
+            "permissionDecision",
+            "permissionDecisionReason",
+            "updatedInput",
+            "additionalContext",
+        )
+    ),
+    effects=EffectKeys("modified_args", "modified_result", "additionalContext", "systemMessage", "askAgent", "data"),
+    tools=_TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    deny_exit=2,
+    strict_json=True,
+)
+decode_reply = _RULES.read_reply
+
 _ANSWER_WORDS: Final = {
     Decision.ALLOW: "approve",
     Decision.ASK: "ask",
@@ -207,19 +205,14 @@ _ANSWER_WORDS: Final = {
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
-    undecided = "modify" if parts.args is not UNSET else UNSET
-    return _reply_codec.encode_answer(
+    effects = _RULES.write_effects(outcome, event)
+    undecided = "modify" if "modified_args" in effects else UNSET
+    return encode_answer(
         {
             "continue": outcome.decision < Decision.ASK,
             "decision": _ANSWER_WORDS.get(outcome.decision, undecided),
-            "reason": parts.reason,
+            "reason": outcome.reason or UNSET,
             "stopReason": outcome.reason if outcome.decision is Decision.STOP else UNSET,
-            "modified_args": parts.args,
-            "modified_result": parts.output,
-            "additionalContext": parts.context,
-            "systemMessage": parts.messages,
-            "askAgent": parts.prompts,
-            "data": parts.data,
+            **effects,
         }
     )

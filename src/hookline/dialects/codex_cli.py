@@ -10,13 +10,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _tool_results
-from hookline.dialects._claude_family import READS, ClaudeFamily, family_field_maps
-from hookline.dialects._field_map import event_names, native_events
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
+from hookline.dialects._codec import EventTable, agent_spec
+from hookline.dialects._field_map import event_names
+from hookline.dialects._tool_calls import result_text
 from hookline.dialects._tool_map import ToolRow, milliseconds, tool_map
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName
 
 _NAME: Final = "codex-cli"
@@ -118,36 +118,33 @@ _MESSAGE: Final = frozenset({_A.MESSAGE})
 _CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
 _BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_CONTEXT | {_A.STOP}, EventName.SESSION_START),
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "UserPromptSubmit": (_CONTEXT | _BLOCKS, EventName.BEFORE_AGENT),
-        # it fires, and no answer of any kind has an effect
-        "PreModelRequest": (frozenset(), EventName.BEFORE_MODEL),
-        "PreToolUse": (_CONTEXT | {_A.BLOCK, _A.ARGS}, EventName.BEFORE_TOOL),
-        # saying nothing leaves the question to the person
-        "PermissionRequest": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}), EventName.PERMISSION_REQUEST),
-        # `continue: false` stops nothing here: its reason stands in place of the result
-        "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-        "PreCompact": (_MESSAGE | {_A.STOP}, EventName.PRE_COMPRESS),
-        "PostCompact": (_MESSAGE | {_A.STOP}, EventName.POST_COMPRESS),
-        "SubagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "Interrupt": (_MESSAGE,),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": (_CONTEXT | {_A.STOP}, EventName.SESSION_START),
+    "SessionEnd": (frozenset(), EventName.SESSION_END),
+    "UserPromptSubmit": (_CONTEXT | _BLOCKS, EventName.BEFORE_AGENT),
+    # it fires, and no answer of any kind has an effect
+    "PreModelRequest": (frozenset(), EventName.BEFORE_MODEL),
+    "PreToolUse": (_CONTEXT | {_A.BLOCK, _A.ARGS}, EventName.BEFORE_TOOL),
+    # saying nothing leaves the question to the person
+    "PermissionRequest": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}), EventName.PERMISSION_REQUEST),
+    # `continue: false` stops nothing here: its reason stands in place of the result
+    "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
+    "PreCompact": (_MESSAGE | {_A.STOP}, EventName.PRE_COMPRESS),
+    "PostCompact": (_MESSAGE | {_A.STOP}, EventName.POST_COMPRESS),
+    "SubagentStart": (_CONTEXT, EventName.SUBAGENT_START),
+    "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
+    "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
+    "Interrupt": (_MESSAGE,),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Codex CLI",
-    events=_EVENTS.events,
-    tools={
+SPEC: Final = agent_spec(
+    _NAME,
+    "Codex CLI",
+    events=_EVENTS,
+    tools=TOOLS,
+    matched={
         # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
         # see every way to change a file
-        **TOOLS.names_by_tool(),
         "apply_patch": ("apply_patch", "Write", "Edit"),
         "write_file": ("apply_patch", "Write"),
         "edit_file": ("apply_patch", "Edit"),
@@ -159,21 +156,19 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         "subagent": (*TOOLS.names_by_tool()["subagent"], "Agent"),
     },
     timeout=600.0,
-    shell=True,
     matcher=MatcherStyle.NAMES,
-    abilities=ABILITIES,
     aliases=("codex",),
     # calls that change files are sent as patches
     own=frozenset(TOOLS.names_by_tool()) | PATCHED_TOOLS,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
     names=event_names(SPEC.events),
     tools=TOOLS,
-    convert_result=partial(_tool_results.with_text, dialect=_NAME),
+    convert_result=lambda result, _tool: result_text(result),
     field_maps=family_field_maps(),
-    rules=ReplyRules(dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2),
     defaults={"turn_id": "", "transcript_path": None, "model": "", "permission_mode": "default"},
     texts=frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"}),
     broken=("{", "["),

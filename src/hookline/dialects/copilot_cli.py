@@ -5,6 +5,7 @@ as Claude Code does, with Copilot's own arguments. Both forms are read, and each
 opinion; a line `{"type": "progress", …}` is shown to the user.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -13,11 +14,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, ignore_allow, join_blocks
-from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects import _json_reader, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
+from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
 from hookline.dialects._tool_map import (
     ONE_URL,
@@ -30,7 +31,6 @@ from hookline.dialects._tool_map import (
     without,
 )
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -155,67 +155,53 @@ _CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
 # a stop lets it rest, as an empty answer does
 _ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "sessionStart": (_CONTEXT, EventName.SESSION_START),
-        "sessionEnd": (frozenset(), EventName.SESSION_END),
-        "userPromptSubmitted": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
-        "preToolUse": (_CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS}, EventName.BEFORE_TOOL),
-        # with an empty answer the program asks the user
-        "permissionRequest": (
-            frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
-            EventName.PERMISSION_REQUEST,
-        ),
-        "postToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-        "postToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
-        "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
-        "subagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-        "subagentStop": (_ENDS, EventName.SUBAGENT_STOP),
-        "agentStop": (_ENDS, EventName.AFTER_AGENT),
-        "errorOccurred": (frozenset({_A.MESSAGE}), EventName.ERROR),
-        "notification": (_CONTEXT, EventName.NOTIFICATION),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
-
-# the name of each event in the other form
-_PASCAL: Final[Mapping[str, EventName]] = {
-    "SessionStart": EventName.SESSION_START,
-    "SessionEnd": EventName.SESSION_END,
-    "UserPromptSubmit": EventName.BEFORE_AGENT,
-    "PreToolUse": EventName.BEFORE_TOOL,
-    "PermissionRequest": EventName.PERMISSION_REQUEST,
-    "PostToolUse": EventName.AFTER_TOOL,
-    "PostToolUseFailure": EventName.TOOL_FAILED,
-    "PreCompact": EventName.PRE_COMPRESS,
-    "SubagentStart": EventName.SUBAGENT_START,
-    "SubagentStop": EventName.SUBAGENT_STOP,
-    "Stop": EventName.AFTER_AGENT,
-    "ErrorOccurred": EventName.ERROR,
-    "Notification": EventName.NOTIFICATION,
+_EVENTS: Final[EventTable] = {
+    "sessionStart": (_CONTEXT, EventName.SESSION_START),
+    "sessionEnd": (frozenset(), EventName.SESSION_END),
+    "userPromptSubmitted": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
+    "preToolUse": (_CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS}, EventName.BEFORE_TOOL),
+    # with an empty answer the program asks the user
+    "permissionRequest": (
+        frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
+        EventName.PERMISSION_REQUEST,
+    ),
+    "postToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
+    "postToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
+    "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
+    "subagentStart": (_CONTEXT, EventName.SUBAGENT_START),
+    "subagentStop": (_ENDS, EventName.SUBAGENT_STOP),
+    "agentStop": (_ENDS, EventName.AFTER_AGENT),
+    "errorOccurred": (frozenset({_A.MESSAGE}), EventName.ERROR),
+    "notification": (_CONTEXT, EventName.NOTIFICATION),
 }
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="GitHub Copilot CLI",
-    events=_EVENTS.events,
-    tools={
+# the name of each event in the other form: in PascalCase, with two exceptions
+_OTHER_NAMES: Final = {"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop"}
+_PASCAL: Final[Mapping[str, EventName]] = {
+    _OTHER_NAMES.get(native, native[0].upper() + native[1:]): name
+    for native, (_, *names) in _EVENTS.items()
+    for name in names
+}
+
+SPEC: Final = agent_spec(
+    _NAME,
+    "GitHub Copilot CLI",
+    events=_EVENTS,
+    tools=TOOLS,
+    matched={
         # a guard of writing and editing has to see every way to do it
-        **TOOLS.names_by_tool(),
         "apply_patch": ("apply_patch", "edit", "create"),
         "multi_edit": ("edit",),
         "insert_text": ("edit",),
         "edit_lines": ("edit",),
     },
     timeout=30.0,
-    shell=True,
-    own=frozenset(TOOLS.by_tool),
-    abilities=ABILITIES,
     aliases=("copilot", "github-copilot"),
     runs_files_of=("claude-code",),
     mcp="{server}-{tool}",
     more_events=_PASCAL,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 
 # the two forms of documents
@@ -223,24 +209,13 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 _RESULT: Final = "toolResult"
 # keys of the other form: in snake_case, and another one for a subagent's answer
 _SNAKE_TO_CAMEL: Final[Mapping[str, str]] = {
-    "session_id": "sessionId",
-    "tool_name": "toolName",
-    "tool_input": "toolArgs",
-    "tool_result": _RESULT,
-    "initial_prompt": "initialPrompt",
-    "transcript_path": "transcriptPath",
-    "stop_reason": "stopReason",
-    "agent_id": "agentId",
-    "agent_type": "agentType",
-    "agent_name": "agentName",
-    "agent_display_name": "agentDisplayName",
-    "agent_description": "agentDescription",
-    "last_assistant_message": "response",
-    "custom_instructions": "customInstructions",
-    "error_context": "errorContext",
-    "result_type": "resultType",
-    "text_result_for_llm": "textResultForLlm",
-}
+    re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", camel): camel
+    for camel in (
+        *("sessionId", "toolName", _RESULT, "initialPrompt", "transcriptPath", "stopReason", "agentId", "agentType"),
+        *("agentName", "agentDisplayName", "agentDescription", "customInstructions", "errorContext", "resultType"),
+        "textResultForLlm",
+    )
+} | {"tool_input": "toolArgs", "last_assistant_message": "response"}
 _CAMEL_TO_SNAKE: Final[Mapping[str, str]] = {camel: snake for snake, camel in _SNAKE_TO_CAMEL.items()}
 
 
@@ -319,9 +294,12 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     """Return the document in the form that the hook is configured for, else in the one that the agent sent."""
-    data = dict(event.data)
-    form = _find_form(event)
-    if form:
+    data = fit_result(event, _NAME)
+    form = ""
+    # the name under which the agent sent an event in the other form
+    name = data.get(_FORM) if event.host == _NAME else None
+    if isinstance(name, str) and (name in _PASCAL or name == event.native_name):
+        form = name
         del data[_FORM]
     if _PASCAL.get(wanted) is event.name or wanted in ABILITIES:
         event = replace(event, native_tool="") if form and wanted in ABILITIES else event
@@ -335,28 +313,14 @@ def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     if event.name is EventName.PERMISSION_REQUEST:
         document["hookName"] = "permissionRequest"
     if event.tool or event.name in TOOL_EVENTS:
-        document["toolName"], args = _encode_call(event)
+        tool, args = _CODEC.encode_call(replace(event, native_args=_tool_calls.parse_text(event.native_args)))
+        if isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME:
+            # arguments that came as JSON in a text are sent as one
+            args = _tool_calls.to_same_text(args, text=event.native_args)
+        document["toolName"] = _PASCAL_TOOLS.get(tool, tool) if form else tool
         document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = args
-    _CODEC.write_data(replace(event, data=data), document)
-    if not form:
-        return document
-    if "toolName" in document:
-        document["toolName"] = _PASCAL_TOOLS.get(str(document["toolName"]), document["toolName"])
-    return {_FORM: form, **_respell(document, _CAMEL_TO_SNAKE)}
-
-
-def _find_form(event: Event) -> str:
-    """Return the name under which the agent sent an event in the other form, empty where it did not."""
-    name = event.data.get(_FORM) if event.host == _NAME else None
-    is_name = isinstance(name, str) and (name in _PASCAL or name == event.native_name)
-    return str(name) if is_name else ""
-
-
-def _encode_call(event: Event) -> tuple[str, object]:
-    """Return the tool and arguments; arguments that came as JSON in a text are sent as one."""
-    name, args = _CODEC.encode_call(replace(event, native_args=_mcp.parse_text(event.native_args)))
-    is_text = isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME
-    return name, _mcp.to_same_text(args, text=event.native_args) if is_text else args
+    _CODEC.write_data(event, document, data)
+    return {_FORM: form, **_respell(document, _CAMEL_TO_SNAKE)} if form else document
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
@@ -377,8 +341,6 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         tool = _READER.require_text(document.pop("toolName", None), "toolName")
         call = _decode_call(tool, document.pop("toolArgs" if "toolArgs" in document else "toolInput", None), cwd)
     event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call, iso=is_other)
-    if event.name is EventName.CUSTOM and not event.native_name:
-        event = replace(event, native_name=native, data={**event.data, "event_name": native})
     return replace(event, data={**event.data, _FORM: form}) if is_other and form else event
 
 
@@ -397,24 +359,12 @@ def _decode_call(name: str, args: object, cwd: str) -> DecodedCall:
         server, tool = _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
     elif name.casefold() not in TOOLS.by_native:
         server, _, tool = name.partition("/" if "/" in name else "-")
-    call = _CODEC.decode_call(name, _mcp.parse_text(args), cwd=cwd, server=server, tool=tool)
+    call = _CODEC.decode_call(name, _tool_calls.parse_text(args), cwd=cwd, server=server, tool=tool)
     return replace(call, native_args=args)
 
 
 # answers of hooks
 
-_READ: Final = key_set(
-    "decision reason permissionDecision permissionDecisionReason behavior message interrupt modifiedArgs updatedInput "
-    "modifiedResult additionalContext hookSpecificOutput suppressOutput"
-)
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ, "hookEventName")},
-    tools=TOOLS,
-    allow_empty=True,
-    allow_text=True,
-    strict_json=True,
-)
 _GUARDS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 _DENY_EXIT: Final = 2
 
@@ -425,7 +375,7 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     Before a tool, a hook that fails denies; at a permission request, one that ends with exit code 2 does.
     """
     progress, rest = _take_progress(reply)
-    verdict = ignore_allow(_RULES.read_reply(rest, request, _read_answer), SPEC, request.event)
+    verdict = _CODEC.read_reply(_RULES, rest, request)
     if progress:
         verdict = replace(verdict, effects=(*verdict.effects, *progress))
     name = request.event.name
@@ -450,21 +400,18 @@ def _take_progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
     messages: list[Effect] = []
     rest: list[bytes] = []
     for line in reply.stdout.splitlines(keepends=True):
-        match _load_line(line):
-            case {"type": "progress", "message": str(message)}:
+        try:
+            document = json_codec.load(line) if line.lstrip().startswith(b"{") else None
+        except ValueError:
+            document = None
+        match document:
+            case {"type": "progress", "message": str(message)} if message:
                 messages.append(Effect(EffectKind.MESSAGE, message))
             case {"type": "progress"}:
                 pass
             case _:
                 rest.append(line)
-    return tuple(effect for effect in messages if effect.value), replace(reply, stdout=b"".join(rest))
-
-
-def _load_line(line: bytes) -> object:
-    try:
-        return json_codec.load(line) if line.lstrip().startswith(b"{") else None
-    except ValueError:
-        return None
+    return tuple(messages), replace(reply, stdout=b"".join(rest))
 
 
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "block": Decision.DENY, "deny": Decision.DENY}
@@ -514,79 +461,61 @@ def _read_decision(answer: Mapping[str, object], event: Event) -> tuple[Decision
     return max(found, key=lambda item: item[0])
 
 
+_READ: Final = key_set(
+    "decision reason permissionDecision permissionDecisionReason behavior message interrupt modifiedArgs updatedInput "
+    "modifiedResult additionalContext hookSpecificOutput suppressOutput"
+)
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ, "hookEventName")},
+    tools=TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    strict_json=True,
+)
+
 # answers to the agent
+
+_PERMISSION: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask", Decision.DENY: "deny", Decision.STOP: "deny"}
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Copilot CLI; an empty one is no opinion."""
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
-    document = _reply_codec.drop_unset(_ANSWERS.get(event.name, _answer_context)(outcome, event, reason))
     messages = join_blocks(outcome.messages)
     progress = json_codec.dump({"type": "progress", "message": messages}) + b"\n" if messages else b""
-    return Answer(stdout=progress + (_reply_codec.encode_answer(document).stdout if document else b""))
+    return Answer(stdout=progress + encode_opinion(_build_answer(outcome, event)).stdout)
 
 
-_PERMISSION: Final = {
-    Decision.ALLOW: "allow",
-    Decision.ASK: "ask",
-    Decision.DENY: "deny",
-    Decision.STOP: "deny",
-}
-
-
-def _answer_before_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    word = _PERMISSION.get(outcome.decision, UNSET)
-    plain = replace(event, native_args=_mcp.parse_text(event.native_args))
-    return {
-        "permissionDecision": word,
-        "permissionDecisionReason": reason or UNSET if word is not UNSET else UNSET,
-        "modifiedArgs": UNSET if outcome.decision >= Decision.DENY else _CODEC.apply_rewrite(outcome, plain),
-        "additionalContext": join_blocks(outcome.context) or UNSET,
-    }
-
-
-def _answer_permission(outcome: Outcome, _event: Event, reason: str) -> dict[str, object]:
-    if outcome.decision is Decision.ALLOW:
-        return {"behavior": "allow"}
-    if outcome.decision < Decision.DENY:
-        return {}
-    interrupt = True if outcome.decision is Decision.STOP else UNSET
-    return {"behavior": "deny", "message": reason, "interrupt": interrupt}
-
-
-def _answer_after_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
+    decision, reason = outcome.decision, find_reason(outcome)
+    document: dict[str, object] = {}
+    if Ability.CONTEXT in ABILITIES.get(SPEC.native(event), ()):
+        document["additionalContext"] = join_blocks(outcome.context) or UNSET
+    if event.name is EventName.BEFORE_TOOL:
+        plain = replace(event, native_args=_tool_calls.parse_text(event.native_args))
+        changed = UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(TOOLS, outcome, plain)
+        word = _PERMISSION.get(decision, UNSET)
+        why = reason or UNSET if word is not UNSET else UNSET
+        return {**document, "permissionDecision": word, "permissionDecisionReason": why, "modifiedArgs": changed}
+    if event.name is EventName.PERMISSION_REQUEST:
+        if decision is Decision.ALLOW:
+            return {"behavior": "allow"}
+        interrupt = True if decision is Decision.STOP else UNSET
+        return {"behavior": "deny", "message": reason, "interrupt": interrupt} if decision >= Decision.DENY else {}
+    if event.name not in _BLOCKED:
+        return document
     output = final_output(outcome)
-    changed: object = UNSET
-    if output is not UNSET:
+    if event.name is EventName.AFTER_TOOL and output is not UNSET:
         result = event.data.get(_RESULT)
         rest = result if isinstance(result, dict) else {"resultType": "success"}
-        changed = {**rest, "textResultForLlm": _tool_results.to_text(output)}
-    context = join_blocks(outcome.context) or UNSET
-    return {**_answer_block(outcome, event, reason), "modifiedResult": changed, "additionalContext": context}
+        document["modifiedResult"] = {**rest, "textResultForLlm": _tool_calls.result_text(output)}
+    ends = event.name in TURN_ENDS
+    prompts = join_blocks(outcome.follow_ups) if ends else ""
+    if (decision is Decision.STOP and ends) or not (outcome.blocked or prompts):
+        return document
+    return {"decision": "block", "reason": join_blocks((reason if outcome.blocked else "", prompts)), **document}
 
 
-def _answer_block(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    prompts = join_blocks(outcome.follow_ups) if event.name in TURN_ENDS else ""
-    rests = outcome.decision is Decision.STOP and event.name in TURN_ENDS
-    if rests or (outcome.decision < Decision.ASK and not prompts):
-        return {}
-    return {"decision": "block", "reason": join_blocks((reason if outcome.decision >= Decision.ASK else "", prompts))}
-
-
-def _answer_prompt(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    return {**_answer_block(outcome, event, reason), "additionalContext": join_blocks(outcome.context) or UNSET}
-
-
-def _answer_context(outcome: Outcome, event: Event, _reason: str) -> dict[str, object]:
-    able = ABILITIES.get(SPEC.native(event), frozenset())
-    return {"additionalContext": join_blocks(outcome.context) or UNSET} if Ability.CONTEXT in able else {}
-
-
-_ANSWERS: Final = {
-    EventName.BEFORE_TOOL: _answer_before_tool,
-    EventName.PERMISSION_REQUEST: _answer_permission,
-    EventName.AFTER_TOOL: _answer_after_tool,
-    EventName.BEFORE_AGENT: _answer_prompt,
-    EventName.AFTER_AGENT: _answer_block,
-    EventName.SUBAGENT_STOP: _answer_block,
-}
+# the events at which `decision: "block"` is read
+_BLOCKED: Final = frozenset({EventName.AFTER_TOOL, EventName.BEFORE_AGENT, *TURN_ENDS})

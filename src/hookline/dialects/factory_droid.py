@@ -6,13 +6,13 @@ but never exit code 2: so a denial is both. Every plain field of an event is an 
 
 from typing import Final
 
-from hookline.dialects._claude_family import FIELDS, READS, ClaudeFamily, family_field_maps
-from hookline.dialects._field_map import Field, event_names, native_events
+from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_maps
+from hookline.dialects._codec import EventTable, agent_spec
+from hookline.dialects._field_map import Field, event_names
 from hookline.dialects._json_reader import key_set
-from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, edits, tool_map
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 
 _NAME: Final = "factory-droid"
@@ -52,42 +52,38 @@ _A: Final = Ability
 _MESSAGE: Final = frozenset({_A.MESSAGE})
 _BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "UserPromptSubmit": (_BLOCKS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
-        # the program only logs a question and does not ask the user
-        "PreToolUse": (_BLOCKS | {_A.ALLOW, _A.ARGS}, EventName.BEFORE_TOOL),
-        "PostToolUse": (_BLOCKS | {_A.CONTEXT}, EventName.AFTER_TOOL),
-        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-        "PreCompact": (_MESSAGE | {_A.BLOCK}, EventName.PRE_COMPRESS),
-        "Notification": (frozenset(), EventName.NOTIFICATION),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
+    "SessionEnd": (frozenset(), EventName.SESSION_END),
+    "UserPromptSubmit": (_BLOCKS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
+    # the program only logs a question and does not ask the user
+    "PreToolUse": (_BLOCKS | {_A.ALLOW, _A.ARGS}, EventName.BEFORE_TOOL),
+    "PostToolUse": (_BLOCKS | {_A.CONTEXT}, EventName.AFTER_TOOL),
+    "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
+    "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
+    "PreCompact": (_MESSAGE | {_A.BLOCK}, EventName.PRE_COMPRESS),
+    "Notification": (frozenset(), EventName.NOTIFICATION),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Factory Droid",
-    events=_EVENTS.events,
-    tools={
+SPEC: Final = agent_spec(
+    _NAME,
+    "Factory Droid",
+    events=_EVENTS,
+    tools=TOOLS,
+    matched={
         # a guard of writing and editing has to see every way to do it
-        **TOOLS.names_by_tool(),
         "apply_patch": ("ApplyPatch", "Edit", "Create"),
         "multi_edit": ("MultiEdit", "Edit"),
         "insert_text": ("Edit",),
         "edit_lines": ("Edit",),
     },
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
     aliases=("droid", "factory"),
     # only old versions make several edits per call
     own=frozenset(TOOLS.names_by_tool()) - {"multi_edit"},
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _FIELDS: Final = {
     **FIELDS,
@@ -109,9 +105,7 @@ _CODEC: Final = ClaudeFamily(
     names=event_names(SPEC.events),
     tools=TOOLS,
     field_maps=family_field_maps(_FIELDS),
-    rules=ReplyRules(
-        dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2, ignore_exit_code=True
-    ),
+    ignore_exit_code=True,
     defaults={"transcript_path": "", "permission_mode": "off"},
     # spellings of older versions
     renamed={

@@ -13,15 +13,15 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, join_blocks, rules_at
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
+from hookline.dialects import _json_reader, _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
+from hookline.dialects._tool_calls import NO_CALL
 from hookline.dialects._tool_map import LINES, ArgsCodec, ToolRow, final_output, rename, tool_map, without
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -93,46 +93,41 @@ _A: Final = Ability
 _MESSAGE: Final = frozenset({_A.MESSAGE})
 _STOPS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
-        # the program does not wait for the answer
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "BeforeAgent": (_STOPS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
-        "AfterAgent": (_STOPS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "BeforeModel": (_STOPS, EventName.BEFORE_MODEL),
-        "AfterModel": (_STOPS | {_A.OUTPUT}, EventName.AFTER_MODEL),
-        "BeforeToolSelection": (_MESSAGE | {_A.BLOCK}, EventName.BEFORE_TOOL_SELECTION),
-        # An allow does not skip the permission prompt: it is no opinion. A question of a hook would turn a denial of the user's own
-        # rules into a question, and without a terminal the program waits for ever: it is sent as a denial.
-        "BeforeTool": (_STOPS | {_A.ARGS}, EventName.BEFORE_TOOL),
-        "AfterTool": (_STOPS | {_A.OUTPUT, _A.CONTEXT}, EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-        "Notification": (_MESSAGE, EventName.NOTIFICATION),
-        "PreCompress": (_MESSAGE, EventName.PRE_COMPRESS),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
+    # the program does not wait for the answer
+    "SessionEnd": (frozenset(), EventName.SESSION_END),
+    "BeforeAgent": (_STOPS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
+    "AfterAgent": (_STOPS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
+    "BeforeModel": (_STOPS, EventName.BEFORE_MODEL),
+    "AfterModel": (_STOPS | {_A.OUTPUT}, EventName.AFTER_MODEL),
+    "BeforeToolSelection": (_MESSAGE | {_A.BLOCK}, EventName.BEFORE_TOOL_SELECTION),
+    # An allow does not skip the permission prompt: it is no opinion. A question of a hook would turn a denial of the user's own
+    # rules into a question, and without a terminal the program waits for ever: it is sent as a denial.
+    "BeforeTool": (_STOPS | {_A.ARGS}, EventName.BEFORE_TOOL),
+    "AfterTool": (_STOPS | {_A.OUTPUT, _A.CONTEXT}, EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    "Notification": (_MESSAGE, EventName.NOTIFICATION),
+    "PreCompress": (_MESSAGE, EventName.PRE_COMPRESS),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Gemini CLI",
-    events=_EVENTS.events,
-    tools={
+SPEC: Final = agent_spec(
+    _NAME,
+    "Gemini CLI",
+    events=_EVENTS,
+    tools=_TOOLS,
+    matched={
         # a guard of Gemini CLI's two ways to change a file has to see the others
-        **_TOOLS.names_by_tool(),
         "apply_patch": ("replace", "write_file"),
         "multi_edit": ("replace",),
         "insert_text": ("replace",),
         "edit_lines": ("replace",),
     },
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    own=frozenset(_TOOLS.by_tool),
-    abilities=ABILITIES,
     aliases=("gemini",),
     mcp="mcp_{server}_{tool}",
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 
 # events
@@ -190,16 +185,15 @@ def _write_event(event: Event) -> dict[str, object]:
         document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.tool or event.name in TOOL_EVENTS:
         document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
-        if event.host != _NAME and (parts := _mcp.split_name(event.tool)) is not None:
+        if event.host != _NAME and (parts := _tool_calls.split_name(event.tool)) is not None:
             document["mcp_context"] = {"server_name": parts[0], "tool_name": parts[1]}
-    if event.name is not EventName.TOOL_FAILED:
-        return _CODEC.write_data(event, document)
-    # only the error distinguishes a failed tool
-    error = event.data.get("error") or NO_MESSAGE
-    if "error_type" in event.data:
-        error = {"message": error, "type": event.data["error_type"]}
-    data = {**without(event.data, "error", "error_type"), "error": error}
-    return _CODEC.write_data(replace(event, data=data), document)
+    if event.name is EventName.TOOL_FAILED:
+        # only the error distinguishes a failed tool
+        error = event.data.get("error") or NO_MESSAGE
+        if "error_type" in event.data:
+            error = {"message": error, "type": event.data["error_type"]}
+        event = replace(event, data={**without(event.data, "error_type"), "error": error})
+    return _CODEC.write_data(event, document)
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
@@ -208,8 +202,15 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     native = _CODEC.read_name(document.pop("hook_event_name", None), name, where="hook_event_name")
     session = Session(id=_READER.pop_text(document, "session_id"))
     cwd = _READER.pop_text(document, "cwd")
-    has_call = "tool_name" in document or native in {"BeforeTool", "AfterTool"}
-    call = _read_call(document, cwd) if has_call else NO_CALL
+    call = NO_CALL
+    if "tool_name" in document or native in {"BeforeTool", "AfterTool"}:
+        tool = _READER.require_text(document.pop("tool_name", None), "tool_name")
+        args = document.pop("tool_input", None)
+        match document.get("mcp_context"):
+            case {"server_name": str(server), "tool_name": str(name_there)}:
+                call = _CODEC.decode_call(tool, args, cwd=cwd, server=server, tool=name_there)
+            case _:
+                call = _CODEC.decode_call(tool, args, cwd=cwd)
     event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call)
     error = event.data.get("error")
     if event.name is not EventName.TOOL_FAILED or not isinstance(error, dict) or error.keys() != {"message", "type"}:
@@ -217,31 +218,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     return replace(event, data={**event.data, "error": error["message"], "error_type": error["type"]})
 
 
-def _read_call(document: dict[str, object], cwd: str) -> DecodedCall:
-    name = _READER.require_text(document.pop("tool_name", None), "tool_name")
-    args = document.pop("tool_input", None)
-    match document.get("mcp_context"):
-        case {"server_name": str(server), "tool_name": str(tool)}:
-            return _CODEC.decode_call(name, args, cwd=cwd, server=server, tool=tool)
-        case _:
-            return _CODEC.decode_call(name, args, cwd=cwd)
-
-
 # answers of hooks
-
-_READ: Final = key_set("continue stopReason suppressOutput systemMessage decision reason hookSpecificOutput")
-_READ_OWN: Final = key_set("hookEventName tool_input additionalContext")
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ_OWN, "toolConfig", "llm_response")},
-    tools=_TOOLS,
-    allow_empty=True,
-    allow_text=True,
-    deny_exit=2,
-    strict_json=True,
-    ignore_exit_code=True,
-)
-_WARNING: Final = 1
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
@@ -251,14 +228,13 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     not print its reason has denied all the same.
     """
     text = b""
+    printed = reply
     if reply.value is UNSET:
         text = _unquote(reply.stdout.strip() or reply.stderr.strip())
         # with a text, every code but 0 and 1 blocks
         code = reply.exit_code if reply.exit_code in {0, _WARNING} or not text else _RULES.deny_exit
         printed = replace(reply, stdout=text, exit_code=code)
-    else:
-        printed = reply
-    verdict = rules_at(_RULES, SPEC, request.event).read_reply(printed, request, _read_answer)
+    verdict = _CODEC.read_reply(_RULES, printed, request)
     if request.event.name in _RESULTS:
         verdict = _reply_codec.hide_result(verdict)
     if reply.exit_code or not text or verdict != Verdict(notes=verdict.notes) or text.startswith(b"{"):
@@ -268,10 +244,8 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
 
 def _unquote(printed: bytes) -> bytes:
     """Return the answer in a JSON string, as the program does."""
-    if not printed.startswith(b'"'):
-        return printed
     try:
-        inner = json_codec.load(printed)
+        inner = json_codec.load(printed) if printed.startswith(b'"') else None
     except ValueError:
         return printed
     return inner.strip().encode("utf-8", "replace") if isinstance(inner, str) else printed
@@ -290,18 +264,24 @@ _WORDS: Final = {
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     event = request.event
     own = _READER.get_object(document, "hookSpecificOutput")
-    decision, reason = _read_decision(document, own, event)
-    message = _READER.get_text(document, "systemMessage")
+    reason, message = _READER.get_text(document, "reason"), _READER.get_text(document, "systemMessage")
+    word = document.get("decision")
+    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
+    if _READER.get_flag(document, "continue") is False:
+        decision, reason = Decision.STOP, _READER.get_text(document, "stopReason") or reason
+    match own.get("toolConfig"):
+        case {"mode": "NONE"} if event.name is EventName.BEFORE_TOOL_SELECTION:
+            decision = max(decision, Decision.DENY)
     if decision is Decision.ASK:
         # the question shows the message, and not the reason
         reason, message = "\n\n".join(dict.fromkeys(filter(None, (message, reason)))), ""
     context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
     return Verdict(
         decision=decision,
-        reason=reason,
+        reason=reason if decision else "",
         effects=(
             *_RULES.args_effects(own.get("tool_input"), event, where="tool_input"),
-            *_read_response(own, event),
+            *(_read_chunk(own.get("llm_response")) if event.name is EventName.AFTER_MODEL else ()),
             *_RULES.text_effects(own.get("additionalContext"), context, where="additionalContext"),
             *((Effect(EffectKind.MESSAGE, message),) if message else ()),
         ),
@@ -310,23 +290,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     )
 
 
-def _read_decision(document: Mapping[str, object], own: Mapping[str, object], event: Event) -> tuple[Decision, str]:
-    reason = _READER.get_text(document, "reason")
-    word = document.get("decision")
-    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
-    if _READER.get_flag(document, "continue") is False:
-        return Decision.STOP, _READER.get_text(document, "stopReason") or reason
-    tools = own.get("toolConfig")
-    if event.name is EventName.BEFORE_TOOL_SELECTION and isinstance(tools, dict) and tools.get("mode") == "NONE":
-        decision = max(decision, Decision.DENY)
-    return decision, reason if decision else ""
-
-
-def _read_response(own: Mapping[str, object], event: Event) -> tuple[Effect, ...]:
+def _read_chunk(response: object) -> tuple[Effect, ...]:
     """Return the effect of a chunk that replaces the model's: its text, as far as an answer can change one."""
-    response = own.get("llm_response")
-    if event.name is not EventName.AFTER_MODEL or not isinstance(response, dict):
-        return ()
     match response:
         case {"candidates": [{"content": {"parts": [*parts]}}, *_]} if all(isinstance(part, str) for part in parts):
             return (Effect(EffectKind.REWRITE, "".join(parts), ("output",)),)
@@ -336,6 +301,21 @@ def _read_response(own: Mapping[str, object], event: Event) -> tuple[Effect, ...
             return ()
 
 
+_READ: Final = key_set("continue stopReason suppressOutput systemMessage decision reason hookSpecificOutput")
+_READ_OWN: Final = key_set("hookEventName tool_input additionalContext")
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ_OWN, "toolConfig", "llm_response")},
+    tools=_TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    deny_exit=2,
+    strict_json=True,
+    ignore_exit_code=True,
+)
+_WARNING: Final = 1
+
 # answers to the agent
 
 _RESULTS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
@@ -343,11 +323,11 @@ _RESULTS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Gemini CLI; an empty one is no opinion."""
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
+    reason = _reply_codec.find_reason(outcome)
     stops = outcome.decision is Decision.STOP
     word, why = _answer_decision(outcome, event, reason)
     own = _reply_codec.drop_unset(_answer_own(outcome, event))
-    document = _reply_codec.drop_unset(
+    return _reply_codec.encode_opinion(
         {
             "continue": False if stops else UNSET,
             "stopReason": reason if stops else UNSET,
@@ -357,7 +337,6 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
             "hookSpecificOutput": {"hookEventName": SPEC.native(event), **own} if own else UNSET,
         }
     )
-    return _reply_codec.encode_answer(document) if document else Answer()
 
 
 def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, str]:
@@ -365,7 +344,7 @@ def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, 
         # the call itself must not run either; at the end of a turn, a denial would continue the run
         return ("", "") if event.name in TURN_ENDS else ("deny", reason)
     output = final_output(outcome) if event.name is EventName.AFTER_TOOL else UNSET
-    instead = "" if output is UNSET else _tool_results.to_text(output)
+    instead = "" if output is UNSET else _tool_calls.result_text(output)
     if outcome.decision >= Decision.ASK:
         more = outcome.follow_ups if event.name in TURN_ENDS else outcome.context if event.name in _RESULTS else ()
         return ("deny", join_blocks(dict.fromkeys((reason, instead, *more))))
@@ -388,7 +367,7 @@ def _answer_own(outcome: Outcome, event: Event) -> dict[str, object]:
         is_selection = event.name is EventName.BEFORE_TOOL_SELECTION
         return {"toolConfig": {"mode": "NONE"} if is_selection else UNSET, "additionalContext": context}
     if event.name is EventName.BEFORE_TOOL:
-        return {"tool_input": _CODEC.apply_rewrite(outcome, event)}
+        return {"tool_input": _tool_calls.apply_rewrite(_TOOLS, outcome, event)}
     if event.name is EventName.AFTER_MODEL:
         return {"llm_response": _answer_chunk(outcome, event)}
     return {"additionalContext": context}
@@ -398,7 +377,7 @@ def _answer_chunk(outcome: Outcome, event: Event) -> object:
     output = final_output(outcome)
     if output is UNSET:
         return UNSET
-    text = _mcp.to_text(output)
+    text = _tool_calls.to_text(output)
     response = event.data.get("llm_response")
     rest = dict(response) if isinstance(response, dict) else {}
     content = {"role": "model", "parts": [text]}

@@ -6,16 +6,15 @@ end of a turn it sends the agent back to work.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
-from hookline.dialects import _tool_results
-from hookline.dialects._claude_family import READS, ClaudeFamily, family_field_maps
-from hookline.dialects._field_map import event_names, native_events
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
+from hookline.dialects._codec import EventTable, agent_spec
+from hookline.dialects._field_map import event_names
+from hookline.dialects._tool_calls import result_text
 from hookline.dialects._tool_map import FROM_ZERO, ONE_URL, TIMEOUT_MS, ToolRow, tool_map
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 from hookline.model.verdict import EffectKind
 
@@ -71,34 +70,31 @@ _MESSAGE: Final = frozenset({_A.MESSAGE})
 _CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
 _TURN_END: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_CONTEXT, EventName.SESSION_START),
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "SessionDelete": (frozenset(),),
-        "InstructionsLoaded": (frozenset(),),
-        _PROMPT: (_CONTEXT | {_A.BLOCK, _A.STOP}, EventName.BEFORE_AGENT),
-        "UserPromptExpansion": (_CONTEXT | {_A.BLOCK},),
-        "MessageDisplay": (frozenset(),),
-        # without a user, a question denies
-        "PreToolUse": (_MESSAGE | {_A.ALLOW, _A.BLOCK, _A.ASK}, EventName.BEFORE_TOOL),
-        "PermissionRequest": (_MESSAGE | {_A.ALLOW, _A.BLOCK, _A.ASK}, EventName.PERMISSION_REQUEST),
-        "PermissionDenied": (frozenset(),),
-        "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-        "PostToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
-        "PostToolBatch": (_CONTEXT | {_A.BLOCK},),
-        "Notification": (_MESSAGE, EventName.NOTIFICATION),
-        "SubagentStart": (_MESSAGE, EventName.SUBAGENT_START),
-        "SubagentStop": (_TURN_END, EventName.SUBAGENT_STOP),
-        "TodoCreated": (_MESSAGE | {_A.BLOCK},),
-        "TodoCompleted": (_MESSAGE | {_A.BLOCK},),
-        "Stop": (_TURN_END, EventName.AFTER_AGENT),
-        "StopFailure": (frozenset(), EventName.ERROR),
-        "PreCompact": (_MESSAGE, EventName.PRE_COMPRESS),
-        "PostCompact": (frozenset(), EventName.POST_COMPRESS),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": (_CONTEXT, EventName.SESSION_START),
+    "SessionEnd": (frozenset(), EventName.SESSION_END),
+    "SessionDelete": (frozenset(),),
+    "InstructionsLoaded": (frozenset(),),
+    _PROMPT: (_CONTEXT | {_A.BLOCK, _A.STOP}, EventName.BEFORE_AGENT),
+    "UserPromptExpansion": (_CONTEXT | {_A.BLOCK},),
+    "MessageDisplay": (frozenset(),),
+    # without a user, a question denies
+    "PreToolUse": (_MESSAGE | {_A.ALLOW, _A.BLOCK, _A.ASK}, EventName.BEFORE_TOOL),
+    "PermissionRequest": (_MESSAGE | {_A.ALLOW, _A.BLOCK, _A.ASK}, EventName.PERMISSION_REQUEST),
+    "PermissionDenied": (frozenset(),),
+    "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
+    "PostToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
+    "PostToolBatch": (_CONTEXT | {_A.BLOCK},),
+    "Notification": (_MESSAGE, EventName.NOTIFICATION),
+    "SubagentStart": (_MESSAGE, EventName.SUBAGENT_START),
+    "SubagentStop": (_TURN_END, EventName.SUBAGENT_STOP),
+    "TodoCreated": (_MESSAGE | {_A.BLOCK},),
+    "TodoCompleted": (_MESSAGE | {_A.BLOCK},),
+    "Stop": (_TURN_END, EventName.AFTER_AGENT),
+    "StopFailure": (frozenset(), EventName.ERROR),
+    "PreCompact": (_MESSAGE, EventName.PRE_COMPRESS),
+    "PostCompact": (frozenset(), EventName.POST_COMPRESS),
+}
 
 
 def _prompt_event(document: Mapping[str, object]) -> EventName:
@@ -110,33 +106,38 @@ def _prompt_event(document: Mapping[str, object]) -> EventName:
     return EventName.CUSTOM if is_request else EventName.BEFORE_AGENT
 
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Qwen Code",
-    events=_EVENTS.events,
-    tools={
+SPEC: Final = agent_spec(
+    _NAME,
+    "Qwen Code",
+    events=_EVENTS,
+    tools=TOOLS,
+    matched={
         # a guard of writing and editing has to see every way to do it
-        **TOOLS.names_by_tool(),
         "apply_patch": ("edit", "write_file"),
         "multi_edit": ("edit",),
         "insert_text": ("edit",),
         "edit_lines": ("edit",),
     },
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
     aliases=("qwen",),
-    own=frozenset(TOOLS.names_by_tool()),
 )
+ABILITIES: Final = SPEC.abilities or {}
+
+
+def _as_response(result: object, _tool: str) -> object:
+    """Return another agent's result as an object with `llmContent` and `returnDisplay`."""
+    if isinstance(result, Mapping) and "llmContent" in result:
+        return result
+    return dict.fromkeys(("llmContent", "returnDisplay"), result_text(result))
+
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
     names=event_names(SPEC.events, {_PROMPT: _prompt_event}),
     tools=TOOLS,
-    convert_result=partial(_tool_results.with_response, dialect=_NAME),
+    convert_result=_as_response,
     field_maps=family_field_maps(),
-    rules=ReplyRules(dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2),
     defaults={"transcript_path": "", "permission_mode": "default"},
     time="timestamp",
     variables=("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"),
