@@ -40,6 +40,7 @@ class AgentFacts(TypedDict, total=False):
     event_tools: Mapping[str, tuple[str, ...]]
     by_mode: Mapping[str, str]
     own: frozenset[str]
+    signature: Callable[[Mapping[str, object]], bool]
 
 
 def agent_spec(

@@ -183,6 +183,22 @@ _PASCAL: Final[Mapping[str, EventName]] = {
     for name in names
 }
 
+
+def _is_author(document: Mapping[str, object]) -> bool:
+    """Return whether Copilot CLI wrote a document, in either form; other agents have keys that it does not send."""
+    keys = document.keys()
+    if keys & {"cursor_version", "hookEventName", "event", "event_type", "conversation_id", "turn_id", "prompt_id"}:
+        return False
+    name, time = document.get("hook_event_name"), document.get("timestamp")
+    if "sessionId" in keys:
+        return isinstance(time, int | float) and not isinstance(time, bool)
+    # VS Code and Gemini CLI name the transcript at events at which it does not
+    is_other = "transcript_path" in keys and (
+        "tool_name" in keys or name in {"SessionStart", "SessionEnd", "Notification"}
+    )
+    return name in _PASCAL and isinstance(time, str) and not is_other
+
+
 SPEC: Final = agent_spec(
     _NAME,
     "GitHub Copilot CLI",
@@ -198,6 +214,7 @@ SPEC: Final = agent_spec(
     timeout=30.0,
     aliases=("copilot", "github-copilot"),
     runs_files_of=("claude-code",),
+    signature=_is_author,
     mcp="{server}-{tool}",
     more_events=_PASCAL,
 )

@@ -85,6 +85,14 @@ _EVENTS: Final[EventTable] = {
     "workspaceOpen": (_NOTHING,),
 }
 
+
+def _is_author(document: Mapping[str, object]) -> bool:
+    """Return whether Cursor wrote a document; older versions do not name their version."""
+    return "cursor_version" in document or (
+        "conversation_id" in document and document.get("hook_event_name") in _EVENTS
+    )
+
+
 SPEC: Final = agent_spec(
     _NAME,
     "Cursor",
@@ -101,6 +109,7 @@ SPEC: Final = agent_spec(
     timeout=60.0,
     matcher=MatcherStyle.SEARCH,
     runs_files_of=("claude-code",),
+    signature=_is_author,
     mcp="MCP:{tool}",
     of_mcp={"postToolUse": frozenset({_A.OUTPUT})},
     event_tools={
