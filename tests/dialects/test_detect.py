@@ -33,16 +33,14 @@ READERS = {name for name, dialect in DIALECTS.items() if "claude-code" in dialec
 def test_nobody_is_taken_for_another_who_is_named_rightly(file: Path) -> None:
     agent = BY_WORD[file.parent.name]
 
-    assert detect_agent(json.loads(file.read_bytes()), named=agent) == agent
+    assert detect_agent(json.loads(file.read_bytes()), named=agent) is None
 
 
 @every_payload
 def test_an_agent_that_runs_files_of_claude_code_is_seen_and_no_other(file: Path) -> None:
     agent = BY_WORD[file.parent.name]
 
-    assert detect_agent(json.loads(file.read_bytes()), named="claude-code") == (
-        agent if agent in READERS else "claude-code"
-    )
+    assert detect_agent(json.loads(file.read_bytes()), named="claude-code") == (agent if agent in READERS else None)
 
 
 def test_every_agent_that_runs_files_of_another_has_a_signature() -> None:
@@ -72,7 +70,7 @@ del STRANGERS["VS Code in snake case"]["permission_mode"]
 
 @pytest.mark.parametrize("document", STRANGERS.values(), ids=list(STRANGERS))
 def test_agents_without_a_dialect_are_answered_as_the_one_that_is_named(document: dict[str, object]) -> None:
-    assert detect_agent(document, named="claude-code") == "claude-code"
+    assert detect_agent(document, named="claude-code") is None
 
 
 OLD_CURSOR = {"hook_event_name": "beforeShellExecution", "conversation_id": "1", "command": "ls"}
@@ -85,34 +83,34 @@ NEW_CURSOR = {**{key: value for key, value in CLAUDE.items() if key != "permissi
         (OLD_CURSOR, "cursor"),
         (NEW_CURSOR, "cursor"),
         # its own key says that Claude Code wrote it, whatever else there is
-        ({**NEW_CURSOR, "permission_mode": "default"}, "claude-code"),
-        (CLAUDE, "claude-code"),
-        ({**CLAUDE, "transcript_path": "/x/.codex/1"}, "claude-code"),
+        ({**NEW_CURSOR, "permission_mode": "default"}, None),
+        (CLAUDE, None),
+        ({**CLAUDE, "transcript_path": "/x/.codex/1"}, None),
     ],
 )
-def test_what_no_recording_shows(document: dict[str, object], agent: str) -> None:
+def test_what_no_recording_shows(document: dict[str, object], agent: str | None) -> None:
     assert detect_agent(document, named="claude-code") == agent
-    assert detect_agent(document, named="codex-cli") == "codex-cli"
+    assert detect_agent(document, named="codex-cli") is None
 
 
 def test_environment_is_no_evidence() -> None:
-    assert detect_agent(CLAUDE, {"CURSOR_VERSION": "2.4", "CLAUDECODE": "1"}, named="claude-code") == "claude-code"
-    assert detect_agent({}, {"CURSOR_VERSION": "2.4"}, named="claude-code") == "claude-code"
+    assert detect_agent(CLAUDE, {"CURSOR_VERSION": "2.4", "CLAUDECODE": "1"}, named="claude-code") is None
+    assert detect_agent({}, {"CURSOR_VERSION": "2.4"}, named="claude-code") is None
 
 
 @pytest.mark.parametrize(
     "document", [{}, {"hook_event_name": 7}, {"hook_event_name": "not a name"}, {"timestamp": True}]
 )
 def test_document_that_says_nothing_is_of_the_agent_that_is_named(document: dict[str, object]) -> None:
-    assert detect_agent(document, named="claude-code") == "claude-code"
-    assert detect_agent(document, named="kiro") == "kiro"
+    assert detect_agent(document, named="claude-code") is None
+    assert detect_agent(document, named="kiro") is None
 
 
 @every_payload
 def test_the_agent_that_is_found_can_read_the_document(file: Path) -> None:
     raw = file.read_bytes()
     agent = BY_WORD[file.parent.name]
-    found = detect_agent(json.loads(raw), named="claude-code" if agent in READERS else agent)
+    found = detect_agent(json.loads(raw), named="claude-code") or agent
     try:
         event = DIALECTS[found].decode_event(raw, file.stem.partition(".")[0])
     except DialectError as problem:  # pragma: no cover - says which one

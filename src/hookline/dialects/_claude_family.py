@@ -210,6 +210,13 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         changed = own.get("updatedInput")
         if isinstance(permission, dict) and changed is None:
             changed = permission.get("updatedInput")
+        sent = self._convert_call(event)
+        if sent.tool == event.tool:
+            rewrites = self.rules.args_effects(changed, sent, where="updatedInput")
+        elif changed is None or _json_reader.is_equal(changed, self.tools.encode(sent)[1]):
+            rewrites = ()
+        else:
+            raise UnsupportedRewriteError(f"{event.tool} was told as {sent.tool}, and cannot be changed in its words")
         output = "updatedToolOutput" if "updatedToolOutput" in own else "updatedMCPToolOutput"
         # at the end of a turn, context is what the agent goes on with
         context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
@@ -218,7 +225,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             decision=decision,
             reason=reason,
             effects=(
-                *self._read_rewrite(changed, event),
+                *rewrites,
                 *_reply_codec.output_effects(own, output),
                 *texts(own.get("additionalContext"), context, where="hookSpecificOutput.additionalContext"),
                 *texts(document.get("additionalContext"), context, where="additionalContext"),
@@ -266,25 +273,68 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             return Decision.PASS
         return self.reader.read_decision(word, key, {**_TOP, "ask": Decision.ASK, **words}, wanted=", ".join(words))
 
-    def _read_rewrite(self, changed: object, event: Event) -> tuple[Effect, ...]:
-        sent = self._convert_call(event)
-        if sent.tool == event.tool:
-            return self.rules.args_effects(changed, sent, where="updatedInput")
-        if changed is None or _json_reader.is_equal(changed, self.tools.encode(sent)[1]):
-            return ()
-        raise UnsupportedRewriteError(f"{event.tool} was told as {sent.tool}, and cannot be changed in its words")
-
     # answers to the agent
 
     def encode_outcome(self, outcome: Outcome, event: Event) -> Answer:
         """Return the answer for this agent; an empty one is no opinion."""
         if outcome.is_silent:
             return Answer()
-        answer = AnswerContext(self, outcome, event)
-        stdout = _reply_codec.encode_opinion(build_answer(answer)).stdout
-        if answer.blocks and answer.native in self.exits:
-            return Answer(stdout=stdout, stderr=answer.reason.encode() + b"\n", exit_code=_DENY_EXIT)
+        parts = self.split_outcome(outcome, event)
+        stdout = _reply_codec.encode_opinion(self.build_answer(parts, event)).stdout
+        if parts.blocks and self.native_name(event) in self.exits:
+            return Answer(stdout=stdout, stderr=parts.reason.encode() + b"\n", exit_code=_DENY_EXIT)
         return Answer(stdout=stdout)
+
+    def split_outcome(self, outcome: Outcome, event: Event) -> "AnswerParts":
+        """Return the parts of an outcome that the agent supports at an event."""
+        able = self.abilities_at(event) or frozenset()
+        stops = outcome.decision is Decision.STOP and Ability.STOP in able
+        goes_on = event.name in TURN_ENDS and Ability.FOLLOW_UP in able
+        asks = event.name is EventName.PERMISSION_REQUEST and outcome.decision is Decision.ASK
+        # the agent asks the user anyway, or stops without a word: the message gives the reason
+        why = outcome.reason if asks or (stops and self._ends_by_silence(event)) else ""
+        return AnswerParts(
+            decision=outcome.decision,
+            able=able,
+            stops=stops,
+            blocks=outcome.blocked and not stops and Ability.BLOCK in able,
+            reason=_reply_codec.find_reason(outcome),
+            changed=_tool_calls.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
+            output=final_output(outcome) if Ability.OUTPUT in able else UNSET,
+            context=join_blocks(outcome.context) if Ability.CONTEXT in able else "",
+            message=join_blocks((*outcome.messages, why)) if Ability.MESSAGE in able else "",
+            prompts=join_blocks(outcome.follow_ups) if goes_on else "",
+        )
+
+    def build_answer(self, parts: "AnswerParts", event: Event) -> dict[str, object]:
+        """Return the document of an answer, empty for no opinion."""
+        message = parts.message or UNSET
+        native = self.native_name(event)
+        if native in self.replaces and (replacement := _replace_result(parts)):
+            return drop_unset({"continue": False, "stopReason": replacement, "systemMessage": message})
+        match event.name:
+            case EventName.BEFORE_TOOL:
+                own = _answer_before_tool(parts, self.beside)
+            case EventName.PERMISSION_REQUEST:
+                own = _answer_permission(parts)
+            case EventName.AFTER_TOOL:
+                own = _answer_after_tool(parts, event.data.get("result"))
+            case name if name in TURN_ENDS:
+                # context would send the agent back to work
+                own = {}
+            case _:
+                own = {"additionalContext": parts.context or UNSET}
+        top: dict[str, object] = {}
+        if parts.stops and not self._ends_by_silence(event):
+            top = {"continue": False, "stopReason": parts.reason}
+        elif event.name not in _CALLS and not parts.stops and (parts.blocks or parts.prompts):
+            top = {"decision": "block", "reason": join_blocks((parts.reason if parts.blocks else "", parts.prompts))}
+        own = drop_unset(own)
+        specific = {"hookEventName": native, **own} if own else UNSET
+        return drop_unset({**top, "systemMessage": message, "hookSpecificOutput": specific})
+
+    def _ends_by_silence(self, event: Event) -> bool:
+        return self.rests and event.name in TURN_ENDS
 
 
 _TOP: Final = {"approve": Decision.ALLOW, "allow": Decision.ALLOW, "block": Decision.DENY, "deny": Decision.DENY}
@@ -317,103 +367,27 @@ _CALLS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 _UNCHANGED: Final = "a hook changed this call, and it can only be changed together with a yes"
 
 
-class AnswerContext(Struct, frozen=True):
-    """What an answer depends on: the agent, the outcome and the event."""
+class AnswerParts(Struct, frozen=True, kw_only=True):
+    """The parts of an outcome, as far as the agent supports them at the event; missing ones are empty or UNSET.
 
-    codec: ClaudeFamily
-    outcome: Outcome
-    event: Event
+    `blocks` is a denial that does not end the run. `changed` is the whole call after rewrites, and `output` replaces the
+    tool's. `context` and `prompts` are for the model, `message` is for the user.
+    """
 
-    @property
-    def native(self) -> str:
-        """The agent's name of the event."""
-        return self.codec.native_name(self.event)
-
-    @property
-    def able(self) -> frozenset[Ability]:
-        """What an answer can do at the event."""
-        return self.codec.abilities_at(self.event) or frozenset()
-
-    @property
-    def stops(self) -> bool:
-        """Whether the agent's run is to end."""
-        return self.outcome.decision is Decision.STOP and Ability.STOP in self.able
-
-    @property
-    def blocks(self) -> bool:
-        """Whether this is a denial that does not end the run."""
-        return self.outcome.decision >= Decision.ASK and not self.stops and Ability.BLOCK in self.able
-
-    @property
-    def reason(self) -> str:
-        """The reason, which a denial always has."""
-        return _reply_codec.find_reason(self.outcome)
-
-    @property
-    def changed(self) -> object:
-        """The whole call after rewrites, UNSET where there are none or the agent does not support them."""
-        return (
-            _tool_calls.apply_rewrite(self.codec.tools, self.outcome, self.event)
-            if Ability.ARGS in self.able
-            else UNSET
-        )
-
-    @property
-    def output(self) -> object:
-        """The output that replaces the tool's, UNSET where there is none or the agent does not support it."""
-        return final_output(self.outcome) if Ability.OUTPUT in self.able else UNSET
-
-    @property
-    def context(self) -> object:
-        """The context for the model, UNSET where there is none or the agent does not support it."""
-        return (join_blocks(self.outcome.context) if Ability.CONTEXT in self.able else "") or UNSET
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether an empty answer ends the run."""
-        return self.codec.rests and self.event.name in TURN_ENDS
-
-    @property
-    def message(self) -> object:
-        """The message for the user, UNSET where there is none or the agent does not support it."""
-        if Ability.MESSAGE not in self.able:
-            return UNSET
-        asks = self.event.name is EventName.PERMISSION_REQUEST and self.outcome.decision is Decision.ASK
-        # the agent asks the user anyway, or stops without a word: the message gives the reason
-        why = self.outcome.reason if asks or (self.stops and self.is_quiet) else ""
-        return join_blocks((*self.outcome.messages, why)) or UNSET
+    decision: Decision
+    able: frozenset[Ability]
+    stops: bool
+    blocks: bool
+    reason: str
+    changed: object
+    output: object
+    context: str
+    message: str
+    prompts: str
 
 
-def build_answer(answer: AnswerContext) -> dict[str, object]:
-    """Return the document of an answer, empty for no opinion."""
-    if answer.native in answer.codec.replaces and (replacement := _replace_result(answer)):
-        return drop_unset({"continue": False, "stopReason": replacement, "systemMessage": answer.message})
-    build_own = _OWN.get(answer.event.name)
-    own = drop_unset(build_own(answer) if build_own else {"additionalContext": answer.context})
-    stops = answer.stops and not answer.is_quiet
-    return drop_unset(
-        {
-            "continue": False if stops else UNSET,
-            "stopReason": answer.reason if stops else UNSET,
-            **_answer_top(answer),
-            "systemMessage": answer.message,
-            "hookSpecificOutput": {"hookEventName": answer.native, **own} if own else UNSET,
-        }
-    )
-
-
-def _answer_top(answer: AnswerContext) -> dict[str, object]:
-    if answer.event.name in _CALLS or answer.stops:
-        return {}
-    goes_on = answer.event.name in TURN_ENDS and Ability.FOLLOW_UP in answer.able
-    prompts = join_blocks(answer.outcome.follow_ups) if goes_on else ""
-    if not answer.blocks and not prompts:
-        return {}
-    return {"decision": "block", "reason": join_blocks((answer.reason if answer.blocks else "", prompts))}
-
-
-def _answer_before_tool(answer: AnswerContext) -> dict[str, object]:
-    decision, able = answer.outcome.decision, answer.able
+def _answer_before_tool(parts: AnswerParts, beside: str) -> dict[str, object]:
+    decision, able = parts.decision, parts.able
     word: object = UNSET
     if decision >= Decision.DENY or (decision is Decision.ASK and Ability.ASK not in able):
         word = "deny" if Ability.BLOCK in able else UNSET
@@ -421,44 +395,41 @@ def _answer_before_tool(answer: AnswerContext) -> dict[str, object]:
         word = "ask"
     elif decision is Decision.ALLOW and Ability.ALLOW in able:
         word = "allow"
-    changed = answer.changed if word != "deny" else UNSET
+    changed = parts.changed if word != "deny" else UNSET
     # a decision that only accompanies the arguments has no reason of its own
-    reason = answer.reason or UNSET if word is not UNSET else UNSET
-    if word is UNSET and changed is not UNSET and answer.codec.beside:
-        word = answer.codec.beside
+    reason = parts.reason or UNSET if word is not UNSET else UNSET
+    if word is UNSET and changed is not UNSET and beside:
+        word = beside
     return {
         "permissionDecision": word,
         "permissionDecisionReason": reason,
         "updatedInput": changed,
-        "additionalContext": answer.context,
+        "additionalContext": parts.context or UNSET,
     }
 
 
-def _answer_permission(answer: AnswerContext) -> dict[str, object]:
-    decision, changed = answer.outcome.decision, answer.changed
-    if decision is Decision.ALLOW and Ability.ALLOW in answer.able:
-        return {"decision": drop_unset({"behavior": "allow", "updatedInput": changed})}
-    if Ability.BLOCK in answer.able and (decision >= Decision.DENY or changed is not UNSET):
-        why = answer.reason if decision >= Decision.DENY else _UNCHANGED
-        interrupt = True if answer.stops else UNSET
+def _answer_permission(parts: AnswerParts) -> dict[str, object]:
+    if parts.decision is Decision.ALLOW and Ability.ALLOW in parts.able:
+        return {"decision": drop_unset({"behavior": "allow", "updatedInput": parts.changed})}
+    if Ability.BLOCK in parts.able and (parts.decision >= Decision.DENY or parts.changed is not UNSET):
+        why = parts.reason if parts.decision >= Decision.DENY else _UNCHANGED
+        interrupt = True if parts.stops else UNSET
         return {"decision": drop_unset({"behavior": "deny", "message": why, "interrupt": interrupt})}
     # the agent asks the user when the answer is empty
     return {}
 
 
-def _answer_after_tool(answer: AnswerContext) -> dict[str, object]:
-    if answer.output is UNSET:
-        return {"additionalContext": answer.context}
-    output = _fit_result(answer.output, answer.event.data.get("result"))
-    if output is not UNSET:
-        return {"updatedToolOutput": output, "additionalContext": answer.context}
+def _answer_after_tool(parts: AnswerParts, result: object) -> dict[str, object]:
+    output = parts.output if parts.output is UNSET else _fit_result(parts.output, result)
+    if output is not UNSET or parts.output is UNSET:
+        return {"updatedToolOutput": output, "additionalContext": parts.context or UNSET}
     # the agent drops a result of another type than the tool's and shows the old one without notice
-    instead = f"A hook gives this in place of the result above: {_tool_calls.result_text(answer.output)}"
-    return {"additionalContext": f"{answer.context}\n\n{instead}" if answer.context is not UNSET else instead}
+    instead = f"A hook gives this in place of the result above: {_tool_calls.result_text(parts.output)}"
+    return {"additionalContext": join_blocks((parts.context, instead))}
 
 
 # where tools' results have their text; the first that exists is used
-_TEXTS: Final = (("stdout",), ("file", "content"), ("content",), ("output",), ("result",), ("text",))
+_TEXTS: Final = ("stdout", "file", "content", "output", "result", "text")
 
 
 def _fit_result(output: object, result: object) -> object:
@@ -467,40 +438,19 @@ def _fit_result(output: object, result: object) -> object:
         return output
     if isinstance(result, list):
         return [{"type": "text", "text": output}]
-    if isinstance(result, Mapping):
-        for path in _TEXTS:
-            whole = _replace_text(result, path, output)
-            if whole is not None:
-                return whole
+    for key in _TEXTS if isinstance(result, Mapping) else ():
+        match result.get(key):
+            case str() if key != "file":
+                return {**result, key: output}
+            case {"content": str()} as file if key == "file":
+                return {**result, key: {**file, "content": output}}
     return UNSET
 
 
-def _replace_text(whole: Mapping[str, object], path: tuple[str, ...], text: str) -> dict[str, object] | None:
-    """Replace the text at a path; None where there is no text."""
-    key, *rest = path
-    inner = whole.get(key)
-    if not rest:
-        return {**whole, key: text} if isinstance(inner, str) else None
-    changed = _replace_text(inner, tuple(rest), text) if isinstance(inner, Mapping) else None
-    return None if changed is None else {**whole, key: changed}
-
-
-def _replace_result(answer: AnswerContext) -> str:
+def _replace_result(parts: AnswerParts) -> str:
     """Return what the model reads in place of a tool's result, empty where the result stays."""
-    texts = [answer.reason] if answer.outcome.decision >= Decision.ASK else []
-    if answer.output is not UNSET:
-        texts.append(_tool_calls.result_text(answer.output))
-    if texts and isinstance(answer.context, str):
-        texts.append(answer.context)
+    texts = [parts.reason] if parts.decision >= Decision.ASK else []
+    if parts.output is not UNSET:
+        texts.append(_tool_calls.result_text(parts.output))
     # a denial that hides the result is both reason and result; an emptied result has to be visible
-    return join_blocks(dict.fromkeys(texts)) or (_reply_codec.NOTHING if texts else "")
-
-
-_OWN: Final[Mapping[EventName, Callable[[AnswerContext], dict[str, object]]]] = {
-    EventName.BEFORE_TOOL: _answer_before_tool,
-    EventName.PERMISSION_REQUEST: _answer_permission,
-    EventName.AFTER_TOOL: _answer_after_tool,
-    # context at the end of a turn would send the agent back to work
-    EventName.AFTER_AGENT: lambda _answer: {},
-    EventName.SUBAGENT_STOP: lambda _answer: {},
-}
+    return join_blocks(dict.fromkeys((*texts, parts.context))) or _reply_codec.NOTHING if texts else ""

@@ -19,11 +19,11 @@ _OWN_KEYS: Final = {"claude-code": "permission_mode"}
 
 def detect_agent(
     document: Mapping[str, object], _environ: Mapping[str, str] = MappingProxyType({}), *, named: str
-) -> str:
-    """Return the agent that wrote a document: the one that the installed command names, or one that runs its files.
+) -> str | None:
+    """Return the agent that wrote a document where it is not the one that the installed command names.
 
     The environment is no evidence: an agent that another agent started inherits all of it.
     """
     readers = () if _OWN_KEYS.get(named) in document else _READERS.get(named, ())
     specs = (DIALECTS[agent].SPEC for agent in readers)
-    return next((spec.name for spec in specs if spec.signature is not None and spec.signature(document)), named)
+    return next((spec.name for spec in specs if spec.signature is not None and spec.signature(document)), None)

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import UNSET, Struct
 
 from hookline import json_codec
-from hookline.dialects._tool_map import ToolMap, final_args
+from hookline.dialects._tool_map import ToolMap, final_args, find_changes
 from hookline.model.dialect import MCP_PREFIX
 from hookline.model.event import Event
 from hookline.model.tools import OTHER, TOOLS
@@ -81,9 +81,8 @@ def apply_changes(tools: ToolMap, event: Event, final: Mapping[str, object]) -> 
         return native
     old, new = tools.to_native(event, before), tools.to_native(event, final)
     whole = dict(native) if isinstance(native, Mapping) else {PLAIN: native}
-    for key, value in new.items():
-        if key not in old or json_codec.dump(old[key]) != json_codec.dump(value):
-            whole[tools.find_key(event, key, whole)] = value
+    for key, value in find_changes(old, new).items():
+        whole[tools.find_key(event, key, whole)] = value
     for key in old.keys() - new.keys():
         whole.pop(tools.find_key(event, key, whole), None)
     if isinstance(native, Mapping):

@@ -23,9 +23,9 @@ from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
 from hookline.dialects._tool_map import (
     ONE_URL,
     ArgsCodec,
-    ArgsFunction,
     ToolRow,
     as_int,
+    convert,
     final_output,
     tool_map,
     without,
@@ -67,28 +67,16 @@ def _range_to_canonical(args: dict[str, object]) -> dict[str, object]:
 
 def _background(word: str) -> ArgsCodec:
     """Convert the flag for a background run to the mode."""
-
-    def to_native(args: dict[str, object]) -> dict[str, object]:
-        is_background = args.get("background")
-        if not isinstance(is_background, bool) or "mode" in args:
-            return args
-        return {**without(args, "background"), "mode": word if is_background else "sync"}
-
-    def to_canonical(args: dict[str, object]) -> dict[str, object]:
-        if args.get("mode") not in (word, "sync") or "background" in args:
-            return args
-        return {**without(args, "mode"), "background": args["mode"] == word}
-
-    return ArgsCodec(to_native, to_canonical)
+    return convert(
+        "background",
+        "mode",
+        lambda flag: (word if flag else "sync") if isinstance(flag, bool) else UNSET,
+        lambda mode: mode == word if mode in (word, "sync") else UNSET,
+    )
 
 
-def _move(source: str, target: str, kind: type) -> ArgsFunction:
-    def reshape(args: dict[str, object]) -> dict[str, object]:
-        if not isinstance(args.get(source), kind) or target in args:
-            return args
-        return {target if key == source else key: value for key, value in args.items()}
-
-    return reshape
+def _text_only(value: object) -> object:
+    return value if isinstance(value, str) else UNSET
 
 
 def _is_patch(args: Mapping[str, object]) -> bool:
@@ -96,7 +84,7 @@ def _is_patch(args: Mapping[str, object]) -> bool:
 
 
 # one directory is the canonical `path`; several stay a list under the native name
-_ONE_PATH: Final = ArgsCodec(_move("path", "paths", str), _move("paths", "path", str))
+_ONE_PATH: Final = convert("path", "paths", _text_only, _text_only)
 _LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
 # the name of a file in permission requests
 _ALSO: Final = {"file_path": "path"}
