@@ -438,12 +438,13 @@ def _fit_result(output: object, result: object) -> object:
         return output
     if isinstance(result, list):
         return [{"type": "text", "text": output}]
-    for key in _TEXTS if isinstance(result, Mapping) else ():
-        match result.get(key):
+    whole: dict[str, object] = dict(result) if isinstance(result, Mapping) else {}
+    for key in _TEXTS:
+        match whole.get(key):
             case str() if key != "file":
-                return {**result, key: output}
-            case {"content": str()} as file if key == "file":
-                return {**result, key: {**file, "content": output}}
+                return {**whole, key: output}
+            case {"content": str(), **more} if key == "file":
+                return {**whole, key: {**more, "content": output}}
     return UNSET
 
 

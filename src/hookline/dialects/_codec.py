@@ -24,8 +24,8 @@ TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, Eve
 TURN_ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
 
 
-# a native event -> what an answer can do there, and the canonical events it stands for
-EventTable = Mapping[str, tuple[frozenset[Ability], *tuple[EventName, ...]]]
+# a native event -> what an answer can do there, separated by blanks, and the canonical events it stands for
+EventTable = Mapping[str, tuple[str, *tuple[EventName, ...]]]
 
 
 class AgentFacts(TypedDict, total=False):
@@ -49,16 +49,18 @@ def agent_spec(
     *,
     events: EventTable,
     tools: ToolMap,
-    matched: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    matched: str = "",
     more_events: Mapping[str, EventName] = MappingProxyType({}),
     **facts: Unpack[AgentFacts],
 ) -> DialectSpec:
     """Build the spec of an agent.
 
-    Where several native events stand for one canonical event, the first is the usual one. `matched` are the tools that a matcher for a
-    canonical tool is to catch where these are not the tools for it: a guard of writing has to see every way to write.
+    Where several native events stand for one canonical event, the first is the usual one. `matched` are pairs `tool=names`:
+    the names that a matcher for a canonical tool is to catch, where these are not just the agent's names of it. A guard of
+    writing and editing has to see every way to do it.
     """
     facts.setdefault("own", frozenset(tools.by_tool))
+    pairs = (pair.split("=") for pair in matched.split())
     usual: dict[EventName, str] = {}
     more = dict(more_events)
     for native, (_, *names) in events.items():
@@ -71,8 +73,8 @@ def agent_spec(
         shell=True,
         events={canonical: usual[canonical] for canonical in EventName if canonical in usual},
         more_events=more,
-        abilities={native: row[0] for native, row in events.items()},
-        tools={**tools.names_by_tool(), **matched},
+        abilities={native: frozenset(map(Ability, row[0].split())) for native, row in events.items()},
+        tools={**tools.names_by_tool(), **{tool: tuple(caught.split(",")) for tool, caught in pairs}},
         **facts,
     )
 

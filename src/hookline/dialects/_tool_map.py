@@ -84,6 +84,20 @@ class ToolRow(Struct, frozen=True):
         return next((name for name in (key, canonical, *others) if name in args), key)
 
 
+def tool_row(
+    tool: str,
+    names: str,
+    *,
+    keys: str = "",
+    codecs: tuple[ArgsCodec, ...] = (),
+    also: str = "",
+    when: Callable[[Mapping[str, object]], bool] | None = None,
+) -> ToolRow:
+    """Build a row from texts: names are separated by blanks, and pairs of `keys` and `also` are `ours=theirs`."""
+    pairs = [dict(pair.split("=") for pair in text.split()) for text in (keys, also)]
+    return ToolRow(tool, tuple(names.split()), keys=pairs[0], codecs=codecs, also=pairs[1], when=when)
+
+
 _ANY: Final = ToolRow("", ())
 
 

@@ -17,8 +17,7 @@ from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_m
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
 from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, ToolRow, edits, rename, tool_map
-from hookline.model.capability import Ability
+from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
@@ -30,50 +29,52 @@ _READER: Final = JsonReader(_NAME)
 
 # tools: the first name of each is documented, the others were seen in use, and their arguments are uncertain
 
-_FILE: Final = {"path": "TargetFile"}
 _EDIT: Final = {"old": "TargetContent", "new": "ReplacementContent", "replace_all": "AllowMultiple"}
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_command",), keys={"command": "CommandLine", "cwd": "Cwd"}),
-    ToolRow("shell_input", ("send_command_input",), keys={"session": "CommandId", "text": "Input"}),
-    ToolRow("shell_control", ("command_status",), keys={"session": "CommandId"}),
-    ToolRow(
+    tool_row("shell", "run_command", keys="command=CommandLine cwd=Cwd"),
+    tool_row("shell_input", "send_command_input", keys="session=CommandId text=Input"),
+    tool_row("shell_control", "command_status", keys="session=CommandId"),
+    tool_row(
         "read_file",
-        ("view_file", "view_file_outline"),
-        keys={"path": "AbsolutePath"},
+        "view_file view_file_outline",
+        keys="path=AbsolutePath",
         codecs=(LINES, rename({"startLine": "StartLine", "endLine": "EndLine"})),
     ),
-    ToolRow(
+    tool_row(
         "write_file",
-        ("write_to_file",),
-        keys={**_FILE, "content": "CodeContent"},
+        "write_to_file",
+        keys="path=TargetFile content=CodeContent",
         codecs=(OVERWRITE, rename({"overwrite": "Overwrite"})),
     ),
-    ToolRow("edit_file", ("replace_file_content",), keys={**_FILE, **_EDIT}),
-    ToolRow(
+    tool_row(
+        "edit_file",
+        "replace_file_content",
+        keys="path=TargetFile old=TargetContent new=ReplacementContent replace_all=AllowMultiple",
+    ),
+    tool_row(
         "multi_edit",
-        ("multi_replace_file_content",),
-        keys=_FILE,
+        "multi_replace_file_content",
+        keys="path=TargetFile",
         codecs=(edits(_EDIT), rename({"edits": "ReplacementChunks"})),
     ),
-    ToolRow("list_dir", ("list_dir",), keys={"path": "DirectoryPath"}),
-    ToolRow("grep", ("grep_search",), keys={"pattern": "Query", "path": "SearchPath", "include": "Includes"}),
-    ToolRow("glob", ("find_by_name",), keys={"pattern": "Pattern", "path": "SearchDirectory"}),
-    ToolRow("web_fetch", ("read_url_content",), codecs=(ONE_URL, rename({"url": "Url"}))),
-    ToolRow("web_search", ("search_web",)),
+    tool_row("list_dir", "list_dir", keys="path=DirectoryPath"),
+    tool_row("grep", "grep_search", keys="pattern=Query path=SearchPath include=Includes"),
+    tool_row("glob", "find_by_name", keys="pattern=Pattern path=SearchDirectory"),
+    tool_row("web_fetch", "read_url_content", codecs=(ONE_URL, rename({"url": "Url"}))),
+    tool_row("web_search", "search_web"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
 
 _EVENTS: Final[EventTable] = {
-    "PreToolUse": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-    "PostToolUse": (frozenset(), EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-    "PreInvocation": (frozenset({_A.CONTEXT}), EventName.BEFORE_MODEL),
-    "PostInvocation": (frozenset({_A.CONTEXT, _A.STOP, _A.FOLLOW_UP}), EventName.AFTER_MODEL),
+    "PreToolUse": ("allow block ask", EventName.BEFORE_TOOL),
+    "PostToolUse": ("", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    "PreInvocation": ("context", EventName.BEFORE_MODEL),
+    "PostInvocation": ("stop context follow_up", EventName.AFTER_MODEL),
     # a stop lets it rest, as an empty answer does
-    "Stop": (frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP}), EventName.AFTER_AGENT),
+    "Stop": ("block stop follow_up", EventName.AFTER_AGENT),
 }
 
 SPEC: Final = agent_spec(
@@ -81,11 +82,10 @@ SPEC: Final = agent_spec(
     "Google Antigravity",
     events=_EVENTS,
     tools=_TOOLS,
-    matched={
-        "apply_patch": ("replace_file_content", "write_to_file"),
-        "insert_text": ("replace_file_content",),
-        "edit_lines": ("replace_file_content",),
-    },
+    matched=(
+        "apply_patch=replace_file_content,write_to_file insert_text=replace_file_content "
+        "edit_lines=replace_file_content"
+    ),
     timeout=30.0,
     matcher=MatcherStyle.SEARCH,
     aliases=("agy",),

@@ -22,7 +22,7 @@ from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_sessi
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, tool_map
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.exchange import Answer, Request
@@ -32,29 +32,28 @@ from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
 _NAME: Final = "cli-agent"
 _READER: Final = JsonReader(_NAME)
 
-_FILE: Final = {"path": "file_path"}
 _EDITS: Final = edits({"old": "old_string", "new": "new_string"})
 
 # the program's own tools first, then Claude Code's, because its hooks and matchers work here
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash_execute",)),
-    ToolRow("read_file", ("read_file",), keys=_FILE),
-    ToolRow("write_file", ("write_file",), keys=_FILE),
-    ToolRow("edit_file", ("replace_in_file",), keys={**_FILE, "old": "old_text", "new": "new_text"}),
-    ToolRow("multi_edit", ("multiedit", "MultiEdit"), keys=_FILE, codecs=(_EDITS,)),
-    ToolRow("list_dir", ("list_directory",), keys={"path": "directory_path"}),
-    ToolRow("glob", ("glob", "Glob")),
-    ToolRow("grep", ("grep",)),
-    ToolRow("web_fetch", ("webfetch", "WebFetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("websearch", "WebSearch")),
-    ToolRow("subagent", ("task",), keys={"type": "role"}),
-    ToolRow("todo", ("todo_write", "TodoWrite")),
-    ToolRow("todo", ("todo_read",)),
-    ToolRow("shell", ("Bash",), keys={"background": "run_in_background"}, codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("Read",), keys=_FILE),
-    ToolRow("write_file", ("Write",), keys=_FILE),
-    ToolRow("edit_file", ("Edit",), keys={**_FILE, "old": "old_string", "new": "new_string"}),
-    ToolRow("list_dir", ("LS",)),
+    tool_row("shell", "bash_execute"),
+    tool_row("read_file", "read_file", keys="path=file_path"),
+    tool_row("write_file", "write_file", keys="path=file_path"),
+    tool_row("edit_file", "replace_in_file", keys="path=file_path old=old_text new=new_text"),
+    tool_row("multi_edit", "multiedit MultiEdit", keys="path=file_path", codecs=(_EDITS,)),
+    tool_row("list_dir", "list_directory", keys="path=directory_path"),
+    tool_row("glob", "glob Glob"),
+    tool_row("grep", "grep"),
+    tool_row("web_fetch", "webfetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "websearch WebSearch"),
+    tool_row("subagent", "task", keys="type=role"),
+    tool_row("todo", "todo_write TodoWrite"),
+    tool_row("todo", "todo_read"),
+    tool_row("shell", "Bash", keys="background=run_in_background", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "Read", keys="path=file_path"),
+    tool_row("write_file", "Write", keys="path=file_path"),
+    tool_row("edit_file", "Edit", keys="path=file_path old=old_string new=new_string"),
+    tool_row("list_dir", "LS"),
 )
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none

@@ -16,7 +16,7 @@ from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_m
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, final_args, tool_map, without
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, tool_map, tool_row, without
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
@@ -34,8 +34,6 @@ _LONGEST: Final = 50_000
 
 # arguments that are lists or objects, sent as JSON in a text
 _STRUCTURED: Final = frozenset({"commands", "files", "requests", "queries", "arguments"})
-
-_EDIT: Final = {"old": "old_text", "new": "new_text"}
 
 
 def _command_line(command: object) -> str:
@@ -87,60 +85,58 @@ def _list_of_parts(key: str, ours: str, part: str) -> ArgsCodec:
 
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("execute_command",)),
-    ToolRow("shell", ("run_commands",), codecs=(ArgsCodec(_command_to_commands, _commands_to_command),)),
-    ToolRow("read_file", ("read_file",)),
-    ToolRow("read_files", ("read_files",), codecs=(_list_of_parts("files", "paths", "path"),)),
-    ToolRow("write_file", ("write_to_file", "new_rule")),
+    tool_row("shell", "execute_command"),
+    tool_row("shell", "run_commands", codecs=(ArgsCodec(_command_to_commands, _commands_to_command),)),
+    tool_row("read_file", "read_file"),
+    tool_row("read_files", "read_files", codecs=(_list_of_parts("files", "paths", "path"),)),
+    tool_row("write_file", "write_to_file new_rule"),
     # without an old text it writes a file, or inserts a line
-    ToolRow("edit_file", ("editor",), keys=_EDIT, when=lambda args: bool(args.get("old_text"))),
-    ToolRow(
+    tool_row("edit_file", "editor", keys="old=old_text new=new_text", when=lambda args: bool(args.get("old_text"))),
+    tool_row(
         "insert_text",
-        ("editor",),
-        keys={"text": "new_text", "line": "insert_line"},
+        "editor",
+        keys="text=new_text line=insert_line",
         when=lambda args: not args.get("old_text") and "insert_line" in args,
     ),
-    ToolRow(
+    tool_row(
         "write_file",
-        ("editor",),
-        keys={"content": "new_text"},
+        "editor",
+        keys="content=new_text",
         when=lambda args: not args.get("old_text") and "insert_line" not in args,
     ),
-    ToolRow("multi_edit", ("replace_in_file",)),
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
-    ToolRow("list_dir", ("list_files",)),
-    ToolRow("grep", ("search_files",), keys={"pattern": "regex", "include": "file_pattern"}),
-    ToolRow("grep", ("search_codebase",)),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
-    ToolRow("web_fetch", ("fetch_web_content",), codecs=(_list_of_parts("requests", "urls", "url"),)),
-    ToolRow("web_search", ("web_search",)),
-    ToolRow("subagent", ("new_task",), keys={"prompt": "context"}),
-    ToolRow("skill", ("skills",), keys={"name": "skill"}),
-    ToolRow("ask_user", ("ask_question", "ask_followup_question")),
-    ToolRow("todo", ("focus_chain",)),
+    tool_row("multi_edit", "replace_in_file"),
+    tool_row("apply_patch", "apply_patch", keys="patch=input"),
+    tool_row("list_dir", "list_files"),
+    tool_row("grep", "search_files", keys="pattern=regex include=file_pattern"),
+    tool_row("grep", "search_codebase"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
+    tool_row("web_fetch", "fetch_web_content", codecs=(_list_of_parts("requests", "urls", "url"),)),
+    tool_row("web_search", "web_search"),
+    tool_row("subagent", "new_task", keys="prompt=context"),
+    tool_row("skill", "skills", keys="name=skill"),
+    tool_row("ask_user", "ask_question ask_followup_question"),
+    tool_row("todo", "focus_chain"),
 )
 
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # Its program waits for these answers only. A cancel after a tool would end the whole task, which is more than a denial of one
 # result, so those are sent as context.
 _EVENTS: Final[EventTable] = {
-    "TaskStart": (_CONTEXT, EventName.SESSION_START),
-    "TaskResume": (_CONTEXT, EventName.SESSION_START),
-    "TaskCancel": (_NOTHING,),
-    "TaskComplete": (_NOTHING, EventName.AFTER_AGENT),
-    "TaskError": (_NOTHING, EventName.ERROR),
-    "UserPromptSubmit": (_NOTHING, EventName.BEFORE_AGENT),
-    "PreToolUse": (frozenset({_A.BLOCK, _A.ASK, _A.ARGS, _A.CONTEXT}), EventName.BEFORE_TOOL),
-    "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
-    "PreCompact": (_NOTHING, EventName.PRE_COMPRESS),
-    "SessionShutdown": (_NOTHING, EventName.SESSION_END),
-    "Notification": (_NOTHING, EventName.NOTIFICATION),
+    "TaskStart": ("context", EventName.SESSION_START),
+    "TaskResume": ("context", EventName.SESSION_START),
+    "TaskCancel": ("",),
+    "TaskComplete": ("", EventName.AFTER_AGENT),
+    "TaskError": ("", EventName.ERROR),
+    "UserPromptSubmit": ("", EventName.BEFORE_AGENT),
+    "PreToolUse": ("block ask rewrite_args context", EventName.BEFORE_TOOL),
+    "PostToolUse": ("context", EventName.AFTER_TOOL),
+    "PreCompact": ("", EventName.PRE_COMPRESS),
+    "SessionShutdown": ("", EventName.SESSION_END),
+    "Notification": ("", EventName.NOTIFICATION),
 }
 
 SPEC: Final = agent_spec(

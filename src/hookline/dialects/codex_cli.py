@@ -14,8 +14,7 @@ from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
 from hookline.dialects._codec import EventTable, agent_spec
 from hookline.dialects._field_map import event_names
 from hookline.dialects._tool_calls import result_text
-from hookline.dialects._tool_map import ToolRow, milliseconds, tool_map
-from hookline.model.capability import Ability
+from hookline.dialects._tool_map import milliseconds, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName
 
@@ -23,32 +22,25 @@ _NAME: Final = "codex-cli"
 
 # namespace and name of a tool are joined without a separator
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("Bash",)),
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": "command"}),
-    ToolRow("read_file", ("view_image",)),
-    ToolRow("subagent", ("spawn_agent", "collaborationspawn_agent"), keys={"prompt": "message"}),
-    ToolRow(
+    tool_row("shell", "Bash"),
+    tool_row("apply_patch", "apply_patch", keys="patch=command"),
+    tool_row("read_file", "view_image"),
+    tool_row("subagent", "spawn_agent collaborationspawn_agent", keys="prompt=message"),
+    tool_row(
         "agent_message",
-        ("multi_agent_v1send_input", "collaborationsend_message", "collaborationfollowup_task"),
-        keys={"text": "message"},
+        "multi_agent_v1send_input collaborationsend_message collaborationfollowup_task",
+        keys="text=message",
     ),
-    ToolRow(
+    tool_row(
         "shell_control",
-        (
-            "multi_agent_v1wait_agent",
-            "multi_agent_v1close_agent",
-            "multi_agent_v1resume_agent",
-            "collaborationwait_agent",
-            "collaborationinterrupt_agent",
-            "collaborationlist_agents",
-        ),
-        keys={"session": "target", "timeout": "timeout_ms"},
+        "multi_agent_v1wait_agent multi_agent_v1close_agent multi_agent_v1resume_agent collaborationwait_agent collaborationinterrupt_agent collaborationlist_agents",
+        keys="session=target timeout=timeout_ms",
         codecs=(milliseconds("timeout_ms"),),
     ),
-    ToolRow("mcp_resource", ("read_mcp_resource", "list_mcp_resources", "list_mcp_resource_templates")),
-    ToolRow("todo", ("update_plan",), keys={"items": "plan"}),
-    ToolRow("todo", ("create_goal", "update_goal", "get_goal")),
-    ToolRow("ask_user", ("request_user_input", "request_user_input_async")),
+    tool_row("mcp_resource", "read_mcp_resource list_mcp_resources list_mcp_resource_templates"),
+    tool_row("todo", "update_plan", keys="items=plan"),
+    tool_row("todo", "create_goal update_goal get_goal"),
+    tool_row("ask_user", "request_user_input request_user_input_async"),
 )
 
 # changes of files as patches, for hooks: Codex changes files only by patch
@@ -113,28 +105,24 @@ PATCHED_TOOLS: Final = frozenset(_PATCHES)
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
-_BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
 _EVENTS: Final[EventTable] = {
-    "SessionStart": (_CONTEXT | {_A.STOP}, EventName.SESSION_START),
-    "SessionEnd": (frozenset(), EventName.SESSION_END),
-    "UserPromptSubmit": (_CONTEXT | _BLOCKS, EventName.BEFORE_AGENT),
+    "SessionStart": ("stop context message", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block stop context message", EventName.BEFORE_AGENT),
     # it fires, and no answer of any kind has an effect
-    "PreModelRequest": (frozenset(), EventName.BEFORE_MODEL),
-    "PreToolUse": (_CONTEXT | {_A.BLOCK, _A.ARGS}, EventName.BEFORE_TOOL),
+    "PreModelRequest": ("", EventName.BEFORE_MODEL),
+    "PreToolUse": ("block rewrite_args context message", EventName.BEFORE_TOOL),
     # saying nothing leaves the question to the person
-    "PermissionRequest": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}), EventName.PERMISSION_REQUEST),
+    "PermissionRequest": ("allow block ask message", EventName.PERMISSION_REQUEST),
     # `continue: false` stops nothing here: its reason stands in place of the result
-    "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-    "PreCompact": (_MESSAGE | {_A.STOP}, EventName.PRE_COMPRESS),
-    "PostCompact": (_MESSAGE | {_A.STOP}, EventName.POST_COMPRESS),
-    "SubagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-    "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-    "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-    "Interrupt": (_MESSAGE,),
+    "PostToolUse": ("block rewrite_output context message", EventName.AFTER_TOOL),
+    "PreCompact": ("stop message", EventName.PRE_COMPRESS),
+    "PostCompact": ("stop message", EventName.POST_COMPRESS),
+    "SubagentStart": ("context message", EventName.SUBAGENT_START),
+    "SubagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "Stop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "Interrupt": ("message",),
 }
 
 SPEC: Final = agent_spec(
@@ -142,19 +130,14 @@ SPEC: Final = agent_spec(
     "Codex CLI",
     events=_EVENTS,
     tools=TOOLS,
-    matched={
-        # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
-        # see every way to change a file
-        "apply_patch": ("apply_patch", "Write", "Edit"),
-        "write_file": ("apply_patch", "Write"),
-        "edit_file": ("apply_patch", "Edit"),
-        "multi_edit": ("apply_patch", "Edit"),
-        "insert_text": ("apply_patch", "Edit"),
-        "edit_lines": ("apply_patch", "Edit"),
-        "delete_file": ("apply_patch", "Edit"),
-        "notebook_edit": ("apply_patch", "Edit"),
-        "subagent": (*TOOLS.names_by_tool()["subagent"], "Agent"),
-    },
+    # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
+    # see every way to change a file
+    matched=(
+        "apply_patch=apply_patch,Write,Edit write_file=apply_patch,Write edit_file=apply_patch,Edit "
+        "multi_edit=apply_patch,Edit insert_text=apply_patch,Edit edit_lines=apply_patch,Edit "
+        "delete_file=apply_patch,Edit notebook_edit=apply_patch,Edit "
+        "subagent=spawn_agent,collaborationspawn_agent,Agent"
+    ),
     timeout=600.0,
     matcher=MatcherStyle.NAMES,
     aliases=("codex",),

@@ -23,11 +23,11 @@ from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
 from hookline.dialects._tool_map import (
     ONE_URL,
     ArgsCodec,
-    ToolRow,
     as_int,
     convert,
     final_output,
     tool_map,
+    tool_row,
     without,
 )
 from hookline.model.capability import Ability
@@ -86,34 +86,33 @@ def _is_patch(args: Mapping[str, object]) -> bool:
 # one directory is the canonical `path`; several stay a list under the native name
 _ONE_PATH: Final = convert("path", "paths", _text_only, _text_only)
 _LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
-# the name of a file in permission requests
-_ALSO: Final = {"file_path": "path"}
 
+# a file is `file_path` in permission requests
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash", "powershell"), keys={"session": "shellId"}, codecs=(_background("async"),)),
-    ToolRow("shell_input", ("write_bash",), keys={"session": "shellId", "text": "input"}),
-    ToolRow("shell_control", ("read_bash", "stop_bash", "list_bash"), keys={"session": "shellId"}),
-    ToolRow("read_file", ("view", "Read"), codecs=(_LINES,), also=_ALSO),
-    ToolRow("write_file", ("create", "Write"), keys={"content": "file_text"}, also=_ALSO),
+    tool_row("shell", "bash powershell", keys="session=shellId", codecs=(_background("async"),)),
+    tool_row("shell_input", "write_bash", keys="session=shellId text=input"),
+    tool_row("shell_control", "read_bash stop_bash list_bash", keys="session=shellId"),
+    tool_row("read_file", "view Read", codecs=(_LINES,), also="file_path=path"),
+    tool_row("write_file", "create Write", keys="content=file_text", also="file_path=path"),
     # a patch is a plain text, and has the name of an edit in the other form
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
-    ToolRow("apply_patch", ("edit",), keys={"patch": PLAIN}, when=_is_patch),
-    ToolRow(
+    tool_row("apply_patch", "apply_patch", keys="patch=input"),
+    tool_row("apply_patch", "edit", keys="patch=input", when=_is_patch),
+    tool_row(
         "edit_file",
-        ("edit", "str_replace_editor"),
-        keys={"old": "old_str", "new": "new_str"},
-        also=_ALSO,
+        "edit str_replace_editor",
+        keys="old=old_str new=new_str",
+        also="file_path=path",
         when=lambda args: not _is_patch(args),
     ),
-    ToolRow("grep", ("grep", "rg"), keys={"include": "glob"}, codecs=(_ONE_PATH,)),
-    ToolRow("glob", ("glob",), codecs=(_ONE_PATH,)),
-    ToolRow("web_fetch", ("web_fetch", "WebFetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search", "WebSearch")),
-    ToolRow("subagent", ("task", "Agent"), keys={"type": "agent_type"}, codecs=(_background("background"),)),
-    ToolRow("agent_message", ("write_agent",), keys={"target": "agent_id", "text": "message"}),
-    ToolRow("skill", ("skill",), keys={"name": "skill"}),
-    ToolRow("todo", ("update_todo", "TodoWrite"), keys={"items": "todos"}),
-    ToolRow("ask_user", ("ask_user", "AskUserQuestion")),
+    tool_row("grep", "grep rg", keys="include=glob", codecs=(_ONE_PATH,)),
+    tool_row("glob", "glob", codecs=(_ONE_PATH,)),
+    tool_row("web_fetch", "web_fetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search WebSearch"),
+    tool_row("subagent", "task Agent", keys="type=agent_type", codecs=(_background("background"),)),
+    tool_row("agent_message", "write_agent", keys="target=agent_id text=message"),
+    tool_row("skill", "skill", keys="name=skill"),
+    tool_row("todo", "update_todo TodoWrite", keys="items=todos"),
+    tool_row("ask_user", "ask_user AskUserQuestion"),
 )
 
 # the tools' names in documents of the other form; their arguments are the same
@@ -138,29 +137,26 @@ _PASCAL_TOOLS: Final[Mapping[str, str]] = {
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
-# a stop lets it rest, as an empty answer does
-_ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
 
 _EVENTS: Final[EventTable] = {
-    "sessionStart": (_CONTEXT, EventName.SESSION_START),
-    "sessionEnd": (frozenset(), EventName.SESSION_END),
-    "userPromptSubmitted": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
-    "preToolUse": (_CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS}, EventName.BEFORE_TOOL),
+    "sessionStart": ("context message", EventName.SESSION_START),
+    "sessionEnd": ("", EventName.SESSION_END),
+    "userPromptSubmitted": ("block context message", EventName.BEFORE_AGENT),
+    "preToolUse": ("allow block ask rewrite_args context message", EventName.BEFORE_TOOL),
     # with an empty answer the program asks the user
     "permissionRequest": (
-        frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
+        "allow block ask stop message",
         EventName.PERMISSION_REQUEST,
     ),
-    "postToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-    "postToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
-    "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
-    "subagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-    "subagentStop": (_ENDS, EventName.SUBAGENT_STOP),
-    "agentStop": (_ENDS, EventName.AFTER_AGENT),
-    "errorOccurred": (frozenset({_A.MESSAGE}), EventName.ERROR),
-    "notification": (_CONTEXT, EventName.NOTIFICATION),
+    "postToolUse": ("block rewrite_output context message", EventName.AFTER_TOOL),
+    "postToolUseFailure": ("context message", EventName.TOOL_FAILED),
+    "preCompact": ("message", EventName.PRE_COMPRESS),
+    "subagentStart": ("context message", EventName.SUBAGENT_START),
+    # a stop lets it rest, as an empty answer does
+    "subagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "agentStop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "errorOccurred": ("message", EventName.ERROR),
+    "notification": ("context message", EventName.NOTIFICATION),
 }
 
 # the name of each event in the other form: in PascalCase, with two exceptions
@@ -192,13 +188,8 @@ SPEC: Final = agent_spec(
     "GitHub Copilot CLI",
     events=_EVENTS,
     tools=TOOLS,
-    matched={
-        # a guard of writing and editing has to see every way to do it
-        "apply_patch": ("apply_patch", "edit", "create"),
-        "multi_edit": ("edit",),
-        "insert_text": ("edit",),
-        "edit_lines": ("edit",),
-    },
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=apply_patch,edit,create multi_edit=edit insert_text=edit edit_lines=edit",
     timeout=30.0,
     aliases=("copilot", "github-copilot"),
     runs_files_of=("claude-code",),

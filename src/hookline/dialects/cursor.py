@@ -17,7 +17,7 @@ from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, one_of, tool_map
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, one_of, tool_map, tool_row
 from hookline.model.capability import Ability
 from hookline.model.dialect import MCP_PREFIX, MatcherStyle
 from hookline.model.event import Event, EventName, Session
@@ -31,58 +31,57 @@ _READER: Final = JsonReader(_NAME)
 
 # tools
 
-_FILE: Final = {"path": "file_path"}
 _EDIT: Final = {"old": "old_string", "new": "new_string"}
 
 TOOLS: Final = tool_map(
-    ToolRow(
-        "shell", ("Shell",), keys={"cwd": "working_directory", "background": "is_background"}, codecs=(TIMEOUT_MS,)
+    tool_row("shell", "Shell", keys="cwd=working_directory background=is_background", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "Read TabRead", keys="path=file_path"),
+    tool_row("write_file", "Write TabWrite", keys="path=file_path", also="contents=content"),
+    tool_row(
+        "multi_edit", "Write TabWrite", keys="path=file_path", codecs=(edits(_EDIT),), when=lambda a: "edits" in a
     ),
-    ToolRow("read_file", ("Read", "TabRead"), keys=_FILE),
-    ToolRow("write_file", ("Write", "TabWrite"), keys=_FILE, also={"contents": "content"}),
-    ToolRow("multi_edit", ("Write", "TabWrite"), keys=_FILE, codecs=(edits(_EDIT),), when=lambda a: "edits" in a),
-    ToolRow("edit_file", ("Write",), keys={**_FILE, **_EDIT}, when=lambda a: "old_string" in a),
-    ToolRow("edit_file", ("StrReplace",), keys={**_FILE, **_EDIT}),
-    ToolRow("apply_patch", ("ApplyPatch",), also={"input": "patch"}),
-    ToolRow("notebook_edit", ("EditNotebook",), keys={"path": "target_notebook"}),
-    ToolRow("delete_file", ("Delete",), codecs=(one_of("paths", "path"),), also={"file_path": "path"}),
-    ToolRow("grep", ("Grep",), keys={"include": "glob"}),
-    ToolRow("glob", ("Glob",), keys={"pattern": "glob_pattern", "path": "target_directory"}),
-    ToolRow("list_dir", ("LS",), keys={"path": "target_directory"}),
-    ToolRow("web_fetch", ("WebFetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("WebSearch",), also={"search_term": "query"}),
-    ToolRow("subagent", ("Task",), keys={"type": "subagent_type"}),
-    ToolRow("todo", ("TodoWrite",), keys={"items": "todos"}),
+    tool_row(
+        "edit_file", "Write", keys="path=file_path old=old_string new=new_string", when=lambda a: "old_string" in a
+    ),
+    tool_row("edit_file", "StrReplace", keys="path=file_path old=old_string new=new_string"),
+    tool_row("apply_patch", "ApplyPatch", also="input=patch"),
+    tool_row("notebook_edit", "EditNotebook", keys="path=target_notebook"),
+    tool_row("delete_file", "Delete", codecs=(one_of("paths", "path"),), also="file_path=path"),
+    tool_row("grep", "Grep", keys="include=glob"),
+    tool_row("glob", "Glob", keys="pattern=glob_pattern path=target_directory"),
+    tool_row("list_dir", "LS", keys="path=target_directory"),
+    tool_row("web_fetch", "WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "WebSearch", also="search_term=query"),
+    tool_row("subagent", "Task", keys="type=subagent_type"),
+    tool_row("todo", "TodoWrite", keys="items=todos"),
 )
 
 _A: Final = Ability
-_TURN_END: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP})
-_BLOCKS: Final = frozenset({_A.BLOCK})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # preToolUse accepts `ask` and does not enforce it; sessionStart does not wait for the answer
 _EVENTS: Final[EventTable] = {
-    "sessionStart": (frozenset({_A.CONTEXT}), EventName.SESSION_START),
-    "sessionEnd": (_NOTHING, EventName.SESSION_END),
-    "beforeSubmitPrompt": (_BLOCKS, EventName.BEFORE_AGENT),
-    "preToolUse": (frozenset({_A.BLOCK, _A.ARGS}), EventName.BEFORE_TOOL),
-    "beforeShellExecution": (frozenset({_A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-    "beforeMCPExecution": (frozenset({_A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-    "beforeReadFile": (_BLOCKS, EventName.BEFORE_TOOL),
-    "beforeTabFileRead": (_BLOCKS, EventName.BEFORE_TOOL),
-    "postToolUse": (frozenset({_A.CONTEXT}), EventName.AFTER_TOOL),
-    "postToolUseFailure": (_NOTHING, EventName.TOOL_FAILED),
-    "afterShellExecution": (_NOTHING, EventName.AFTER_TOOL),
-    "afterMCPExecution": (_NOTHING, EventName.AFTER_TOOL),
-    "afterFileEdit": (_NOTHING, EventName.AFTER_TOOL),
-    "afterTabFileEdit": (_NOTHING, EventName.AFTER_TOOL),
-    "subagentStart": (_BLOCKS, EventName.SUBAGENT_START),
-    "subagentStop": (_TURN_END, EventName.SUBAGENT_STOP),
-    "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
-    "stop": (_TURN_END, EventName.AFTER_AGENT),
-    "afterAgentResponse": (_NOTHING, EventName.AFTER_MODEL),
-    "afterAgentThought": (_NOTHING,),
-    "workspaceOpen": (_NOTHING,),
+    "sessionStart": ("context", EventName.SESSION_START),
+    "sessionEnd": ("", EventName.SESSION_END),
+    "beforeSubmitPrompt": ("block", EventName.BEFORE_AGENT),
+    "preToolUse": ("block rewrite_args", EventName.BEFORE_TOOL),
+    "beforeShellExecution": ("block ask", EventName.BEFORE_TOOL),
+    "beforeMCPExecution": ("block ask", EventName.BEFORE_TOOL),
+    "beforeReadFile": ("block", EventName.BEFORE_TOOL),
+    "beforeTabFileRead": ("block", EventName.BEFORE_TOOL),
+    "postToolUse": ("context", EventName.AFTER_TOOL),
+    "postToolUseFailure": ("", EventName.TOOL_FAILED),
+    "afterShellExecution": ("", EventName.AFTER_TOOL),
+    "afterMCPExecution": ("", EventName.AFTER_TOOL),
+    "afterFileEdit": ("", EventName.AFTER_TOOL),
+    "afterTabFileEdit": ("", EventName.AFTER_TOOL),
+    "subagentStart": ("block", EventName.SUBAGENT_START),
+    "subagentStop": ("block stop follow_up", EventName.SUBAGENT_STOP),
+    "preCompact": ("message", EventName.PRE_COMPRESS),
+    "stop": ("block stop follow_up", EventName.AFTER_AGENT),
+    "afterAgentResponse": ("", EventName.AFTER_MODEL),
+    "afterAgentThought": ("",),
+    "workspaceOpen": ("",),
 }
 
 
@@ -98,14 +97,11 @@ SPEC: Final = agent_spec(
     "Cursor",
     events=_EVENTS,
     tools=TOOLS,
-    matched={
-        # matchers call edits of every kind `Write`
-        "edit_file": ("Write", "StrReplace"),
-        "insert_text": ("Write",),
-        "edit_lines": ("Write",),
-        "apply_patch": ("ApplyPatch", "Write"),
-        "notebook_edit": ("EditNotebook", "Write"),
-    },
+    # matchers call edits of every kind `Write`
+    matched=(
+        "edit_file=Write,StrReplace insert_text=Write edit_lines=Write apply_patch=ApplyPatch,Write "
+        "notebook_edit=EditNotebook,Write"
+    ),
     timeout=60.0,
     matcher=MatcherStyle.SEARCH,
     runs_files_of=("claude-code",),

@@ -10,14 +10,13 @@ from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_
 from hookline.dialects._codec import EventTable, agent_spec
 from hookline.dialects._field_map import Field, event_names
 from hookline.dialects._json_reader import key_set
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, edits, tool_map
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, edits, tool_map, tool_row
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 
 _NAME: Final = "factory-droid"
 
-_FILE: Final = {"path": "file_path"}
 _EDIT: Final = {"old": "old_str", "new": "new_str", "replace_all": "change_all"}
 # spellings of other versions; a guard has to find them all
 _OTHERS: Final = {"old_string": "old_str", "new_string": "new_str", "replace_all": "change_all"}
@@ -30,39 +29,39 @@ def _respell(args: dict[str, object]) -> dict[str, object]:
 _SPELLINGS: Final = ArgsCodec(lambda args: args, _respell)
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("Execute",), keys={"background": "fireAndForget"}),
-    ToolRow("read_file", ("Read",), keys=_FILE),
-    ToolRow("write_file", ("Create", "Write"), keys=_FILE),
-    ToolRow("edit_file", ("Edit",), keys={**_FILE, **_EDIT}, codecs=(_SPELLINGS,)),
-    ToolRow("multi_edit", ("MultiEdit",), keys=_FILE, codecs=(edits(_EDIT),)),
-    ToolRow("apply_patch", ("ApplyPatch",), keys={"patch": "input"}),
-    ToolRow("list_dir", ("LS",), keys={"path": "directory_path"}),
-    ToolRow("glob", ("Glob",), keys={"pattern": "patterns", "path": "folder"}),
-    ToolRow("grep", ("Grep",), keys={"include": "glob_pattern"}),
-    ToolRow("web_fetch", ("FetchUrl",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("WebSearch",)),
-    ToolRow("subagent", ("Task",), keys={"type": "subagent_type"}),
-    ToolRow("todo", ("TodoWrite",), keys={"items": "todos"}),
-    ToolRow("skill", ("Skill",), keys={"name": "skill"}),
-    ToolRow("ask_user", ("AskUser",)),
-    ToolRow("plan_mode", ("ExitSpecMode",)),
+    tool_row("shell", "Execute", keys="background=fireAndForget"),
+    tool_row("read_file", "Read", keys="path=file_path"),
+    tool_row("write_file", "Create Write", keys="path=file_path"),
+    tool_row(
+        "edit_file", "Edit", keys="path=file_path old=old_str new=new_str replace_all=change_all", codecs=(_SPELLINGS,)
+    ),
+    tool_row("multi_edit", "MultiEdit", keys="path=file_path", codecs=(edits(_EDIT),)),
+    tool_row("apply_patch", "ApplyPatch", keys="patch=input"),
+    tool_row("list_dir", "LS", keys="path=directory_path"),
+    tool_row("glob", "Glob", keys="pattern=patterns path=folder"),
+    tool_row("grep", "Grep", keys="include=glob_pattern"),
+    tool_row("web_fetch", "FetchUrl", codecs=(ONE_URL,)),
+    tool_row("web_search", "WebSearch"),
+    tool_row("subagent", "Task", keys="type=subagent_type"),
+    tool_row("todo", "TodoWrite", keys="items=todos"),
+    tool_row("skill", "Skill", keys="name=skill"),
+    tool_row("ask_user", "AskUser"),
+    tool_row("plan_mode", "ExitSpecMode"),
 )
 
 _A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
 _EVENTS: Final[EventTable] = {
-    "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
-    "SessionEnd": (frozenset(), EventName.SESSION_END),
-    "UserPromptSubmit": (_BLOCKS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
+    "SessionStart": ("context message", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block stop context message", EventName.BEFORE_AGENT),
     # the program only logs a question and does not ask the user
-    "PreToolUse": (_BLOCKS | {_A.ALLOW, _A.ARGS}, EventName.BEFORE_TOOL),
-    "PostToolUse": (_BLOCKS | {_A.CONTEXT}, EventName.AFTER_TOOL),
-    "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-    "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-    "PreCompact": (_MESSAGE | {_A.BLOCK}, EventName.PRE_COMPRESS),
-    "Notification": (frozenset(), EventName.NOTIFICATION),
+    "PreToolUse": ("allow block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "PostToolUse": ("block stop context message", EventName.AFTER_TOOL),
+    "Stop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "SubagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "PreCompact": ("block message", EventName.PRE_COMPRESS),
+    "Notification": ("", EventName.NOTIFICATION),
 }
 
 SPEC: Final = agent_spec(
@@ -70,13 +69,8 @@ SPEC: Final = agent_spec(
     "Factory Droid",
     events=_EVENTS,
     tools=TOOLS,
-    matched={
-        # a guard of writing and editing has to see every way to do it
-        "apply_patch": ("ApplyPatch", "Edit", "Create"),
-        "multi_edit": ("MultiEdit", "Edit"),
-        "insert_text": ("Edit",),
-        "edit_lines": ("Edit",),
-    },
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=ApplyPatch,Edit,Create multi_edit=MultiEdit,Edit insert_text=Edit edit_lines=Edit",
     timeout=60.0,
     matcher=MatcherStyle.SEARCH,
     aliases=("droid", "factory"),

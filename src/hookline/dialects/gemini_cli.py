@@ -19,7 +19,7 @@ from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_m
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ArgsCodec, ToolRow, final_output, rename, tool_map, without
+from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
@@ -59,55 +59,46 @@ def _urls_into_prompt(args: dict[str, object]) -> dict[str, object]:
     return {**without(args, "urls"), "prompt": " ".join(filter(None, (prompt, *wanted)))}
 
 
-_FILE: Final = {"path": "file_path"}
-_FOLDER: Final = {"path": "dir_path"}
 _RANGE: Final = (LINES, rename({"startLine": "start_line", "endLine": "end_line"}))
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_shell_command",), keys={"cwd": "dir_path", "background": "is_background"}),
-    ToolRow("shell_control", ("read_background_output", "list_background_processes"), keys={"session": "pid"}),
-    ToolRow("read_file", ("read_file",), keys=_FILE, codecs=_RANGE),
-    ToolRow("read_files", ("read_many_files",), keys={"paths": "include"}),
-    ToolRow("write_file", ("write_file",), keys=_FILE),
-    ToolRow(
-        "edit_file",
-        ("replace",),
-        keys={**_FILE, "old": "old_string", "new": "new_string", "replace_all": "allow_multiple"},
-    ),
-    ToolRow("list_dir", ("list_directory",), keys=_FOLDER),
-    ToolRow("glob", ("glob",), keys=_FOLDER),
+    tool_row("shell", "run_shell_command", keys="cwd=dir_path background=is_background"),
+    tool_row("shell_control", "read_background_output list_background_processes", keys="session=pid"),
+    tool_row("read_file", "read_file", keys="path=file_path", codecs=_RANGE),
+    tool_row("read_files", "read_many_files", keys="paths=include"),
+    tool_row("write_file", "write_file", keys="path=file_path"),
+    tool_row("edit_file", "replace", keys="path=file_path old=old_string new=new_string replace_all=allow_multiple"),
+    tool_row("list_dir", "list_directory", keys="path=dir_path"),
+    tool_row("glob", "glob", keys="path=dir_path"),
     # the second is an old name that still works, and hooks get the name that was called
-    ToolRow("grep", ("grep_search", "search_file_content"), keys={**_FOLDER, "include": "include_pattern"}),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ArgsCodec(_urls_into_prompt, _urls_from_prompt),)),
-    ToolRow("web_search", ("google_web_search",)),
-    ToolRow("subagent", ("invoke_agent",), keys={"type": "agent_name"}),
-    ToolRow("skill", ("activate_skill",)),
-    ToolRow("todo", ("write_todos", "update_topic"), keys={"items": "todos"}),
-    ToolRow("plan_mode", ("enter_plan_mode", "exit_plan_mode")),
-    ToolRow("ask_user", ("ask_user",)),
+    tool_row("grep", "grep_search search_file_content", keys="path=dir_path include=include_pattern"),
+    tool_row("web_fetch", "web_fetch", codecs=(ArgsCodec(_urls_into_prompt, _urls_from_prompt),)),
+    tool_row("web_search", "google_web_search"),
+    tool_row("subagent", "invoke_agent", keys="type=agent_name"),
+    tool_row("skill", "activate_skill"),
+    tool_row("todo", "write_todos update_topic", keys="items=todos"),
+    tool_row("plan_mode", "enter_plan_mode exit_plan_mode"),
+    tool_row("ask_user", "ask_user"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_STOPS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
 _EVENTS: Final[EventTable] = {
-    "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
+    "SessionStart": ("context message", EventName.SESSION_START),
     # the program does not wait for the answer
-    "SessionEnd": (frozenset(), EventName.SESSION_END),
-    "BeforeAgent": (_STOPS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
-    "AfterAgent": (_STOPS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-    "BeforeModel": (_STOPS, EventName.BEFORE_MODEL),
-    "AfterModel": (_STOPS | {_A.OUTPUT}, EventName.AFTER_MODEL),
-    "BeforeToolSelection": (_MESSAGE | {_A.BLOCK}, EventName.BEFORE_TOOL_SELECTION),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "BeforeAgent": ("block stop context message", EventName.BEFORE_AGENT),
+    "AfterAgent": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "BeforeModel": ("block stop message", EventName.BEFORE_MODEL),
+    "AfterModel": ("block stop rewrite_output message", EventName.AFTER_MODEL),
+    "BeforeToolSelection": ("block message", EventName.BEFORE_TOOL_SELECTION),
     # An allow does not skip the permission prompt: it is no opinion. A question of a hook would turn a denial of the user's own
     # rules into a question, and without a terminal the program waits for ever: it is sent as a denial.
-    "BeforeTool": (_STOPS | {_A.ARGS}, EventName.BEFORE_TOOL),
-    "AfterTool": (_STOPS | {_A.OUTPUT, _A.CONTEXT}, EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-    "Notification": (_MESSAGE, EventName.NOTIFICATION),
-    "PreCompress": (_MESSAGE, EventName.PRE_COMPRESS),
+    "BeforeTool": ("block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "AfterTool": ("block stop rewrite_output context message", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    "Notification": ("message", EventName.NOTIFICATION),
+    "PreCompress": ("message", EventName.PRE_COMPRESS),
 }
 
 SPEC: Final = agent_spec(
@@ -115,13 +106,8 @@ SPEC: Final = agent_spec(
     "Gemini CLI",
     events=_EVENTS,
     tools=_TOOLS,
-    matched={
-        # a guard of Gemini CLI's two ways to change a file has to see the others
-        "apply_patch": ("replace", "write_file"),
-        "multi_edit": ("replace",),
-        "insert_text": ("replace",),
-        "edit_lines": ("replace",),
-    },
+    # a guard of Gemini CLI's two ways to change a file has to see the others
+    matched="apply_patch=replace,write_file multi_edit=replace insert_text=replace edit_lines=replace",
     timeout=60.0,
     matcher=MatcherStyle.SEARCH,
     aliases=("gemini",),

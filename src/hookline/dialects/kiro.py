@@ -15,7 +15,7 @@ from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_m
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, tool_map, without
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, tool_map, tool_row, without
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
@@ -28,8 +28,6 @@ _READER: Final = JsonReader(_NAME)
 
 # tools: `fs_write` is several canonical tools by its verb, and `fs_read` a list of things to read
 
-_READ: Final = ("fs_read", "read")
-_WRITE: Final = ("fs_write", "write")
 # the keys of one operation of `fs_read`
 _OPERATION: Final = ("mode", "path", "start_line", "end_line", "pattern", "context_lines", "depth", "image_paths")
 
@@ -122,64 +120,65 @@ def _operations_to_paths(args: dict[str, object]) -> dict[str, object]:
 
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("execute_bash", "shell"), keys={"cwd": "working_dir"}),
-    ToolRow("grep", ("grep",)),
-    ToolRow("read_files", _READ, codecs=(ArgsCodec(_paths_to_operations, _operations_to_paths),)),
-    ToolRow("read_file", _READ, codecs=(_one_operation("Line"),), when=_is_one("line")),
-    ToolRow("list_dir", _READ, codecs=(_one_operation("Directory"),), when=_is_one("directory")),
-    ToolRow("grep", _READ, codecs=(_one_operation("Search"),), when=_is_one("search")),
-    ToolRow(
-        "write_file", _WRITE, codecs=(ArgsCodec(_write_to_native, _write_to_canonical),), when=_verb("create", "append")
+    tool_row("shell", "execute_bash shell", keys="cwd=working_dir"),
+    tool_row("grep", "grep"),
+    tool_row("read_files", "fs_read read", codecs=(ArgsCodec(_paths_to_operations, _operations_to_paths),)),
+    tool_row("read_file", "fs_read read", codecs=(_one_operation("Line"),), when=_is_one("line")),
+    tool_row("list_dir", "fs_read read", codecs=(_one_operation("Directory"),), when=_is_one("directory")),
+    tool_row("grep", "fs_read read", codecs=(_one_operation("Search"),), when=_is_one("search")),
+    tool_row(
+        "write_file",
+        "fs_write write",
+        codecs=(ArgsCodec(_write_to_native, _write_to_canonical),),
+        when=_verb("create", "append"),
     ),
-    ToolRow(
+    tool_row(
         "edit_file",
-        _WRITE,
-        keys={"old": "old_str", "new": "new_str"},
+        "fs_write write",
+        keys="old=old_str new=new_str",
         codecs=(_with_verb("str_replace"),),
         when=_verb("str_replace"),
     ),
-    ToolRow(
+    tool_row(
         "insert_text",
-        _WRITE,
-        keys={"line": "insert_line", "text": "new_str"},
+        "fs_write write",
+        keys="line=insert_line text=new_str",
         codecs=(_with_verb("insert"),),
         when=_verb("insert"),
     ),
-    ToolRow("glob", ("glob",)),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search",)),
-    ToolRow("subagent", ("use_subagent", "delegate")),
-    ToolRow("todo", ("todo_list",)),
+    tool_row("glob", "glob"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search"),
+    tool_row("subagent", "use_subagent delegate"),
+    tool_row("todo", "todo_list"),
 )
 
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
 _EVENTS: Final[EventTable] = {
     # in an agent's file
-    "agentSpawn": (_CONTEXT, EventName.SESSION_START),
-    "userPromptSubmit": (_CONTEXT, EventName.BEFORE_AGENT),
-    "preToolUse": (frozenset({_A.BLOCK}), EventName.BEFORE_TOOL),
-    "postToolUse": (_NOTHING, EventName.AFTER_TOOL),
-    "stop": (_NOTHING, EventName.AFTER_AGENT),
+    "agentSpawn": ("context", EventName.SESSION_START),
+    "userPromptSubmit": ("context", EventName.BEFORE_AGENT),
+    "preToolUse": ("block", EventName.BEFORE_TOOL),
+    "postToolUse": ("", EventName.AFTER_TOOL),
+    "stop": ("", EventName.AFTER_AGENT),
     # in files of their own
-    "SessionStart": (_CONTEXT, EventName.SESSION_START),
-    "AgentSpawn": (_CONTEXT, EventName.SESSION_START),
-    "SessionEnd": (_NOTHING, EventName.SESSION_END),
-    "UserPromptSubmit": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
-    "PreToolUse": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_TOOL),
-    "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
+    "SessionStart": ("context", EventName.SESSION_START),
+    "AgentSpawn": ("context", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block context", EventName.BEFORE_AGENT),
+    "PreToolUse": ("block context", EventName.BEFORE_TOOL),
+    "PostToolUse": ("context", EventName.AFTER_TOOL),
     # its documentation contradicts itself on whether an answer can send it back to work: nothing is promised
-    "Stop": (_NOTHING, EventName.AFTER_AGENT),
-    "PostFileCreate": (_CONTEXT, EventName.FILE_CREATED),
-    "PostFileSave": (_CONTEXT, EventName.FILE_EDITED),
-    "PostFileDelete": (_CONTEXT, EventName.FILE_DELETED),
-    "PreTaskExec": (_CONTEXT | {_A.BLOCK},),
-    "PostTaskExec": (_CONTEXT,),
+    "Stop": ("", EventName.AFTER_AGENT),
+    "PostFileCreate": ("context", EventName.FILE_CREATED),
+    "PostFileSave": ("context", EventName.FILE_EDITED),
+    "PostFileDelete": ("context", EventName.FILE_DELETED),
+    "PreTaskExec": ("block context",),
+    "PostTaskExec": ("context",),
 }
 
 SPEC: Final = agent_spec(
@@ -187,11 +186,11 @@ SPEC: Final = agent_spec(
     "Kiro",
     events=_EVENTS,
     tools=TOOLS,
-    matched={
-        # a guard of `fs_write` has to see every way to change a file
-        **dict.fromkeys(("multi_edit", "edit_lines", "apply_patch", "notebook_edit"), ("fs_write", "write")),
-        "delete_file": ("fs_write", "write"),
-    },
+    # a guard of `fs_write` has to see every way to change a file
+    matched=(
+        "multi_edit=fs_write,write edit_lines=fs_write,write apply_patch=fs_write,write "
+        "notebook_edit=fs_write,write delete_file=fs_write,write"
+    ),
     timeout=30.0,
     matcher=MatcherStyle.REGEX,
     aliases=("kiro-cli",),

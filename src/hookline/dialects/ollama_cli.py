@@ -19,7 +19,7 @@ from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_ses
 from hookline.dialects._field_map import event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, ToolRow, tool_map
+from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Request
@@ -30,13 +30,13 @@ _NAME: Final = "ollama-cli"
 _READER: Final = JsonReader(_NAME)
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash", "Bash", "shell_exec")),
-    ToolRow("read_file", ("Read", "file_read")),
-    ToolRow("write_file", ("file_write",)),
-    ToolRow("edit_lines", ("file_edit",), keys={"first": "startLine", "last": "endLine", "text": "newContent"}),
-    ToolRow("glob", ("Glob",), keys={"path": "directory"}),
-    ToolRow("grep", ("Grep", "grep_search"), keys={"path": "directory"}),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
+    tool_row("shell", "bash Bash shell_exec"),
+    tool_row("read_file", "Read file_read"),
+    tool_row("write_file", "file_write"),
+    tool_row("edit_lines", "file_edit", keys="first=startLine last=endLine text=newContent"),
+    tool_row("glob", "Glob", keys="path=directory"),
+    tool_row("grep", "Grep grep_search", keys="path=directory"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
 )
 
 SPEC: Final = DialectSpec(

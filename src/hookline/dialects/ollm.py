@@ -21,7 +21,7 @@ from hookline.dialects._reply_codec import (
     join_texts,
     loose_text_effects,
 )
-from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, ToolRow, edits, tool_map
+from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Failure, FailureKind, Request
@@ -35,19 +35,19 @@ _EDITS: Final = edits({"old": "target", "new": "replacement"})
 
 # the tools of OLLM CLI, which its three dialects share
 TOOL_ROWS: Final = (
-    ToolRow("shell", ("shell",), codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("read_file", "read-file"), codecs=(LINES,)),
-    ToolRow("read_files", ("read_many_files", "read-many-files"), codecs=(LINES,)),
-    ToolRow("write_file", ("write_file", "write-file"), codecs=(OVERWRITE,)),
-    ToolRow("multi_edit", ("edit_file", "edit-file"), codecs=(_EDITS,)),
+    tool_row("shell", "shell", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "read_file read-file", codecs=(LINES,)),
+    tool_row("read_files", "read_many_files read-many-files", codecs=(LINES,)),
+    tool_row("write_file", "write_file write-file", codecs=(OVERWRITE,)),
+    tool_row("multi_edit", "edit_file edit-file", codecs=(_EDITS,)),
     # its one editing tool takes a list of edits, so a single edit is sent as a list of one
-    ToolRow("edit_file", ("edit_file", "edit-file"), codecs=(ONE_EDIT, _EDITS)),
-    ToolRow("list_dir", ("ls",)),
-    ToolRow("glob", ("glob",), keys={"path": "directory"}),
-    ToolRow("grep", ("grep",), keys={"path": "directory", "include": "filePattern"}),
-    ToolRow("web_fetch", ("web_fetch", "web-fetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search", "web-search")),
-    ToolRow("todo", ("write_todos", "write-todos")),
+    tool_row("edit_file", "edit_file edit-file", codecs=(ONE_EDIT, _EDITS)),
+    tool_row("list_dir", "ls"),
+    tool_row("glob", "glob", keys="path=directory"),
+    tool_row("grep", "grep", keys="path=directory include=filePattern"),
+    tool_row("web_fetch", "web_fetch web-fetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search web-search"),
+    tool_row("todo", "write_todos write-todos"),
 )
 _TOOLS: Final = tool_map(*TOOL_ROWS)
 

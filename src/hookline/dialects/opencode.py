@@ -17,8 +17,7 @@ from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, final_output, tool_map, without
-from hookline.model.capability import Ability
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -29,43 +28,40 @@ _READER: Final = JsonReader(_NAME)
 
 # tools
 
-_FILE: Final = {"path": "filePath"}
 _EDIT: Final = {"old": "oldString", "new": "newString", "replace_all": "replaceAll"}
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash",), keys={"cwd": "workdir"}, codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("read",), keys=_FILE),
-    ToolRow("write_file", ("write",), keys=_FILE),
-    ToolRow("edit_file", ("edit",), keys={**_FILE, **_EDIT}),
-    ToolRow("multi_edit", ("multiedit",), keys=_FILE, codecs=(edits(_EDIT),)),
-    ToolRow("apply_patch", ("apply_patch", "patch"), keys={"patch": "patchText"}),
-    ToolRow("list_dir", ("list",)),
-    ToolRow("glob", ("glob",)),
-    ToolRow("grep", ("grep",)),
-    ToolRow("web_fetch", ("webfetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("websearch",)),
-    ToolRow("subagent", ("task",), keys={"type": "subagent_type"}),
-    ToolRow("skill", ("skill",)),
-    ToolRow("todo", ("todowrite", "todoread"), keys={"items": "todos"}),
-    ToolRow("ask_user", ("question",)),
+    tool_row("shell", "bash", keys="cwd=workdir", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "read", keys="path=filePath"),
+    tool_row("write_file", "write", keys="path=filePath"),
+    tool_row("edit_file", "edit", keys="path=filePath old=oldString new=newString replace_all=replaceAll"),
+    tool_row("multi_edit", "multiedit", keys="path=filePath", codecs=(edits(_EDIT),)),
+    tool_row("apply_patch", "apply_patch patch", keys="patch=patchText"),
+    tool_row("list_dir", "list"),
+    tool_row("glob", "glob"),
+    tool_row("grep", "grep"),
+    tool_row("web_fetch", "webfetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "websearch"),
+    tool_row("subagent", "task", keys="type=subagent_type"),
+    tool_row("skill", "skill"),
+    tool_row("todo", "todowrite todoread", keys="items=todos"),
+    tool_row("ask_user", "question"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
 
 _EVENTS: Final[EventTable] = {
-    "session.created": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START, EventName.SUBAGENT_START),
-    "session.deleted": (_MESSAGE, EventName.SESSION_END),
-    "session.error": (_MESSAGE, EventName.ERROR),
-    "session.compacted": (_MESSAGE, EventName.POST_COMPRESS),
-    "session.idle": (_MESSAGE | {_A.BLOCK, _A.FOLLOW_UP, _A.STOP}, EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
-    "chat.message": (_MESSAGE | {_A.BLOCK, _A.CONTEXT}, EventName.BEFORE_AGENT),
-    "tool.execute.before": (_MESSAGE | {_A.BLOCK, _A.ARGS, _A.STOP}, EventName.BEFORE_TOOL),
-    "tool.execute.after": (_MESSAGE | {_A.BLOCK, _A.OUTPUT, _A.CONTEXT, _A.STOP}, EventName.AFTER_TOOL),
-    "permission.asked": (_MESSAGE | {_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP}, EventName.PERMISSION_REQUEST),
-    "experimental.session.compacting": (_MESSAGE | {_A.CONTEXT}, EventName.PRE_COMPRESS),
+    "session.created": ("context message", EventName.SESSION_START, EventName.SUBAGENT_START),
+    "session.deleted": ("message", EventName.SESSION_END),
+    "session.error": ("message", EventName.ERROR),
+    "session.compacted": ("message", EventName.POST_COMPRESS),
+    "session.idle": ("block stop message follow_up", EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
+    "chat.message": ("block context message", EventName.BEFORE_AGENT),
+    "tool.execute.before": ("block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "tool.execute.after": ("block stop rewrite_output context message", EventName.AFTER_TOOL),
+    "permission.asked": ("allow block ask stop message", EventName.PERMISSION_REQUEST),
+    "experimental.session.compacting": ("context message", EventName.PRE_COMPRESS),
 }
 
 BY_MODE: Final[Mapping[str, str]] = {
@@ -79,13 +75,8 @@ SPEC: Final = agent_spec(
     events=_EVENTS,
     tools=_TOOLS,
     by_mode=BY_MODE,
-    matched={
-        # a guard of writing and editing has to see every way to do it
-        "apply_patch": ("apply_patch", "patch", "edit", "write"),
-        "multi_edit": ("multiedit", "edit"),
-        "insert_text": ("edit",),
-        "edit_lines": ("edit",),
-    },
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=apply_patch,patch,edit,write multi_edit=multiedit,edit insert_text=edit edit_lines=edit",
     timeout=30.0,
     own=frozenset(_TOOLS.by_tool) - {"multi_edit"},
     mcp="{server}_{tool}",

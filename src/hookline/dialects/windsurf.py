@@ -16,8 +16,7 @@ from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ToolRow, edits, tool_map
-from hookline.model.capability import Ability
+from hookline.dialects._tool_map import edits, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
@@ -29,30 +28,29 @@ _NAME: Final = "windsurf"
 _READER: Final = JsonReader(_NAME)
 _INFO: Final = "tool_info"
 
-_FILE: Final = {"path": "file_path"}
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_command",), keys={"command": "command_line"}),
-    ToolRow("read_file", ("read_code",), keys=_FILE),
-    ToolRow("multi_edit", ("write_code",), keys=_FILE, codecs=(edits({"old": "old_string", "new": "new_string"}),)),
+    tool_row("shell", "run_command", keys="command=command_line"),
+    tool_row("read_file", "read_code", keys="path=file_path"),
+    tool_row(
+        "multi_edit", "write_code", keys="path=file_path", codecs=(edits({"old": "old_string", "new": "new_string"}),)
+    ),
 )
 
-_BLOCKS: Final = frozenset({Ability.BLOCK})
-_NOTHING: Final[frozenset[Ability]] = frozenset()
 
 _EVENTS: Final[EventTable] = {
-    "pre_user_prompt": (_BLOCKS, EventName.BEFORE_AGENT),
-    "pre_run_command": (_BLOCKS, EventName.BEFORE_TOOL),
-    "pre_write_code": (_BLOCKS, EventName.BEFORE_TOOL),
-    "pre_read_code": (_BLOCKS, EventName.BEFORE_TOOL),
-    "pre_mcp_tool_use": (_BLOCKS, EventName.BEFORE_TOOL),
-    "post_run_command": (_NOTHING, EventName.AFTER_TOOL),
-    "post_write_code": (_NOTHING, EventName.AFTER_TOOL),
-    "post_read_code": (_NOTHING, EventName.AFTER_TOOL),
-    "post_mcp_tool_use": (_NOTHING, EventName.AFTER_TOOL),
-    "post_cascade_response": (_NOTHING, EventName.AFTER_AGENT),
-    "post_cascade_response_with_transcript": (_NOTHING,),
-    "post_setup_worktree": (_NOTHING,),
+    "pre_user_prompt": ("block", EventName.BEFORE_AGENT),
+    "pre_run_command": ("block", EventName.BEFORE_TOOL),
+    "pre_write_code": ("block", EventName.BEFORE_TOOL),
+    "pre_read_code": ("block", EventName.BEFORE_TOOL),
+    "pre_mcp_tool_use": ("block", EventName.BEFORE_TOOL),
+    "post_run_command": ("", EventName.AFTER_TOOL),
+    "post_write_code": ("", EventName.AFTER_TOOL),
+    "post_read_code": ("", EventName.AFTER_TOOL),
+    "post_mcp_tool_use": ("", EventName.AFTER_TOOL),
+    "post_cascade_response": ("", EventName.AFTER_AGENT),
+    "post_cascade_response_with_transcript": ("",),
+    "post_setup_worktree": ("",),
 }
 
 # the event about a canonical tool; all others are written as tools of a server
