@@ -17,16 +17,10 @@ TEMPLATE_DIALECTS: Final = frozenset({"cli-agent", "hookline"})
 class _Dialects(Mapping[str, "Dialect"]):
     """The dialects by their names; each is imported when it is first asked for."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Dialect] = {}
-
     def __getitem__(self, name: str) -> Dialect:
-        found = self._known.get(name)
-        if found is None:
-            if name not in _NAMES:
-                raise KeyError(name)
-            found = self._known[name] = cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
-        return found
+        if name not in _NAMES:
+            raise KeyError(name)
+        return cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
 
     def __contains__(self, name: object) -> bool:
         return name in _NAMES
@@ -36,9 +30,6 @@ class _Dialects(Mapping[str, "Dialect"]):
 
     def __len__(self) -> int:
         return len(_NAMES)
-
-    def __repr__(self) -> str:
-        return f"<{len(_NAMES)} dialects>"
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = _Dialects()

@@ -67,7 +67,7 @@ def apply_rewrite(tools: ToolMap, outcome: Outcome, event: Event) -> object:
     if final is None:
         return UNSET
     if event.native_args is None:
-        return tools.to_native(event, final)
+        return tools.called_row(event)[1].to_native(final)
     changed = apply_changes(tools, event, final)
     return UNSET if json_codec.dump(changed) == json_codec.dump(event.native_args) else changed
 
@@ -79,12 +79,13 @@ def apply_changes(tools: ToolMap, event: Event, final: Mapping[str, object]) -> 
     before = normalise_call(tools, name, native, cwd=event.cwd).args
     if json_codec.dump(before) == json_codec.dump(final):
         return native
-    old, new = tools.to_native(event, before), tools.to_native(event, final)
+    row = tools.called_row(event)[1]
+    old, new = row.to_native(before), row.to_native(final)
     whole = dict(native) if isinstance(native, Mapping) else {PLAIN: native}
     for key, value in find_changes(old, new).items():
-        whole[tools.find_key(event, key, whole)] = value
+        whole[row.find_key(key, whole)] = value
     for key in old.keys() - new.keys():
-        whole.pop(tools.find_key(event, key, whole), None)
+        whole.pop(row.find_key(key, whole), None)
     if isinstance(native, Mapping):
         return whole
     # a plain value stays one unless the change needs a named argument
@@ -105,6 +106,12 @@ def _make_absolute(value: object, cwd: str) -> object:
     path = posixpath.join(cwd, value)
     # normpath keeps two leading slashes, which mean the same as one on every supported system
     return posixpath.normpath(path).replace("//", "/") if path.startswith("/") else value
+
+
+def as_edit(args: Mapping[str, object]) -> dict[str, object]:
+    """Return a change of a file as one edit, in the words of most agents; a change of the whole file has no old text."""
+    new = next((args[key] for key in ("new", "content", "text", "patch", "source") if args.get(key) is not None), "")
+    return {"old_string": args.get("old", ""), "new_string": new}
 
 
 # tools of MCP servers, whose names every agent spells in its own way

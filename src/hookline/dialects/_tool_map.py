@@ -84,6 +84,11 @@ class ToolRow(Struct, frozen=True):
         return next((name for name in (key, canonical, *others) if name in args), key)
 
 
+def parse_pairs(text: str) -> dict[str, str]:
+    """Return a table that is written as `key=value` pairs, separated by blanks."""
+    return dict(pair.split("=") for pair in text.split())
+
+
 def tool_row(
     tool: str,
     names: str,
@@ -94,8 +99,7 @@ def tool_row(
     when: Callable[[Mapping[str, object]], bool] | None = None,
 ) -> ToolRow:
     """Build a row from texts: names are separated by blanks, and pairs of `keys` and `also` are `ours=theirs`."""
-    pairs = [dict(pair.split("=") for pair in text.split()) for text in (keys, also)]
-    return ToolRow(tool, tuple(names.split()), keys=pairs[0], codecs=codecs, also=pairs[1], when=when)
+    return ToolRow(tool, tuple(names.split()), parse_pairs(keys), codecs=codecs, also=parse_pairs(also), when=when)
 
 
 _ANY: Final = ToolRow("", ())
@@ -122,17 +126,9 @@ class ToolMap(Struct, frozen=True):
         usual = sent.names[0] if sent else tool
         return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
 
-    def to_native(self, event: Event, args: Mapping[str, object]) -> dict[str, object]:
-        """Return other arguments of an event's tool under the calling agent's names."""
-        return self._called_row(event)[1].to_native(args)
-
     def has_tool(self, name: str, args: Mapping[str, object]) -> bool:
         """Return whether the table lists a native tool."""
         return self._row_for_args(_fold(_strip_builtin(name)), args) is not None
-
-    def find_key(self, event: Event, key: str, args: Mapping[str, object]) -> str:
-        """Return the name under which an event's call already has the argument of this native name."""
-        return self._called_row(event)[1].find_key(key, args)
 
     def rewrite_effects(self, event: Event, changed: Mapping[str, object]) -> tuple[Effect, ...]:
         """Return the effects of arguments that a hook changed, under its dialect's names.
@@ -154,7 +150,7 @@ class ToolMap(Struct, frozen=True):
         final = final_args(outcome, event)
         if final is None:
             return {}
-        row = self._called_row(event)[1]
+        row = self.called_row(event)[1]
         return find_changes(row.to_native(event.args), row.to_native(final))
 
     def names_by_tool(self) -> dict[str, tuple[str, ...]]:
@@ -170,13 +166,13 @@ class ToolMap(Struct, frozen=True):
         usual = self.by_tool.get(event.tool)
         if usual is not None and not event.native_tool:
             return usual.names[0], usual
-        name, row = self._called_row(event)
+        name, row = self.called_row(event)
         if row is usual:
             return row.names[0], row
         wanted = _fold(_strip_builtin(name))
         return next((native for native in row.names if _fold(native) == wanted), name), row
 
-    def _called_row(self, event: Event) -> tuple[str, ToolRow]:
+    def called_row(self, event: Event) -> tuple[str, ToolRow]:
         """Return the native name that the agent called, and its row."""
         if event.native_tool:
             bare = _strip_builtin(event.native_tool)

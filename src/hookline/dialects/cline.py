@@ -16,7 +16,7 @@ from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_m
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, tool_map, tool_row, without
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, parse_pairs, tool_map, tool_row, without
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
@@ -150,18 +150,11 @@ SPEC: Final = agent_spec(
 ABILITIES: Final = SPEC.abilities or {}
 
 # event names on the wire, by the names of their files
-_WIRE: Final[Mapping[str, str]] = {
-    "TaskStart": "agent_start",
-    "TaskResume": "agent_resume",
-    "TaskCancel": "agent_abort",
-    "TaskComplete": "agent_end",
-    "TaskError": "agent_error",
-    "PreToolUse": "tool_call",
-    "PostToolUse": "tool_result",
-    "UserPromptSubmit": "prompt_submit",
-    "PreCompact": "pre_compact",
-    "SessionShutdown": "session_shutdown",
-}
+_WIRE: Final = parse_pairs(
+    "TaskStart=agent_start TaskResume=agent_resume TaskCancel=agent_abort TaskComplete=agent_end "
+    "TaskError=agent_error PreToolUse=tool_call PostToolUse=tool_result UserPromptSubmit=prompt_submit "
+    "PreCompact=pre_compact SessionShutdown=session_shutdown"
+)
 _FILES: Final = {wire: file for file, wire in _WIRE.items()}
 _SOURCES: Final = {"TaskStart": "startup", "TaskResume": "resume"}
 

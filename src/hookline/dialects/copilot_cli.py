@@ -26,6 +26,7 @@ from hookline.dialects._tool_map import (
     as_int,
     convert,
     final_output,
+    parse_pairs,
     tool_map,
     tool_row,
     without,
@@ -116,23 +117,11 @@ TOOLS: Final = tool_map(
 )
 
 # the tools' names in documents of the other form; their arguments are the same
-_PASCAL_TOOLS: Final[Mapping[str, str]] = {
-    "bash": "Bash",
-    "powershell": "Bash",
-    "view": "Read",
-    "create": "Write",
-    "edit": "Edit",
-    "str_replace_editor": "Edit",
-    "apply_patch": "Edit",
-    "grep": "Grep",
-    "rg": "Grep",
-    "glob": "Glob",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "ask_user": "AskUserQuestion",
-    "update_todo": "TodoWrite",
-    "task": "Agent",
-}
+_PASCAL_TOOLS: Final = parse_pairs(
+    "bash=Bash powershell=Bash view=Read create=Write edit=Edit str_replace_editor=Edit apply_patch=Edit "
+    "grep=Grep rg=Grep glob=Glob web_fetch=WebFetch web_search=WebSearch ask_user=AskUserQuestion "
+    "update_todo=TodoWrite task=Agent"
+)
 
 
 # what an answer can do
@@ -144,10 +133,7 @@ _EVENTS: Final[EventTable] = {
     "userPromptSubmitted": ("block context message", EventName.BEFORE_AGENT),
     "preToolUse": ("allow block ask rewrite_args context message", EventName.BEFORE_TOOL),
     # with an empty answer the program asks the user
-    "permissionRequest": (
-        "allow block ask stop message",
-        EventName.PERMISSION_REQUEST,
-    ),
+    "permissionRequest": ("allow block ask stop message", EventName.PERMISSION_REQUEST),
     "postToolUse": ("block rewrite_output context message", EventName.AFTER_TOOL),
     "postToolUseFailure": ("context message", EventName.TOOL_FAILED),
     "preCompact": ("message", EventName.PRE_COMPRESS),

@@ -223,6 +223,7 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
 
 
 def _write_call(event: Event, native: str, document: dict[str, object]) -> None:
+    is_own = event.host == _NAME
     name, args = _CODEC.encode_call(event)
     server, tool = _tool_calls.split_name(event.tool) or ("", "")
     if native in _MCP_EVENTS:
@@ -232,20 +233,14 @@ def _write_call(event: Event, native: str, document: dict[str, object]) -> None:
             document["mcp_server_name"] = server
     elif native in _TOOL_EVENTS:
         keys = _TOOL_EVENTS[native][1]
-        changed = _encode_edits(event) if "edits" in keys else {}
-        given = {**args, **changed} if isinstance(args, Mapping) else changed
+        given = dict(args) if isinstance(args, Mapping) else {}
+        if "edits" in keys and "edits" not in event.args and not (is_own and event.native_name in _TOOL_EVENTS):
+            # the change of another tool
+            given["edits"] = [_tool_calls.as_edit(event.args)]
         document.update((key, given[key]) for key in keys if key in given)
     else:
         document["tool_name"] = f"{_MCP}{tool}" if tool else name
         document["tool_input"] = _tool_calls.parse_text(args) if tool else args
-
-
-def _encode_edits(event: Event) -> dict[str, object]:
-    """Return the change of another tool as a list of edits; a change of the whole file is one edit."""
-    if "edits" in event.args or (event.host == _NAME and event.native_name in _TOOL_EVENTS):
-        return {}
-    whole = next((event.args[key] for key in ("new", "content", "text", "patch", "source") if key in event.args), "")
-    return {"edits": [{"old_string": event.args.get("old", ""), "new_string": whole}]}
 
 
 def _encode_data(event: Event, native: str) -> dict[str, object]:
@@ -304,10 +299,8 @@ def _read_call(name: EventName, native: str, document: dict[str, object], *, cwd
     native_args = document.pop("tool_input", None)
     if native not in _MCP_EVENTS and not tool.startswith((_MCP, MCP_PREFIX)):
         return _CODEC.decode_call(tool, native_args, cwd=cwd)
-    server, bare = _tool_calls.split_name(tool) or (
-        _READER.pop_text(document, "mcp_server_name"),
-        tool.removeprefix(_MCP),
-    )
+    named = _READER.pop_text(document, "mcp_server_name") if not tool.startswith(MCP_PREFIX) else ""
+    server, bare = _tool_calls.split_name(tool) or (named, tool.removeprefix(_MCP))
     return _tool_calls.normalise_server_call(server, bare, native_args, native_tool=f"{_MCP}{bare}")
 
 
@@ -327,11 +320,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         Decision.DENY if _READER.get_flag(document, "continue") is False else Decision.PASS,
     )
     message = _READER.get_text(document, "user_message")
-    why = (
-        _READER.get_text(document, "agent_message")
-        or _READER.get_text(own, "permissionDecisionReason")
-        or _READER.get_text(document, "reason")
-    )
+    reasons = ((document, "agent_message"), (own, "permissionDecisionReason"), (document, "reason"))
+    why = next(filter(None, (_READER.get_text(part, key) for part, key in reasons)), "")
     follow_up = _READER.get_text(document, "followup_message")
     if follow_up and request.event.name in TURN_ENDS:
         # at the end of a turn this is a denial of the end

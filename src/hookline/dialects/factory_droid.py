@@ -10,7 +10,7 @@ from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_
 from hookline.dialects._codec import EventTable, agent_spec
 from hookline.dialects._field_map import Field, event_names
 from hookline.dialects._json_reader import key_set
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, edits, tool_map, tool_row
+from hookline.dialects._tool_map import ONE_URL, edits, parse_pairs, tool_map, tool_row
 from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
@@ -18,22 +18,17 @@ from hookline.model.event import EventName
 _NAME: Final = "factory-droid"
 
 _EDIT: Final = {"old": "old_str", "new": "new_str", "replace_all": "change_all"}
-# spellings of other versions; a guard has to find them all
-_OTHERS: Final = {"old_string": "old_str", "new_string": "new_str", "replace_all": "change_all"}
-
-
-def _respell(args: dict[str, object]) -> dict[str, object]:
-    return {_OTHERS.get(key, key) if _OTHERS.get(key) not in args else key: value for key, value in args.items()}
-
-
-_SPELLINGS: Final = ArgsCodec(lambda args: args, _respell)
 
 TOOLS: Final = tool_map(
     tool_row("shell", "Execute", keys="background=fireAndForget"),
     tool_row("read_file", "Read", keys="path=file_path"),
     tool_row("write_file", "Create Write", keys="path=file_path"),
+    # other versions have other spellings; a guard has to find them all
     tool_row(
-        "edit_file", "Edit", keys="path=file_path old=old_str new=new_str replace_all=change_all", codecs=(_SPELLINGS,)
+        "edit_file",
+        "Edit",
+        keys="path=file_path old=old_str new=new_str replace_all=change_all",
+        also="old_string=old new_string=new",
     ),
     tool_row("multi_edit", "MultiEdit", keys="path=file_path", codecs=(edits(_EDIT),)),
     tool_row("apply_patch", "ApplyPatch", keys="patch=input"),
@@ -102,18 +97,12 @@ _CODEC: Final = ClaudeFamily(
     ignore_exit_code=True,
     defaults={"transcript_path": "", "permission_mode": "off"},
     # spellings of older versions
-    renamed={
-        "sessionId": "session_id",
-        "transcriptPath": "transcript_path",
-        "permissionMode": "permission_mode",
-        "hookEventName": "hook_event_name",
-        "toolName": "tool_name",
-        "toolInput": "tool_input",
-        "toolResponse": "tool_response",
-        "stopHookActive": "stop_hook_active",
-        "customInstructions": "custom_instructions",
-        "previousSessionId": "previous_session_id",
-    },
+    renamed=parse_pairs(
+        "sessionId=session_id transcriptPath=transcript_path permissionMode=permission_mode "
+        "hookEventName=hook_event_name toolName=tool_name toolInput=tool_input toolResponse=tool_response "
+        "stopHookActive=stop_hook_active customInstructions=custom_instructions "
+        "previousSessionId=previous_session_id"
+    ),
     variables=("FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     exported=_EXPORTED,
     texts=frozenset({"SessionStart", "UserPromptSubmit"}),

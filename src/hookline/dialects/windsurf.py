@@ -164,19 +164,11 @@ def _encode_call(event: Event, native: str) -> dict[str, object]:
         return {"tool_name": name, "tool_args": given}
     about = _TOOL_EVENTS[native][0]
     if about == "write_code" and not is_own:
-        return {**given, "file_path": event.args.get("path", ""), "edits": _encode_edits(event)}
+        edits_given = given.get("edits", []) if event.tool == "multi_edit" else [_tool_calls.as_edit(event.args)]
+        return {**given, "file_path": event.args.get("path", ""), "edits": edits_given}
     if about == "run_command" and not is_own and event.cwd:
         given.setdefault("cwd", event.cwd)
     return given
-
-
-def _encode_edits(event: Event) -> object:
-    """Return the change of another agent's tool as a list of edits; a change of the whole file is one edit."""
-    if event.tool == "multi_edit":
-        return TOOLS.encode(event)[1].get("edits", [])
-    old, new = event.args.get("old", ""), event.args.get("new")
-    whole = next((event.args[key] for key in ("content", "text", "patch", "source") if key in event.args), "")
-    return [{"old_string": old, "new_string": whole if new is None else new}]
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
