@@ -204,6 +204,11 @@ def field_maps(
     return build
 
 
+def parse_events(text: str) -> dict[EventName, str]:
+    """Return a table of event names that is written as `ours=theirs` pairs, separated by blanks."""
+    return {EventName(ours): theirs for ours, theirs in (pair.split("=") for pair in text.split())}
+
+
 class EventNames(Struct, frozen=True):
     """A system's event names, both ways.
 

@@ -39,6 +39,11 @@ def key_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+def decision_words(text: str) -> dict[str, Decision]:
+    """Return a table of words for decisions that is written as `word=decision` pairs, separated by blanks."""
+    return {word: Decision[name.upper()] for word, name in (pair.split("=") for pair in text.split())}
+
+
 def preview(value: object) -> str:
     """Return the first characters of a value, for an error message."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value

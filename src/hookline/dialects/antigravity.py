@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
 from hookline.dialects._tool_calls import NO_CALL
 from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
@@ -160,14 +160,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
 
 # answers of hooks
 
-_WORDS: Final = {
-    "": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "force_ask": Decision.ASK,
-    "deny": Decision.DENY,
-    "block": Decision.DENY,
-}
+_WORDS: Final = decision_words("=pass allow=allow ask=ask force_ask=ask deny=deny block=deny")
 _UNDECIDED: Final = "the hook's answer has no decision, which is a no to Antigravity"
 _STEPS: Final = {"ephemeralMessage": EffectKind.CONTEXT, "userMessage": EffectKind.ASK_AGENT}
 

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec, MatcherStyle
@@ -59,13 +59,10 @@ _TOOLS: Final = tool_map(
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="CLI-Agent, compatible with Claude Code",
-    events={
-        EventName.BEFORE_TOOL: "PreToolUse",
-        EventName.AFTER_TOOL: "PostToolUse",
-        EventName.TOOL_FAILED: "PostToolUse",
-        EventName.NOTIFICATION: "Notification",
-        EventName.AFTER_AGENT: "Stop",
-    },
+    events=parse_events(
+        "before_tool=PreToolUse after_tool=PostToolUse tool_failed=PostToolUse notification=Notification "
+        "after_agent=Stop"
+    ),
     tools=_TOOLS.names_by_tool(),
     shell=True,
     templates=True,
@@ -124,12 +121,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
     return replace(event, data=data)
 
 
-_WORDS: Final = {
-    **dict.fromkeys(("approve", "allow"), Decision.ALLOW),
-    "modify": Decision.PASS,
-    "ask": Decision.ASK,
-    **dict.fromkeys(("block", "deny"), Decision.DENY),
-}
+_WORDS: Final = decision_words("approve=allow allow=allow modify=pass ask=ask block=deny deny=deny")
 _PERMISSIONS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY}
 _OWN: Final = "hookSpecificOutput."
 

@@ -16,7 +16,7 @@ from hookline import json_codec
 from hookline.dialects import _json_reader, _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL
 from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
@@ -238,13 +238,7 @@ def _unquote(printed: bytes) -> bytes:
 
 
 # an allow of a hook does not skip the permission prompt here, so it must not elsewhere
-_WORDS: Final = {
-    "allow": Decision.PASS,
-    "approve": Decision.PASS,
-    "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "deny": Decision.DENY,
-}
+_WORDS: Final = decision_words("allow=pass approve=pass ask=ask block=deny deny=deny")
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:

@@ -16,12 +16,12 @@ from msgspec import UNSET
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import event_names, field_maps
+from hookline.dialects._field_map import event_names, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event
 from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, Verdict
@@ -42,22 +42,12 @@ _TOOLS: Final = tool_map(
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="Ollama CLI, lifecycle hooks",
-    events={
-        EventName.SETUP: "Setup",
-        EventName.SESSION_START: "SessionStart",
-        EventName.SESSION_END: "SessionEnd",
-        EventName.BEFORE_AGENT: "UserPromptSubmit",
-        EventName.BEFORE_TOOL: "PreToolUse",
-        EventName.AFTER_TOOL: "PostToolUse",
-        EventName.TOOL_FAILED: "PostToolUseFailure",
-        EventName.PERMISSION_REQUEST: "PermissionRequest",
-        EventName.SKILL_TRIGGER: "SkillTrigger",
-        EventName.PRE_COMPRESS: "PreCompact",
-        EventName.AFTER_AGENT: "Stop",
-        EventName.SUBAGENT_START: "SubagentStart",
-        EventName.SUBAGENT_STOP: "SubagentStop",
-        EventName.NOTIFICATION: "Notification",
-    },
+    events=parse_events(
+        "setup=Setup session_start=SessionStart session_end=SessionEnd before_agent=UserPromptSubmit "
+        "before_tool=PreToolUse after_tool=PostToolUse tool_failed=PostToolUseFailure "
+        "permission_request=PermissionRequest skill_trigger=SkillTrigger pre_compress=PreCompact after_agent=Stop "
+        "subagent_start=SubagentStart subagent_stop=SubagentStop notification=Notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 

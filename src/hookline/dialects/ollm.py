@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
+from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, parse_events, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import (
     EffectKeys,
@@ -54,21 +54,12 @@ _TOOLS: Final = tool_map(*TOOL_ROWS)
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook system",
-    events={
-        EventName.SESSION_START: "session_start",
-        EventName.SESSION_END: "session_end",
-        EventName.BEFORE_AGENT: "before_agent",
-        EventName.AFTER_AGENT: "after_agent",
-        EventName.BEFORE_MODEL: "before_model",
-        EventName.AFTER_MODEL: "after_model",
-        EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
-        EventName.BEFORE_TOOL: "before_tool",
-        EventName.AFTER_TOOL: "after_tool",
-        EventName.TOOL_FAILED: "after_tool",
-        EventName.PRE_COMPRESS: "pre_compress",
-        EventName.POST_COMPRESS: "post_compress",
-        EventName.NOTIFICATION: "notification",
-    },
+    events=parse_events(
+        "session_start=session_start session_end=session_end before_agent=before_agent after_agent=after_agent "
+        "before_model=before_model after_model=after_model before_tool_selection=before_tool_selection "
+        "before_tool=before_tool after_tool=after_tool tool_failed=after_tool pre_compress=pre_compress "
+        "post_compress=post_compress notification=notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, event_names, field_maps
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._field_map import Field, event_names, field_maps, parse_events
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import (
     EffectKeys,
     ReplyRules,
@@ -46,23 +46,13 @@ _TOOLS: Final = tool_map(*(replace(row, names=row.names[::-1]) for row in TOOL_R
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook protocol 1.0.0",
-    events={
-        EventName.SESSION_START: "on-session-start",
-        EventName.SESSION_END: "on-session-end",
-        EventName.BEFORE_MODEL: "pre-execution",
-        EventName.AFTER_MODEL: "post-execution",
-        EventName.BEFORE_TOOL: "pre-tool-call",
-        EventName.AFTER_TOOL: "post-tool-call",
-        EventName.TOOL_FAILED: "post-tool-call",
-        EventName.PERMISSION_REQUEST: "on-approval-request",
-        EventName.CONTEXT_OVERFLOW: "on-context-overflow",
-        EventName.FILE_CREATED: "on-file-change",
-        EventName.FILE_EDITED: "on-file-change",
-        EventName.FILE_DELETED: "on-file-change",
-        EventName.GIT_COMMIT: "on-git-commit",
-        EventName.ERROR: "on-error",
-        EventName.CUSTOM: "custom",
-    },
+    events=parse_events(
+        "session_start=on-session-start session_end=on-session-end before_model=pre-execution "
+        "after_model=post-execution before_tool=pre-tool-call after_tool=post-tool-call "
+        "tool_failed=post-tool-call permission_request=on-approval-request context_overflow=on-context-overflow "
+        "file_created=on-file-change file_edited=on-file-change file_deleted=on-file-change "
+        "git_commit=on-git-commit error=on-error custom=custom"
+    ),
     tools=_TOOLS.names_by_tool(),
     timeout=5.0,
     on_error=OnError.BLOCK,
@@ -206,13 +196,7 @@ def _check_version(document: Mapping[str, object]) -> None:
         )
 
 
-_WORDS: Final = {
-    "pass": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "deny": Decision.DENY,
-    "block": Decision.DENY,
-}
+_WORDS: Final = decision_words("pass=pass allow=allow ask=ask deny=deny block=deny")
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:

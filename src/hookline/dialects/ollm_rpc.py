@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, event_names, field_maps
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._field_map import Field, event_names, field_maps, parse_events
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
 from hookline.dialects._tool_map import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
@@ -38,16 +38,11 @@ _ID_KEY: Final = "jsonrpc_id"
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, event automation",
-    events={
-        EventName.BEFORE_AGENT: "promptSubmit",
-        EventName.AFTER_AGENT: "agentStop",
-        EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
-        EventName.FILE_CREATED: "fileCreated",
-        EventName.FILE_EDITED: "fileEdited",
-        EventName.FILE_DELETED: "fileDeleted",
-        EventName.USER_TRIGGERED: "userTriggered",
-        EventName.NOTIFICATION: "notification",
-    },
+    events=parse_events(
+        "before_agent=promptSubmit after_agent=agentStop before_tool_selection=before_tool_selection "
+        "file_created=fileCreated file_edited=fileEdited file_deleted=fileDeleted user_triggered=userTriggered "
+        "notification=notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 
@@ -139,15 +134,7 @@ def _check_rpc(document: Mapping[str, object]) -> None:
         raise _READER.error(document.get("jsonrpc"), "jsonrpc", wanted=f'"{_RPC}"')
 
 
-_ACTIONS: Final = {
-    "continue": Decision.PASS,
-    "none": Decision.PASS,
-    "askAgent": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "stop": Decision.STOP,
-}
+_ACTIONS: Final = decision_words("continue=pass none=pass askAgent=pass allow=allow ask=ask block=deny stop=stop")
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
