@@ -14,23 +14,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _tool_calls
+from hookline.dialects import _json_reader, _tool_calls, _tool_map
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
 from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import (
-    ONE_URL,
-    ArgsCodec,
-    as_int,
-    convert,
-    final_output,
-    parse_pairs,
-    tool_map,
-    tool_row,
-    without,
-)
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, as_int, convert, final_output, tool_map, tool_row, without
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
@@ -117,7 +107,7 @@ TOOLS: Final = tool_map(
 )
 
 # the tools' names in documents of the other form; their arguments are the same
-_PASCAL_TOOLS: Final = parse_pairs(
+_PASCAL_TOOLS: Final = _tool_map.parse_pairs(
     "bash=Bash powershell=Bash view=Read create=Write edit=Edit str_replace_editor=Edit apply_patch=Edit "
     "grep=Grep rg=Grep glob=Glob web_fetch=WebFetch web_search=WebSearch ask_user=AskUserQuestion "
     "update_todo=TodoWrite task=Agent"
@@ -243,11 +233,7 @@ _CODEC: Final = AgentCodec(
             EventName.AFTER_TOOL: (Field("result", _RESULT_TEXT), *_AGENT),
             EventName.TOOL_FAILED: _AGENT,
             EventName.AFTER_AGENT: (_TRANSCRIPT, _STOP_REASON),
-            EventName.SUBAGENT_START: (
-                _TRANSCRIPT,
-                Field("agent_id", "agentId"),
-                Field("agent_type", "agentName", mirror="agentType"),
-            ),
+            EventName.SUBAGENT_START: (_TRANSCRIPT, _AGENT[0], Field("agent_type", "agentName", mirror="agentType")),
             EventName.SUBAGENT_STOP: (_TRANSCRIPT, _STOP_REASON, *_AGENT),
             EventName.PRE_COMPRESS: (_TRANSCRIPT, Field("custom_instructions", "customInstructions")),
             EventName.ERROR: (

@@ -9,18 +9,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader
+from hookline.dialects import _json_reader, _reply_codec
 from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, parse_events, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import (
-    EffectKeys,
-    ReplyRules,
-    drop_unset,
-    encode_answer,
-    join_texts,
-    loose_text_effects,
-)
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules
 from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
@@ -156,7 +149,7 @@ def _take_effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
     if "result" in data:
         effects.append(Effect(EffectKind.REWRITE, data.pop("result"), ("output",)))
     for key, kind in _TEXTS.items():
-        texts = loose_text_effects(data.get(key), kind)
+        texts = _reply_codec.loose_text_effects(data.get(key), kind)
         if texts is not None:
             effects += texts
             data.pop(key, None)
@@ -183,7 +176,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     blocks = outcome.decision >= Decision.ASK
     handed_on = _READER.get_object(effects, "data")
     reason, context = outcome.reason or UNSET, effects.get("context", UNSET)
-    data = drop_unset(
+    data = _reply_codec.drop_unset(
         {
             "decision": _ANSWER_WORDS.get(outcome.decision, UNSET),
             "reason": reason if outcome.decision is Decision.ALLOW else UNSET,
@@ -195,6 +188,10 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
             **{key: value for key, value in handed_on.items() if key not in _OWN_WORDS},
         }
     )
-    return encode_answer(
-        {"continue": not blocks, "systemMessage": reason if blocks else join_texts(context), "data": data or UNSET}
+    return _reply_codec.encode_answer(
+        {
+            "continue": not blocks,
+            "systemMessage": reason if blocks else _reply_codec.join_texts(context),
+            "data": data or UNSET,
+        }
     )

@@ -15,19 +15,11 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader
+from hookline.dialects import _json_reader, _reply_codec
 from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
 from hookline.dialects._field_map import Field, event_names, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
-from hookline.dialects._reply_codec import (
-    EffectKeys,
-    ReplyRules,
-    drop_unset,
-    encode_answer,
-    join_texts,
-    loose_text_effects,
-    output_effects,
-)
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules
 from hookline.dialects._tool_map import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
@@ -240,8 +232,8 @@ def _read_effects(metadata: Mapping[str, object], event: Event, *, message: str)
     )
     return (
         *_RULES.args_effects(metadata.get("modifiedArgs"), event, where="metadata.modifiedArgs"),
-        *output_effects(metadata, "modifiedResult"),
-        *(effect for value, kind in texts for effect in loose_text_effects(value, kind) or ()),
+        *_reply_codec.output_effects(metadata, "modifiedResult"),
+        *(effect for value, kind in texts for effect in _reply_codec.loose_text_effects(value, kind) or ()),
         *(_RULES.data_effects(data, where="metadata.data") if isinstance(data, dict) else ()),
     )
 
@@ -267,8 +259,8 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     blocks = decision >= Decision.ASK
     reason = outcome.reason or UNSET
     # a message that stands beside a reason is one of several
-    message = reason if blocks else join_texts(effects.pop("messages", UNSET))
-    metadata = drop_unset(
+    message = reason if blocks else _reply_codec.join_texts(effects.pop("messages", UNSET))
+    metadata = _reply_codec.drop_unset(
         {
             "decision": _ANSWER_WORDS.get(decision, UNSET),
             "stop": True if decision is Decision.STOP else UNSET,
@@ -276,4 +268,4 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
             **effects,
         }
     )
-    return encode_answer({"allow": not blocks, "message": message, "metadata": metadata or UNSET})
+    return _reply_codec.encode_answer({"allow": not blocks, "message": message, "metadata": metadata or UNSET})
