@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, TypedDict, Unpack
 
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hookline.dialects import _json_reader, _tool_calls
 from hookline.dialects._field_map import EventNames, FieldMap, FieldMaps
@@ -164,15 +164,12 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
         return Event(
             name=name,
             data=data,
-            tool=call.tool,
-            args=call.args,
             session=session,
             cwd=cwd,
             timestamp=timestamp,
-            native_tool=call.native_tool,
             native_name=native_name,
             host=self.spec.name,
-            native_args=call.native_args,
+            **asdict(call),
         )
 
     def encode_call(self, event: Event) -> tuple[str, object]:
@@ -290,15 +287,7 @@ class BodyCodec(Struct, frozen=True, kw_only=True):
         if native_name:
             data.setdefault("event_name", native_name)
         return Event(
-            name=name,
-            data=data,
-            tool=call.tool,
-            args=call.args,
-            session=session,
-            cwd=cwd,
-            timestamp=timestamp,
-            native_tool=call.native_tool,
-            native_name=native_name,
+            name=name, data=data, session=session, cwd=cwd, timestamp=timestamp, native_name=native_name, **asdict(call)
         )
 
     def _read_call(
