@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hookline.dialects import DIALECTS, _detect
+from hookline.dialects import DIALECTS
 from hookline.dialects._detect import detect_agent
 from hookline.errors import DialectError
+from hookline.model.agents import FILE_READERS
 from tests.helpers.each import each
 
 FILES = sorted((Path(__file__).parent / "payloads").glob("*/*.json"))
@@ -45,9 +46,10 @@ def test_an_agent_that_runs_files_of_claude_code_is_seen_and_no_other(file: Path
 
 def test_every_agent_that_runs_files_of_another_has_a_signature() -> None:
     having = {name for name, dialect in DIALECTS.items() if dialect.SPEC.signature is not None}
+    listed = {(reader, agent) for agent, readers in FILE_READERS.items() for reader in readers}
 
-    assert having == {name for name, dialect in DIALECTS.items() if dialect.SPEC.runs_files_of}
-    assert {agent for readers in _detect._READERS.values() for agent in readers} == having  # noqa: SLF001 - two tables
+    assert listed == {(name, agent) for name, dialect in DIALECTS.items() for agent in dialect.SPEC.runs_files_of}
+    assert having == {reader for reader, _ in listed}
 
 
 STRANGERS: dict[str, dict[str, object]] = {

@@ -5,15 +5,14 @@ from types import MappingProxyType
 from typing import Final
 
 from hookline.dialects import DIALECTS
+from hookline.model.agents import FILE_READERS
 
 # variables that only one agent sets for its hooks
 ENVIRONMENT: Final = (
     *("CURSOR_VERSION", "FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR", "QWEN_PROJECT_DIR", "GEMINI_SESSION_ID"),
     "CLAUDECODE",
 )
-# agents whose settings files others run, as their specs say, so that no other dialect is imported to find out
-_READERS: Final = {"claude-code": ("cursor", "copilot-cli")}
-# a key that documents of such an agent have at events that can be denied, and those of its readers lack
+# a key that documents of an agent have at events that can be denied, and those of the readers of its files lack
 _OWN_KEYS: Final = {"claude-code": "permission_mode"}
 
 
@@ -24,6 +23,6 @@ def detect_agent(
 
     The environment is no evidence: an agent that another agent started inherits all of it.
     """
-    readers = () if _OWN_KEYS.get(named) in document else _READERS.get(named, ())
+    readers = () if _OWN_KEYS.get(named) in document else FILE_READERS.get(named, ())
     specs = (DIALECTS[agent].SPEC for agent in readers)
     return next((spec.name for spec in specs if spec.signature is not None and spec.signature(document)), None)
