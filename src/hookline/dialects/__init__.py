@@ -1,6 +1,7 @@
 """How systems spell events and answers: one module each, two ways, without side effects."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Final, cast
 
@@ -14,13 +15,18 @@ SHELL_DIALECTS: Final = frozenset({"cli-agent", *AGENTS})
 TEMPLATE_DIALECTS: Final = frozenset({"cli-agent", "hookline"})
 
 
+@cache
+def _load(name: str) -> Dialect:
+    return cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
+
+
 class _Dialects(Mapping[str, "Dialect"]):
     """The dialects by their names; each is imported when it is first asked for."""
 
     def __getitem__(self, name: str) -> Dialect:
         if name not in _NAMES:
             raise KeyError(name)
-        return cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
+        return _load(name)
 
     def __contains__(self, name: object) -> bool:
         return name in _NAMES
