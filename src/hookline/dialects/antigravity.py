@@ -4,7 +4,6 @@ Every answer is a document, and every exit code is 0. Before a tool, a document 
 empty decision there and an empty document elsewhere.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -171,7 +170,17 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    decision, reason = _read_decision(document, request.event)
+    word = document.get("decision")
+    # at the end of a turn one word sends the agent back to work, and every other lets it rest
+    rests = request.event.name in TURN_ENDS and word != "continue"
+    reason = "" if rests else _READER.get_text(document, "reason")
+    if request.event.name in TURN_ENDS:
+        decision = Decision.PASS if rests else Decision.DENY
+    elif word is None and request.event.name is EventName.BEFORE_TOOL:
+        decision, reason = Decision.DENY, reason or _UNDECIDED
+    else:
+        decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
+    reason = reason if decision else ""
     if document.get("terminationBehavior") == "terminate":
         decision = Decision.STOP
     steps = document.get("injectSteps")
@@ -185,18 +194,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
-
-
-def _read_decision(document: Mapping[str, object], event: Event) -> tuple[Decision, str]:
-    word = document.get("decision")
-    if event.name in TURN_ENDS:
-        # one word sends the agent back to work, every other lets it rest
-        return (Decision.DENY, _READER.get_text(document, "reason")) if word == "continue" else (Decision.PASS, "")
-    reason = _READER.get_text(document, "reason")
-    if word is None and event.name is EventName.BEFORE_TOOL:
-        return Decision.DENY, reason or _UNDECIDED
-    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
-    return decision, reason if decision else ""
 
 
 _RULES: Final = ReplyRules(

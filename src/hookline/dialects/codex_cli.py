@@ -73,9 +73,13 @@ def _mark_lines(mark: str, text: object) -> list[str]:
     return [mark + line for line in lines]
 
 
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _patch_edits(args: Mapping[str, object], cwd: str, edits: object) -> list[str]:
     hunks: list[str] = []
-    for edit in edits if isinstance(edits, list) else ():
+    for edit in _as_list(edits):
         if isinstance(edit, Mapping):
             hunks += ["@@", *_mark_lines("-", edit.get("old")), *_mark_lines("+", edit.get("new"))]
     return _patch_file("Update", args.get("path"), cwd, hunks)
@@ -85,13 +89,6 @@ def _patch_insertion(key: str, args: Mapping[str, object], cwd: str) -> list[str
     return _patch_file("Update", args.get("path"), cwd, ["@@", *_mark_lines("+", args.get(key))])
 
 
-def _patch_deletion(args: Mapping[str, object], cwd: str) -> list[str]:
-    paths = args.get("paths")
-    return [
-        line for path in (paths if isinstance(paths, list) else ()) for line in _patch_file("Delete", path, cwd, ())
-    ]
-
-
 _PATCHES: Final[Mapping[str, Callable[[Mapping[str, object], str], list[str]]]] = {
     "write_file": lambda args, cwd: _patch_file("Add", args.get("path"), cwd, _mark_lines("+", args.get("content"))),
     "edit_file": lambda args, cwd: _patch_edits(args, cwd, [args]),
@@ -99,7 +96,9 @@ _PATCHES: Final[Mapping[str, Callable[[Mapping[str, object], str], list[str]]]] 
     "insert_text": partial(_patch_insertion, "text"),
     "edit_lines": partial(_patch_insertion, "text"),
     "notebook_edit": partial(_patch_insertion, "source"),
-    "delete_file": _patch_deletion,
+    "delete_file": lambda args, cwd: [
+        line for path in _as_list(args.get("paths")) for line in _patch_file("Delete", path, cwd, ())
+    ],
 }
 PATCHED_TOOLS: Final = frozenset(_PATCHES)
 

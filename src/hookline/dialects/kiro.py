@@ -75,24 +75,20 @@ def _one_operation(mode: str) -> ArgsCodec:
         return {"operations": [operation], **without(args, *_OPERATION, "offset", "limit")}
 
     def to_canonical(args: dict[str, object]) -> dict[str, object]:
-        match _operations(args):
-            case [operation]:
-                return {**without(args, "operations"), **_count_lines(dict(operation))}
-            case _:
-                return args
+        operations = _operations(args)
+        if len(operations) != 1:
+            return args
+        operation = dict(operations[0])
+        first, last = operation.get("start_line"), operation.get("end_line")
+        # a range that is counted from the end stays unchanged
+        if isinstance(first, int) and first > 0:
+            operation["offset"] = operation.pop("start_line")
+            if isinstance(last, int) and last >= first:
+                operation["limit"] = last - first + 1
+                del operation["end_line"]
+        return {**without(args, "operations"), **operation}
 
     return ArgsCodec(to_native, to_canonical)
-
-
-def _count_lines(operation: dict[str, object]) -> dict[str, object]:
-    """Convert a range of lines to the canonical offset and limit; a range counted from the end stays unchanged."""
-    first, last = operation.get("start_line"), operation.get("end_line")
-    if isinstance(first, int) and first > 0:
-        operation["offset"] = operation.pop("start_line")
-        if isinstance(last, int) and last >= first:
-            operation["limit"] = last - first + 1
-            del operation["end_line"]
-    return operation
 
 
 def _paths(args: Mapping[str, object]) -> list[object]:
@@ -115,14 +111,15 @@ def _paths_to_operations(args: dict[str, object]) -> dict[str, object]:
     return {**rest, "operations": [{"mode": "Line", "path": path} for path in paths]}
 
 
-def _operations_to_paths(args: dict[str, object]) -> dict[str, object]:
-    return {**args, "paths": _paths(args)} if "operations" in args and "paths" not in args else args
-
+_PATHS: Final = ArgsCodec(
+    _paths_to_operations,
+    lambda args: {**args, "paths": _paths(args)} if "operations" in args and "paths" not in args else args,
+)
 
 TOOLS: Final = tool_map(
     tool_row("shell", "execute_bash shell", keys="cwd=working_dir"),
     tool_row("grep", "grep"),
-    tool_row("read_files", "fs_read read", codecs=(ArgsCodec(_paths_to_operations, _operations_to_paths),)),
+    tool_row("read_files", "fs_read read", codecs=(_PATHS,)),
     tool_row("read_file", "fs_read read", codecs=(_one_operation("Line"),), when=_is_one("line")),
     tool_row("list_dir", "fs_read read", codecs=(_one_operation("Directory"),), when=_is_one("directory")),
     tool_row("grep", "fs_read read", codecs=(_one_operation("Search"),), when=_is_one("search")),

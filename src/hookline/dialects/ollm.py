@@ -112,7 +112,16 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         raise _READER.error(goes_on, "continue", wanted="true or false")
     message, error = _READER.get_text(document, "systemMessage"), _READER.get_text(document, "error")
     data = dict(_READER.get_object(document, "data"))
-    decision = _take_decision(data, goes_on=goes_on)
+    # an unknown word is the hook's own and stays among the data
+    word = data.get("decision")
+    decision = _WORDS.get(word, Decision.PASS) if isinstance(word, str) else Decision.PASS
+    if decision:
+        del data["decision"]
+    if not goes_on:
+        halted = Decision.ASK if decision is Decision.ASK else Decision.DENY
+        decision = Decision.STOP if data.get("stop") is True else halted
+    if decision is Decision.STOP:
+        del data["stop"]
     blocks = decision >= Decision.ASK
     why = data.pop("reason") if decision is Decision.ALLOW and isinstance(data.get("reason"), str) else ""
     effects = _take_effects(data, request.event)
@@ -125,20 +134,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         failure=Failure(FailureKind.HOOK_ERROR, error) if error else None,
         ends=not goes_on or decision is Decision.STOP,
     )
-
-
-def _take_decision(data: dict[str, object], *, goes_on: bool) -> Decision:
-    """Remove the decision from the data; an unknown word is the hook's own and stays."""
-    word = data.get("decision")
-    decision = _WORDS.get(word) if isinstance(word, str) else None
-    if decision is not None:
-        del data["decision"]
-    if goes_on:
-        return decision or Decision.PASS
-    if data.get("stop") is True:
-        del data["stop"]
-        return Decision.STOP
-    return Decision.ASK if decision is Decision.ASK else Decision.DENY
 
 
 def _take_effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
