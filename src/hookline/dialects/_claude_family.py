@@ -58,10 +58,10 @@ def family_field_maps(
 class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
     """One agent of the family.
 
-    Documents: `defaults` are fields that hooks of this agent rely on and other agents do not send. `time` is the field of the
-    timestamp, and `renamed` are other spellings of fields, which are read and never written. `variables` name the project's
-    directory in the environment, and `exported` are fields that are variables as well. `convert_call` and `convert_result`
-    turn a call and a result of another agent into what this agent's hooks expect.
+    Documents: `defaults` are fields that hooks of this agent rely on and other agents do not send, and `renamed` are other
+    spellings of fields, which are read and never written. `variables` name the project's directory in the environment, and
+    `exported` are fields that are variables as well. `convert_call` and `convert_result` turn a call and a result of another
+    agent into what this agent's hooks expect.
 
     Answers of its hooks: with `ignore_exit_code`, they count whatever the exit code is. `texts` are the native events at which plain text on stdout is context; at others it is
     `other_texts`. Text that begins like `broken` and is not JSON is an error. `stop_exit` is the exit code that ends the run.
@@ -74,7 +74,6 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
     """
 
     defaults: Mapping[str, object] = {}
-    time: str = ""
     renamed: Mapping[str, str] = {}
     variables: tuple[str, ...] = ()
     exported: frozenset[str] = frozenset()
@@ -128,8 +127,6 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         document: dict[str, object] = {"session_id": event.session.id, "cwd": event.cwd, "hook_event_name": native}
         if event.session.model:
             document["model"] = event.session.model
-        if self.time and event.timestamp:
-            document[self.time] = _json_reader.to_iso(event.timestamp)
         if event.tool or event.name in TOOL_EVENTS:
             document["tool_name"], document["tool_input"] = self.encode_call(self._convert_call(event))
         data = fit_result(event, self.spec.name, self.convert_result)
@@ -161,7 +158,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         canonical = self.names.decode(native, document)
         session = Session(id=reader.pop_text(document, "session_id"), model=reader.pop_text(document, "model"))
         cwd = reader.pop_text(document, "cwd")
-        timestamp = reader.take_time(document, self.time) if self.time else 0
+        timestamp = reader.take_time(document, "timestamp") if self.has_iso_time else 0
         call = NO_CALL
         if "tool_name" in document or canonical in TOOL_EVENTS:
             tool = reader.require_text(document.pop("tool_name", None), "tool_name")

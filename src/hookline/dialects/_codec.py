@@ -82,13 +82,15 @@ def agent_spec(
 class AgentCodec(Struct, frozen=True, kw_only=True):
     """The tables of one agent, and what its documents have in common with those of other agents.
 
-    A dialect takes the call, the session and the directory out of a document; what is left are the event's data.
+    A dialect takes the call, the session and the directory out of a document; what is left are the event's data. With
+    `has_iso_time`, documents have a `timestamp` in ISO 8601.
     """
 
     spec: DialectSpec
     names: EventNames
     tools: ToolMap
     field_maps: FieldMaps
+    has_iso_time: bool = False
 
     @property
     def reader(self) -> JsonReader:
@@ -185,11 +187,13 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
     def write_data(
         self, event: Event, document: dict[str, object], data: dict[str, object] | None = None
     ) -> dict[str, object]:
-        """Write an event's data to a document that has everything else; a result of another agent is written as a text."""
+        """Write an event's data and time to a document that has everything else; a result of another agent is written as a text."""
         if data is None:
             data = fit_result(event, self.spec.name)
         if event.name is EventName.CUSTOM and data.get("event_name") == self.native_name(event):
             del data["event_name"]
+        if self.has_iso_time and event.timestamp:
+            document["timestamp"] = _json_reader.to_iso(event.timestamp)
         self.field_maps(event.name).write(data, document, session=event.session)
         return document
 

@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader
 from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
@@ -100,6 +99,7 @@ _CODEC: Final = AgentCodec(
     spec=SPEC,
     names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             **dict.fromkeys(EventName, (_TRANSCRIPT,)),
@@ -119,8 +119,6 @@ def _write_event(event: Event) -> dict[str, object]:
     document: dict[str, object] = {"conversationId": event.session.id}
     if event.session.model:
         document["modelName"] = event.session.model
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.tool:
         name, args = _CODEC.encode_call(event)
         document["toolCall"] = {"name": name, "args": args}

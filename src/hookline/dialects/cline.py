@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader, _reply_codec, _tool_calls
+from hookline.dialects import _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec, join_blocks
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
@@ -168,6 +168,7 @@ _CODEC: Final = AgentCodec(
     # a failed tool is one that ran without success
     names=event_names({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.AFTER_TOOL: (Field("result", "postToolUse.result"), _DURATION),
@@ -203,8 +204,6 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         "hookName": wire or _WIRE.get(native, native),
         "taskId": event.session.id,
     }
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.session.model:
         document["model"] = event.session.model
     if not is_own:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _reply_codec, _tool_calls
+from hookline.dialects import _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
 from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
@@ -132,6 +132,7 @@ _CODEC: Final = AgentCodec(
     spec=SPEC,
     names=event_names(SPEC.events, {"AfterTool": _tool_event}),
     tools=_TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.AFTER_AGENT: (Field("response", "prompt_response"),),
@@ -167,8 +168,6 @@ def _write_event(event: Event) -> dict[str, object]:
     }
     if event.host != _NAME:
         document["transcript_path"] = ""
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.tool or event.name in TOOL_EVENTS:
         document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
         if event.host != _NAME and (parts := _tool_calls.split_name(event.tool)) is not None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _tool_calls
+from hookline.dialects import _tool_calls
 from hookline.dialects._codec import AgentCodec, EventTable, agent_spec
 from hookline.dialects._field_map import Field, event_names, field_maps
 from hookline.dialects._json_reader import JsonReader
@@ -98,6 +98,7 @@ _CODEC: Final = AgentCodec(
     spec=SPEC,
     names=event_names(SPEC.events, more=SPEC.more_events),
     tools=TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.BEFORE_AGENT: (Field("prompt", f"{_INFO}.user_prompt"),),
@@ -138,8 +139,6 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 def _write_event(event: Event, native: str) -> dict[str, object]:
     document: dict[str, object] = {"agent_action_name": native, "trajectory_id": event.session.id}
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.session.model:
         document["model_name"] = event.session.model
     info = document[_INFO] = _encode_call(event, native)
