@@ -3,7 +3,7 @@
 import pytest
 
 from hookline.dialects import DIALECTS, _codec, _tool_calls
-from hookline.dialects._field_map import event_names, field_maps
+from hookline.dialects._field_map import EventNames, field_maps
 from hookline.dialects._tool_map import ToolRow, tool_map
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
@@ -20,7 +20,7 @@ SPEC = DialectSpec(
 )
 CODEC = _codec.AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=tool_map(
         ToolRow("shell", ("run",), keys={"command": "line"}),
     ),

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
 
 from hookline.dialects import _json_reader
 from hookline.dialects._json_reader import JsonReader
@@ -210,15 +211,20 @@ def parse_events(text: str) -> dict[EventName, str]:
 
 
 class EventNames(Struct, frozen=True):
-    """A system's event names, both ways.
+    """A system's event names, both ways; the canonical names are valid in every system.
 
     `choose` distinguishes events that share a name there, and `more` are further names of events.
     """
 
     native: Mapping[EventName, str]
-    known: Mapping[str, EventName]
-    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]]
-    more: Mapping[str, EventName]
+    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]] = {}
+    more: Mapping[str, EventName] = {}
+    known: Mapping[str, EventName] = {}
+
+    def __post_init__(self) -> None:
+        """Derive the map back; the first of several events has their name."""
+        usual = {theirs: name for name, theirs in reversed(tuple(self.native.items()))}
+        force_setattr(self, "known", {**{name.value: name for name in EventName}, **usual})
 
     def encode(self, event: Event) -> str:
         """Return the event's name in this system."""
@@ -233,18 +239,6 @@ class EventNames(Struct, frozen=True):
         if native in self.choose:
             return self.choose[native](body)
         return self.more.get(native) or self.known.get(native, EventName.CUSTOM)
-
-
-def event_names(
-    native: Mapping[EventName, str],
-    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]] = MappingProxyType({}),
-    more: Mapping[str, EventName] = MappingProxyType({}),
-) -> EventNames:
-    """Index event names; the canonical names are valid in every system."""
-    usual: dict[str, EventName] = {}
-    for name, theirs in native.items():
-        usual.setdefault(theirs, name)
-    return EventNames(native, {**{name.value: name for name in EventName}, **usual}, choose, more)
 
 
 def tool_event_by_error(body: Mapping[str, object]) -> EventName:

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, tool_event_by_error
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
 from hookline.dialects._tool_calls import NO_CALL
@@ -97,7 +97,7 @@ _FOLDERS: Final = "workspacePaths"
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
     has_iso_time=True,
     field_maps=field_maps(

@@ -9,7 +9,7 @@ from typing import Final
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
 from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import event_names
+from hookline.dialects._field_map import EventNames
 from hookline.dialects._tool_calls import result_text
 from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, milliseconds, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
@@ -126,7 +126,7 @@ def _as_streams(result: object, tool: str) -> object:
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events, {"FileChanged": _file_event}),
+    names=EventNames(SPEC.events, {"FileChanged": _file_event}),
     tools=TOOLS,
     convert_result=_as_streams,
     field_maps=family_field_maps(marks=_FILE_MARKS),

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
@@ -73,7 +73,7 @@ _DURATION: Final = Field("duration", "execution_time")
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="",
-    names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
     field_maps=field_maps(
         {

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from hookline.dialects import _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
@@ -166,7 +166,7 @@ _OBJECTS: Final = {
 _CODEC: Final = AgentCodec(
     spec=SPEC,
     # a failed tool is one that ran without success
-    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
+    names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
     has_iso_time=True,
     field_maps=field_maps(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
 from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import event_names
+from hookline.dialects._field_map import EventNames
 from hookline.dialects._tool_calls import result_text
 from hookline.dialects._tool_map import milliseconds, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
@@ -147,7 +147,7 @@ ABILITIES: Final = SPEC.abilities or {}
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=TOOLS,
     convert_result=lambda result, _tool: result_text(result),
     field_maps=family_field_maps(),

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.dialects import _json_reader, _tool_calls, _tool_map
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
-from hookline.dialects._field_map import Field, event_names, field_maps
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
@@ -216,7 +216,7 @@ def _of_main_agent(name: EventName) -> Callable[[Mapping[str, object]], EventNam
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(
+    names=EventNames(
         SPEC.events,
         # the user did not type a subagent's prompt, and its end has an event of its own
         {

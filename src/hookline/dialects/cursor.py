@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from hookline.dialects import _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import Field, event_names, field_maps
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
@@ -158,7 +158,7 @@ _FIELD_MAPS: Final = field_maps(
     taken_at={native: keys for native, (_, keys) in _TOOL_EVENTS.items()},
 )
 _CODEC: Final = AgentCodec(
-    spec=SPEC, names=event_names(SPEC.events, more=SPEC.more_events), tools=TOOLS, field_maps=_FIELD_MAPS
+    spec=SPEC, names=EventNames(SPEC.events, more=SPEC.more_events), tools=TOOLS, field_maps=_FIELD_MAPS
 )
 
 # fields that hooks rely on and other agents do not send

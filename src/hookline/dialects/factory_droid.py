@@ -8,7 +8,7 @@ from typing import Final
 
 from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_maps
 from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import Field, event_names
+from hookline.dialects._field_map import EventNames, Field
 from hookline.dialects._json_reader import key_set
 from hookline.dialects._tool_map import ONE_URL, edits, parse_pairs, tool_map, tool_row
 from hookline.model.capability import Ability
@@ -91,7 +91,7 @@ _EXPORTED: Final = key_set(
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=TOOLS,
     field_maps=family_field_maps(_FIELDS),
     ignore_exit_code=True,

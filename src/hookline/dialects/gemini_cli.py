@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.dialects import _reply_codec, _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL
@@ -130,7 +130,7 @@ _RESULT: Final = Field("result", "tool_response.llmContent")
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events, {"AfterTool": _tool_event}),
+    names=EventNames(SPEC.events, {"AfterTool": _tool_event}),
     tools=_TOOLS,
     has_iso_time=True,
     field_maps=field_maps(

@@ -11,7 +11,7 @@ from typing import Final
 from hookline import json_codec
 from hookline.dialects import _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
@@ -200,7 +200,7 @@ _RESULT: Final = (Field("result", "tool_response"),)
 _CODEC: Final = AgentCodec(
     spec=SPEC,
     # a failed tool is one that ran, and its response contains the failure
-    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "postToolUse"}, more=SPEC.more_events),
+    names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "postToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
     field_maps=field_maps(
         {

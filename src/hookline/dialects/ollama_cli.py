@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import event_names, field_maps, parse_events
+from hookline.dialects._field_map import EventNames, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
@@ -56,7 +56,7 @@ _RESERVED: Final = frozenset({"hook", "timestamp", "session_id", "model", "provi
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=_TOOLS,
     field_maps=field_maps({}, taken=("tool", "tool_name", "tool_input", "cwd"), objects=SESSION),
     tool=("tool", "tool_name"),

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from hookline.dialects import _json_reader, _reply_codec
 from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules
 from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
@@ -60,7 +60,7 @@ _MODEL: Final = (Field("model", "model", default="model"),)
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=event_names(SPEC.events, {"after_tool": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"after_tool": tool_event_by_error}),
     tools=_TOOLS,
     field_maps=field_maps(
         {EventName.BEFORE_MODEL: _MODEL, EventName.AFTER_MODEL: _MODEL},

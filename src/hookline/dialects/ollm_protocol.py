@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader, _reply_codec
 from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, event_names, field_maps, parse_events
+from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules
 from hookline.dialects._tool_map import tool_map
@@ -113,7 +113,7 @@ def _file_event(context: Mapping[str, object]) -> EventName:
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="context",
-    names=event_names(SPEC.events, {"post-tool-call": _tool_event, "on-file-change": _file_event}),
+    names=EventNames(SPEC.events, {"post-tool-call": _tool_event, "on-file-change": _file_event}),
     tools=_TOOLS,
     field_maps=field_maps(
         _FIELDS,

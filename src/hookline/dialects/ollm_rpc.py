@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
 from hookline.dialects._codec import BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, event_names, field_maps, parse_events
+from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
 from hookline.dialects._tool_map import tool_map
@@ -56,7 +56,7 @@ _FILE: Final = (("path", "path"), ("content", "content"), ("diff", "changes"))
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="params.event.data",
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=_TOOLS,
     field_maps=field_maps(dict.fromkeys(_FILE_EVENTS, (Field("diff", "changes"),)), taken=("tool_name", "args", "cwd")),
     tool=("tool_name",),

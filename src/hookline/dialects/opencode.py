@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _tool_calls
 from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import Field, event_names, field_maps
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL
@@ -97,7 +97,7 @@ def _or(main: EventName, child: EventName) -> Callable[[Mapping[str, object]], E
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(
+    names=EventNames(
         SPEC.events,
         {
             "session.created": _or(EventName.SESSION_START, EventName.SUBAGENT_START),

@@ -10,7 +10,7 @@ from typing import Final
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
 from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import event_names
+from hookline.dialects._field_map import EventNames
 from hookline.dialects._tool_calls import result_text
 from hookline.dialects._tool_map import FROM_ZERO, ONE_URL, TIMEOUT_MS, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
@@ -118,7 +118,7 @@ def _as_response(result: object, _tool: str) -> object:
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events, {_PROMPT: _prompt_event}),
+    names=EventNames(SPEC.events, {_PROMPT: _prompt_event}),
     tools=TOOLS,
     convert_result=_as_response,
     field_maps=family_field_maps(),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _tool_calls
 from hookline.dialects._codec import AgentCodec, EventTable, agent_spec
-from hookline.dialects._field_map import Field, event_names, field_maps
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
@@ -96,7 +96,7 @@ _WHEN: Final = {EventName.BEFORE_TOOL: "pre", EventName.AFTER_TOOL: "post"}
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events, more=SPEC.more_events),
+    names=EventNames(SPEC.events, more=SPEC.more_events),
     tools=TOOLS,
     has_iso_time=True,
     field_maps=field_maps(
