@@ -3,7 +3,7 @@
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._claude_family import ClaudeFamily, build_answer
+from hookline.dialects._claude_family import ClaudeFamily
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
@@ -23,10 +23,10 @@ def family(agent: str) -> ClaudeFamily:
 def test_silence_is_not_worked_out_and_would_be_silence_if_it_were(agent: str, name: EventName) -> None:
     own = family(agent)
     event = Event(name=name, tool="shell", args={"command": "ls"}, host=agent, data={"stop_hook_active": True})
-    context = own.answer_context(Outcome(), event)
+    parts = own.split_outcome(Outcome(), event)
 
-    assert build_answer(context) == {}
-    assert not context.blocks
+    assert own.build_answer(parts, event) == {}
+    assert not parts.blocks
     assert DIALECTS[agent].encode_outcome(Outcome(), event) == Answer()
 
 

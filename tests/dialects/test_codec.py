@@ -2,13 +2,15 @@
 
 import pytest
 
-from hookline.dialects import _codec, _tool_calls, antigravity, gemini_cli
-from hookline.dialects._field_map import event_names, field_maps
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects import DIALECTS, _codec, _tool_calls
+from hookline.dialects._field_map import EventNames, field_maps
 from hookline.dialects._tool_map import ToolRow, tool_map
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName, Session
+from hookline.model.exchange import Reply
+from hookline.model.hook import Hook
+from hookline.model.verdict import Decision
 
 SPEC = DialectSpec(
     name="acme",
@@ -18,7 +20,7 @@ SPEC = DialectSpec(
 )
 CODEC = _codec.AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=tool_map(
         ToolRow("shell", ("run",), keys={"command": "line"}),
     ),
@@ -93,13 +95,23 @@ def test_document_without_a_time_has_none() -> None:
     assert (event({"a": 1}).timestamp, event({"a": 1}).data) == (0, {"a": 1})
 
 
-def test_code_that_blocks_is_a_failure_where_nothing_can_be_blocked() -> None:
-    rules = ReplyRules(dialect="x", reads=frozenset(), deny_exit=2)
+@pytest.mark.parametrize(
+    ("dialect", "name", "decision"),
+    [
+        ("gemini-cli", EventName.BEFORE_TOOL, Decision.DENY),
+        ("gemini-cli", EventName.SESSION_END, Decision.PASS),
+        # an event that the agent does not have: a hook that denies there has denied
+        ("antigravity", EventName.BEFORE_AGENT, Decision.DENY),
+    ],
+)
+def test_code_that_blocks_is_a_failure_where_nothing_can_be_blocked(
+    dialect: str, name: EventName, decision: Decision
+) -> None:
+    request = DIALECTS[dialect].encode_event(Event(name=name), Hook(id="h", command="x", dialect=dialect))
+    verdict = DIALECTS[dialect].decode_reply(Reply(exit_code=2), request)
 
-    assert _codec.rules_at(rules, gemini_cli.SPEC, Event(name=EventName.BEFORE_TOOL)).deny_exit == 2
-    assert _codec.rules_at(rules, gemini_cli.SPEC, Event(name=EventName.SESSION_END)).deny_exit == 0
-    # a moment the agent does not have: whoever says no there has said it
-    assert _codec.rules_at(rules, antigravity.SPEC, Event(name=EventName.BEFORE_AGENT)).deny_exit == 2
+    assert verdict.decision is decision
+    assert (verdict.failure is None) is (decision is Decision.DENY)
 
 
 def test_texts_are_joined_with_a_blank_line() -> None:

@@ -80,7 +80,15 @@ class _Emission:
 
     async def run(self) -> _Outcome:
         """Raise the event, and read the outcome in the words of the specification."""
-        engine = self._make_engine()
+        config = self._emitter.composition
+        is_unanimous = self._profile is CompositionProfile.PARALLEL_UNANIMOUS
+        knob = config.on_disagreement if is_unanimous else config.on_transform_conflict
+        settings = Settings(
+            composition="unanimous" if is_unanimous else "strongest",
+            on_conflict="confirm" if knob is SynthesisPolicy.APPROVAL and self._is_consulted else "deny",
+            no_hooks="deny",
+        )
+        engine = Engine(settings=settings, ask=self._ask if self._is_consulted else None, identify=self._identify)
         for index, bound in enumerate(self._active):
             engine.add(
                 Hook(
@@ -96,17 +104,6 @@ class _Emission:
             parameters = {_PARAMETER: copy.deepcopy(self._context)}
             outcome = await engine.emit(EVENT, {"skill": _THEIRS, "parameters": parameters})
         return self._read_outcome(outcome)
-
-    def _make_engine(self) -> Engine:
-        config = self._emitter.composition
-        is_unanimous = self._profile is CompositionProfile.PARALLEL_UNANIMOUS
-        knob = config.on_disagreement if is_unanimous else config.on_transform_conflict
-        settings = Settings(
-            composition="unanimous" if is_unanimous else "strongest",
-            on_conflict="confirm" if knob is SynthesisPolicy.APPROVAL and self._is_consulted else "deny",
-            no_hooks="deny",
-        )
-        return Engine(settings=settings, ask=self._ask if self._is_consulted else None, identify=self._identify)
 
     def _make_hook(self, index: int, bound: _Bound) -> Callable[[Event], Any]:
         async def intercept(event: Event) -> Verdict:
@@ -153,10 +150,13 @@ class _Emission:
         """Put a question to the SDK's resolver, and check its answer as the specification orders."""
         self._resolved_by = "rejection"
         context = _context_of(question.event)
+        liftable = self._first(liftable=True)
+        denied = TheirVerdict.host_error(HostError.COMPOSITION_DISAGREEMENT, liftable=True)
         request = ApprovalRequest(
             context_identity=question.digest or None,
             interception_point=InterceptionPoint(context["interception_point"]),
-            verdict=self._denial(),
+            # the denial that the resolver is asked to lift
+            verdict=denied if liftable is None else self._verdicts[liftable],
             context=self._redact(context),
         )
         resolver = self._emitter._resolver
@@ -180,11 +180,6 @@ class _Emission:
             args=args,
             reason=(self._resolution.reason or "") if self._resolution is not None else "",
         )
-
-    def _denial(self) -> TheirVerdict:
-        """Return the denial that the resolver is asked to lift."""
-        found = next((verdict for _, verdict in sorted(self._verdicts.items()) if verdict.is_liftable), None)
-        return found or TheirVerdict.host_error(HostError.COMPOSITION_DISAGREEMENT, liftable=True)
 
     def _check(self, resolution: ApprovalResolution) -> TheirVerdict:
         if resolution.outcome is ApprovalOutcome.UNRESOLVED or resolution.verdict is None:
@@ -222,7 +217,8 @@ class _Emission:
 
     def _combine(self, outcome: Outcome) -> tuple[TheirVerdict, int | None]:
         """Return the combined verdict and the interceptor it came from, as the engine decided."""
-        if self._resolution is not None and (self._resolved_by == "rejection" or not self._resumes()):
+        resumes = self._emitter.composition.on_approval is OnApproval.RESUME
+        if self._resolution is not None and (self._resolved_by == "rejection" or not resumes):
             is_ours = (self._resolution.reason or "").startswith("host_error:")
             return self._resolution, None if is_ours or not self._profile.is_sequential else self._first(liftable=True)
         if outcome.code in _HOST_ERRORS:
@@ -238,9 +234,6 @@ class _Emission:
         if transforms:
             return self._verdicts[max(transforms)], max(transforms)
         return self._resolution or TheirVerdict.allow(), None
-
-    def _resumes(self) -> bool:
-        return self._emitter.composition.on_approval is OnApproval.RESUME
 
     def _first(self, *, liftable: bool) -> int | None:
         """Return the first interceptor that denied, in a way that can be lifted or not."""

@@ -1,6 +1,7 @@
 """How systems spell events and answers: one module each, two ways, without side effects."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Final, cast
 
@@ -14,19 +15,18 @@ SHELL_DIALECTS: Final = frozenset({"cli-agent", *AGENTS})
 TEMPLATE_DIALECTS: Final = frozenset({"cli-agent", "hookline"})
 
 
+@cache
+def _load(name: str) -> Dialect:
+    return cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
+
+
 class _Dialects(Mapping[str, "Dialect"]):
     """The dialects by their names; each is imported when it is first asked for."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Dialect] = {}
-
     def __getitem__(self, name: str) -> Dialect:
-        found = self._known.get(name)
-        if found is None:
-            if name not in _NAMES:
-                raise KeyError(name)
-            found = self._known[name] = cast("Dialect", import_module(f"{__name__}.{module_name(name)}"))
-        return found
+        if name not in _NAMES:
+            raise KeyError(name)
+        return _load(name)
 
     def __contains__(self, name: object) -> bool:
         return name in _NAMES
@@ -36,9 +36,6 @@ class _Dialects(Mapping[str, "Dialect"]):
 
     def __len__(self) -> int:
         return len(_NAMES)
-
-    def __repr__(self) -> str:
-        return f"<{len(_NAMES)} dialects>"
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = _Dialects()

@@ -4,21 +4,20 @@ Each agent is a `ClaudeFamily` of tables; its own module says where it is strict
 agent supports at that event: the strict agents drop a whole answer for one field too many.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _reply_codec, _tool_calls, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, build_event, join_blocks
+from hookline.dialects import _json_reader, _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, fit_result, join_blocks
 from hookline.dialects._field_map import Field, FieldMaps, field_maps
 from hookline.dialects._reply_codec import ReplyRules, drop_unset
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ToolMap, UnsupportedRewriteError, final_output
+from hookline.dialects._tool_calls import NO_CALL
+from hookline.dialects._tool_map import UnsupportedRewriteError, final_output
 from hookline.errors import DialectError
 from hookline.model.capability import Ability
 from hookline.model.event import EVENTS, Event, EventName, Session
@@ -26,16 +25,15 @@ from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
+_DENY_EXIT: Final = 2
 # a program does not start with a longer variable in its environment
 _LONGEST_VARIABLE: Final = 65_536
 
-_TAKEN: Final = ("session_id", "cwd", "hook_event_name", "tool_name", "tool_input", "model")
 _CALL: Final = Field("call_id", "tool_use_id")
 _DURATION: Final = Field("duration", "duration_ms", in_ms=True)
-_PATH: Final = (Field("path", "file_path"),)
 _LAST_MESSAGE: Final = (Field("response", "last_assistant_message"),)
 
-FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
+FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     EventName.BEFORE_TOOL: (_CALL,),
     EventName.AFTER_TOOL: (_CALL, Field("result", "tool_response"), _DURATION),
     EventName.TOOL_FAILED: (_CALL, _DURATION),
@@ -43,46 +41,29 @@ FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
     EventName.SUBAGENT_STOP: _LAST_MESSAGE,
     EventName.NOTIFICATION: (Field("type", "notification_type"),),
     EventName.ERROR: (Field("error_type", "error"), Field("error", "error_details")),
-    EventName.FILE_CREATED: _PATH,
-    EventName.FILE_EDITED: _PATH,
-    EventName.FILE_DELETED: _PATH,
+    **dict.fromkeys(
+        (EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED), (Field("path", "file_path"),)
+    ),
 }
-
-# the key and value that distinguish canonical events with the same native name
-FILE_MARKS: Final[Mapping[EventName, tuple[str, str]]] = {
-    EventName.FILE_CREATED: ("event", "add"),
-    EventName.FILE_EDITED: ("event", "change"),
-    EventName.FILE_DELETED: ("event", "unlink"),
-}
-_BY_MARK: Final = {mark: name for name, (_, mark) in FILE_MARKS.items()}
-
-
-def file_event(document: Mapping[str, object]) -> EventName:
-    """Return the canonical event of a changed file; an unknown kind of change is an edit."""
-    return _BY_MARK.get(str(document.get("event")), EventName.FILE_EDITED)
 
 
 def family_field_maps(
-    fields: Mapping[EventName, tuple[Field, ...]] = FIELDS,
-    *,
-    taken: Iterable[str] = (),
-    marks: Mapping[EventName, tuple[str, str]] = MappingProxyType({}),
+    fields: Mapping[str, tuple[Field, ...]] = FIELDS, marks: Mapping[str, tuple[str, object]] | None = None
 ) -> FieldMaps:
-    """Build the field maps of an agent of the family."""
-    names = (*_TAKEN, *taken)
-    return field_maps(fields, taken=lambda name: (*names, marks[name][0]) if name in marks else names)
+    """Build the field maps of an agent of the family; `marks` distinguish events with the same native name."""
+    taken = ("session_id", "cwd", "hook_event_name", "tool_name", "tool_input", "model")
+    return field_maps(fields, taken=taken, marks={name: (mark,) for name, mark in (marks or {}).items()})
 
 
 class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
     """One agent of the family.
 
-    Documents: `defaults` are fields that hooks of this agent rely on and other agents do not send. `marks` distinguish events
-    with the same native name, `time` is the field of the timestamp, and `renamed` are other spellings of fields, which are
-    read and never written. `variables` name the project's directory in the environment, and `exported` are fields that are
-    variables as well. `convert_call` and `convert_result` turn a call and a result of another agent into what this agent's
-    hooks expect.
+    Documents: `defaults` are fields that hooks of this agent rely on and other agents do not send, and `renamed` are other
+    spellings of fields, which are read and never written. `variables` name the project's directory in the environment, and
+    `exported` are fields that are variables as well. `convert_call` and `convert_result` turn a call and a result of another
+    agent into what this agent's hooks expect.
 
-    Answers of its hooks: `texts` are the native events at which plain text on stdout is context; at others it is
+    Answers of its hooks: with `ignore_exit_code`, they count whatever the exit code is. `texts` are the native events at which plain text on stdout is context; at others it is
     `other_texts`. Text that begins like `broken` and is not JSON is an error. `stop_exit` is the exit code that ends the run.
     With `top_allows`, the old `decision` at the top can skip the permission prompt as well.
 
@@ -92,15 +73,13 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
     empty answer ends a turn for good.
     """
 
-    rules: ReplyRules
     defaults: Mapping[str, object] = {}
-    marks: Mapping[EventName, tuple[str, str]] = {}
-    time: str = ""
     renamed: Mapping[str, str] = {}
     variables: tuple[str, ...] = ()
     exported: frozenset[str] = frozenset()
     convert_call: Callable[[Event], Event] | None = None
-    convert_result: Callable[[Event], Event] | None = None
+    convert_result: Callable[[object, str], object] = lambda result, _tool: result
+    ignore_exit_code: bool = False
     texts: frozenset[str] = frozenset()
     other_texts: EffectKind | None = None
     broken: tuple[str, ...] = ()
@@ -112,48 +91,49 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
     hides: frozenset[str] = frozenset()
     rests: bool = False
 
-    def abilities_at(self, native: str) -> frozenset[Ability] | None:
-        """Return what an answer can do at a native event, None for an unknown one."""
-        return (self.spec.abilities or {}).get(native)
+    @property
+    def rules(self) -> ReplyRules:
+        """How this agent's hooks answer."""
+        return ReplyRules(
+            dialect=self.spec.name,
+            read=self.read_answer,
+            reads=_READS,
+            tools=self.tools,
+            allow_empty=True,
+            allow_text=True,
+            deny_exit=_DENY_EXIT,
+            ignore_exit_code=self.ignore_exit_code,
+        )
 
     # events
 
     def encode_event(self, event: Event, hook: Hook) -> Request:
         """Return the request for a hook of this dialect."""
-        folder = dict.fromkeys(self.variables, hook.project(event.cwd)) if event.cwd else {}
-        if not self.exported:
-            return Request(event=event, later=partial(self.write_event, event), env=_clean_environment(folder))
-        document = self.write_event(event)
-        plain = {key: _as_variable(document[key]) for key in self.exported if key in document}
-        return Request(event=event, document=document, env=_clean_environment({**plain, **folder}))
+        values = dict.fromkeys(self.variables, hook.project(event.cwd)) if event.cwd else {}
+        document: object = UNSET
+        if self.exported:
+            document = self.write_event(event)
+            plain = {key: value for key, value in document.items() if key in self.exported}
+            texts = {key: _tool_calls.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
+            values = {**texts, **values}
+        # an environment cannot hold a NUL or a lone surrogate, and a guard has to start whatever the prompt contains
+        cleaned = {key: value.replace("\0", "").encode("utf-8", "replace").decode() for key, value in values.items()}
+        env = {key: value for key, value in cleaned.items() if value and len(value.encode()) <= _LONGEST_VARIABLE}
+        return Request(event=event, document=document, later=partial(self.write_event, event), env=env)
 
     def write_event(self, event: Event) -> dict[str, object]:
         """Return the document of an event: for an event of this agent exactly as the agent sent it."""
         native = self.native_name(event)
-        event = event if self.convert_result is None else self.convert_result(event)
         document: dict[str, object] = {"session_id": event.session.id, "cwd": event.cwd, "hook_event_name": native}
         if event.session.model:
             document["model"] = event.session.model
-        if self.time and event.timestamp:
-            document[self.time] = _json_reader.to_iso(event.timestamp)
         if event.tool or event.name in TOOL_EVENTS:
-            call = self._convert_call(event)
-            document["tool_name"], document["tool_input"] = _tool_calls.encode_call(
-                self.tools, call, dialect=self.spec.name
-            )
-        data = dict(event.data)
-        if event.name is EventName.CUSTOM and data.get("event_name") == native:
-            del data["event_name"]
+            document["tool_name"], document["tool_input"] = self.encode_call(self._convert_call(event))
+        data = fit_result(event, self.spec.name, self.convert_result)
         if event.session.model and data.get("model") == event.session.model and "model" in EVENTS[event.name].fields:
             del data["model"]
-        self.field_maps[event.name].write(data, document, session=event.session)
-        if event.name in self.marks:
-            key, mark = self.marks[event.name]
-            document[key] = mark
-        if event.host != self.spec.name:
-            for key, value in self.defaults.items():
-                document.setdefault(key, value)
-        return document
+        self.write_data(event, document, data)
+        return document if event.host == self.spec.name else {**self.defaults, **document}
 
     def _convert_call(self, event: Event) -> Event:
         """Return another agent's call with absolute paths, and as a tool that this agent has."""
@@ -175,36 +155,18 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             if other in document:
                 document.setdefault(usual, document.pop(other))
         native = self.read_name(document.pop("hook_event_name", None), name, where="hook_event_name")
-        canonical, foreign = self.names.decode(native, document)
-        if canonical is EventName.CUSTOM:
-            foreign = native
+        canonical = self.names.decode(native, document)
         session = Session(id=reader.pop_text(document, "session_id"), model=reader.pop_text(document, "model"))
         cwd = reader.pop_text(document, "cwd")
-        timestamp = reader.take_time(document, self.time) if self.time else 0
-        call = self._read_call(canonical, document, cwd=cwd)
-        if canonical in self.marks and document.get(self.marks[canonical][0]) == self.marks[canonical][1]:
-            del document[self.marks[canonical][0]]
-        data = self.field_maps[canonical].read(document, "", reader)
-        if foreign:
-            data.setdefault("event_name", foreign)
+        timestamp = reader.take_time(document, "timestamp") if self.has_iso_time else 0
+        call = NO_CALL
+        if "tool_name" in document or canonical in TOOL_EVENTS:
+            tool = reader.require_text(document.pop("tool_name", None), "tool_name")
+            call = self.decode_call(tool, document.pop("tool_input", None), cwd=cwd)
+        data = self.field_maps(canonical).read(document, "", reader)
         if session.model and "model" in EVENTS[canonical].fields:
             data.setdefault("model", session.model)
-        return build_event(
-            self.spec.name,
-            canonical,
-            data,
-            call=call,
-            session=session,
-            cwd=cwd,
-            timestamp=timestamp,
-            native_name=foreign,
-        )
-
-    def _read_call(self, name: EventName, document: dict[str, object], *, cwd: str) -> DecodedCall:
-        if "tool_name" not in document and name not in TOOL_EVENTS:
-            return NO_CALL
-        tool = self.reader.require_text(document.pop("tool_name", None), "tool_name")
-        return _tool_calls.normalise_call(self.tools, tool, document.pop("tool_input", None), cwd=cwd)
+        return self.build_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
 
     # answers of hooks
 
@@ -214,64 +176,74 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         Raises:
             DialectError: It is not an answer.
         """
-        rules = self.rules
-        native = self.native_name(request.event)
-        able = self.abilities_at(native)
-        if able is not None and Ability.BLOCK not in able:
-            # the exit code that denies is a failure where this agent cannot be blocked
-            rules = replace(rules, deny_exit=0)
         if self.stop_exit and reply.exit_code == self.stop_exit:
-            reply = replace(reply, exit_code=self.rules.deny_exit)
-            verdict = self.rules.read_reply(reply, request, self.read_answer)
+            verdict = self.rules.read_reply(replace(reply, exit_code=_DENY_EXIT), request)
             return replace(verdict, decision=Decision.STOP, ends=True)
-        verdict = rules.read_reply(reply, request, self.read_answer)
+        native = self.native_name(request.event)
+        verdict = self.read_reply(self.rules, reply, request)
         if native in self.hides:
             verdict = _reply_codec.hide_result(verdict)
-        if reply.exit_code or reply.value is not UNSET or verdict.decision or verdict.effects:
+        text = reply.stdout.decode("utf-8", "replace").strip()
+        if not text or reply.exit_code or reply.value is not UNSET or verdict.decision or verdict.effects:
             return verdict
-        return self._add_text(verdict, reply.stdout.decode("utf-8", "replace").strip(), native)
-
-    def _add_text(self, verdict: Verdict, text: str, native: str) -> Verdict:
-        """Add what a hook printed as plain text, whose meaning depends on the event."""
-        if not text:
-            return verdict
-        if text.startswith(("{", "[")):
-            if text.startswith(self.broken):
-                try:
-                    json_codec.load(text.encode("utf-8", "replace"))
-                except ValueError:
-                    message = f"expected one JSON object, got {_json_reader.preview(text)}"
-                    raise DialectError(message, dialect=self.spec.name) from None
-            return verdict
-        kind = EffectKind.CONTEXT if native in self.texts else self.other_texts
-        return verdict if kind is None else replace(verdict, effects=(Effect(kind, text),))
+        # plain text, whose meaning depends on the event
+        if not text.startswith(("{", "[")):
+            kind = EffectKind.CONTEXT if native in self.texts else self.other_texts
+            return verdict if kind is None else replace(verdict, effects=(Effect(kind, text),))
+        if text.startswith(self.broken):
+            try:
+                json_codec.load(text.encode("utf-8", "replace"))
+            except ValueError:
+                message = f"expected one JSON object, got {_json_reader.preview(text)}"
+                raise DialectError(message, dialect=self.spec.name) from None
+        return verdict
 
     def read_answer(self, document: dict[str, object], request: Request) -> Verdict:
         """Return the verdict of an answer: its common fields, and those of the event."""
         event = request.event
-        native = self.native_name(event)
         own = self.reader.get_object(document, "hookSpecificOutput")
-        decision, reason = self._read_decision(document, own)
-        if decision is Decision.ALLOW and Ability.ALLOW not in (self.abilities_at(native) or ()):
-            # an allow that this agent itself ignores must not skip a permission prompt of another agent
-            decision, reason = Decision.PASS, ""
-        effects = self._read_effects(document, own, event)
-        if decision is Decision.STOP and native in self.replaces:
-            # as in this agent: the model reads the reason in place of the result, and goes on
-            verdict = _reply_codec.hide_result(Verdict(decision=Decision.DENY, reason=reason, effects=effects))
-            decision, effects = verdict.decision, verdict.effects
-        return Verdict(
+        permission = own.get("decision")
+        decision, reason = self._read_decision(document, own, permission)
+        changed = own.get("updatedInput")
+        if isinstance(permission, dict) and changed is None:
+            changed = permission.get("updatedInput")
+        sent = self._convert_call(event)
+        if sent.tool == event.tool:
+            rewrites = self.rules.args_effects(changed, sent, where="updatedInput")
+        elif changed is None or _json_reader.is_equal(changed, self.tools.encode(sent)[1]):
+            rewrites = ()
+        else:
+            raise UnsupportedRewriteError(f"{event.tool} was told as {sent.tool}, and cannot be changed in its words")
+        output = "updatedToolOutput" if "updatedToolOutput" in own else "updatedMCPToolOutput"
+        # at the end of a turn, context is what the agent goes on with
+        context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
+        texts = self.rules.text_effects
+        verdict = Verdict(
             decision=decision,
             reason=reason,
-            effects=effects,
+            effects=(
+                *rewrites,
+                *_reply_codec.output_effects(own, output),
+                *texts(own.get("additionalContext"), context, where="hookSpecificOutput.additionalContext"),
+                *texts(document.get("additionalContext"), context, where="additionalContext"),
+                *texts(
+                    own.get("initialUserMessage"), EffectKind.ASK_AGENT, where="hookSpecificOutput.initialUserMessage"
+                ),
+                *texts(document.get("systemMessage"), EffectKind.MESSAGE, where="systemMessage"),
+            ),
             ends=decision is Decision.STOP,
             metadata={key: value for key, value in document.items() if key not in _ANSWER_FIELDS},
         )
+        if decision is Decision.STOP and self.native_name(event) in self.replaces:
+            # as in this agent: the model reads the reason in place of the result, and goes on
+            return _reply_codec.hide_result(replace(verdict, decision=Decision.DENY, ends=False))
+        return verdict
 
-    def _read_decision(self, document: Mapping[str, object], own: Mapping[str, object]) -> tuple[Decision, str]:
+    def _read_decision(
+        self, document: Mapping[str, object], own: Mapping[str, object], behavior: object
+    ) -> tuple[Decision, str]:
         """Return the strongest decision and its reasons."""
         get_text = self.reader.get_text
-        behavior = own.get("decision")
         permission = behavior if isinstance(behavior, dict) else {}
         top = self._read_word(document, "decision", _TOP)
         if top is Decision.ALLOW and not self.top_allows:
@@ -298,60 +270,68 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             return Decision.PASS
         return self.reader.read_decision(word, key, {**_TOP, "ask": Decision.ASK, **words}, wanted=", ".join(words))
 
-    def _read_effects(
-        self, document: Mapping[str, object], own: Mapping[str, object], event: Event
-    ) -> tuple[Effect, ...]:
-        # at the end of a turn, context is what the agent goes on with
-        context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
-        permission = own.get("decision")
-        changed = own.get("updatedInput")
-        if isinstance(permission, dict) and changed is None:
-            changed = permission.get("updatedInput")
-        outputs = [key for key in ("updatedToolOutput", "updatedMCPToolOutput") if key in own]
-        texts = self.rules.text_effects
-        return (
-            *self._read_rewrite(changed, event),
-            *(_reply_codec.output_effects(own, outputs[0]) if outputs else ()),
-            *texts(own.get("additionalContext"), context, where="hookSpecificOutput.additionalContext"),
-            *texts(document.get("additionalContext"), context, where="additionalContext"),
-            *texts(own.get("initialUserMessage"), EffectKind.ASK_AGENT, where="hookSpecificOutput.initialUserMessage"),
-            *texts(document.get("systemMessage"), EffectKind.MESSAGE, where="systemMessage"),
-        )
-
-    def _read_rewrite(self, changed: object, event: Event) -> tuple[Effect, ...]:
-        sent = self._convert_call(event)
-        if sent.tool == event.tool:
-            return self.rules.args_effects(changed, sent, where="updatedInput")
-        if changed is None or _json_reader.is_equal(changed, self.tools.encode(sent)[1]):
-            return ()
-        raise UnsupportedRewriteError(f"{event.tool} was told as {sent.tool}, and cannot be changed in its words")
-
     # answers to the agent
 
     def encode_outcome(self, outcome: Outcome, event: Event) -> Answer:
         """Return the answer for this agent; an empty one is no opinion."""
         if outcome.is_silent:
             return Answer()
-        context = self.answer_context(outcome, event)
-        document = build_answer(context)
-        stdout = _reply_codec.encode_answer(document).stdout if document else b""
-        if context.blocks and context.native in self.exits:
-            return Answer(stdout=stdout, stderr=context.reason.encode() + b"\n", exit_code=self.rules.deny_exit)
+        parts = self.split_outcome(outcome, event)
+        stdout = _reply_codec.encode_opinion(self.build_answer(parts, event)).stdout
+        if parts.blocks and self.native_name(event) in self.exits:
+            return Answer(stdout=stdout, stderr=parts.reason.encode() + b"\n", exit_code=_DENY_EXIT)
         return Answer(stdout=stdout)
 
-    def answer_context(self, outcome: Outcome, event: Event) -> "AnswerContext":
-        """Return what an answer depends on."""
-        native = self.native_name(event)
-        return AnswerContext(
-            outcome=outcome,
-            event=event,
-            native=native,
-            able=self.abilities_at(native) or frozenset(),
-            tools=self.tools,
-            beside=self.beside,
-            replaces=native in self.replaces,
-            rests=self.rests,
+    def split_outcome(self, outcome: Outcome, event: Event) -> "AnswerParts":
+        """Return the parts of an outcome that the agent supports at an event."""
+        able = self.abilities_at(event) or frozenset()
+        stops = outcome.decision is Decision.STOP and Ability.STOP in able
+        goes_on = event.name in TURN_ENDS and Ability.FOLLOW_UP in able
+        asks = event.name is EventName.PERMISSION_REQUEST and outcome.decision is Decision.ASK
+        # the agent asks the user anyway, or stops without a word: the message gives the reason
+        why = outcome.reason if asks or (stops and self._ends_by_silence(event)) else ""
+        return AnswerParts(
+            decision=outcome.decision,
+            able=able,
+            stops=stops,
+            blocks=outcome.blocked and not stops and Ability.BLOCK in able,
+            reason=_reply_codec.find_reason(outcome),
+            changed=_tool_calls.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
+            output=final_output(outcome) if Ability.OUTPUT in able else UNSET,
+            context=join_blocks(outcome.context) if Ability.CONTEXT in able else "",
+            message=join_blocks((*outcome.messages, why)) if Ability.MESSAGE in able else "",
+            prompts=join_blocks(outcome.follow_ups) if goes_on else "",
         )
+
+    def build_answer(self, parts: "AnswerParts", event: Event) -> dict[str, object]:
+        """Return the document of an answer, empty for no opinion."""
+        message = parts.message or UNSET
+        native = self.native_name(event)
+        if native in self.replaces and (replacement := _replace_result(parts)):
+            return drop_unset({"continue": False, "stopReason": replacement, "systemMessage": message})
+        match event.name:
+            case EventName.BEFORE_TOOL:
+                own = _answer_before_tool(parts, self.beside)
+            case EventName.PERMISSION_REQUEST:
+                own = _answer_permission(parts)
+            case EventName.AFTER_TOOL:
+                own = _answer_after_tool(parts, event.data.get("result"))
+            case name if name in TURN_ENDS:
+                # context would send the agent back to work
+                own = {}
+            case _:
+                own = {"additionalContext": parts.context or UNSET}
+        top: dict[str, object] = {}
+        if parts.stops and not self._ends_by_silence(event):
+            top = {"continue": False, "stopReason": parts.reason}
+        elif event.name not in _CALLS and not parts.stops and (parts.blocks or parts.prompts):
+            top = {"decision": "block", "reason": join_blocks((parts.reason if parts.blocks else "", parts.prompts))}
+        own = drop_unset(own)
+        specific = {"hookEventName": native, **own} if own else UNSET
+        return drop_unset({**top, "systemMessage": message, "hookSpecificOutput": specific})
+
+    def _ends_by_silence(self, event: Event) -> bool:
+        return self.rests and event.name in TURN_ENDS
 
 
 _TOP: Final = {"approve": Decision.ALLOW, "allow": Decision.ALLOW, "block": Decision.DENY, "deny": Decision.DENY}
@@ -374,20 +354,7 @@ _OWN_FIELDS: Final = (
     *("decision", "reason", "updatedToolOutput", "updatedMCPToolOutput", "initialUserMessage"),
     *("decision.behavior", "decision.message", "decision.interrupt", "decision.updatedInput"),
 )
-READS: Final = _ANSWER_FIELDS | {f"hookSpecificOutput.{key}" for key in _OWN_FIELDS}
-
-
-def _as_variable(value: object) -> str:
-    """Return a plain value as a variable's text, and the empty text for any other."""
-    if isinstance(value, str):
-        return value
-    return json_codec.dump(value).decode() if isinstance(value, bool | int | float) else ""
-
-
-def _clean_environment(values: Mapping[str, str]) -> dict[str, str]:
-    # an environment cannot hold a NUL or a lone surrogate, and a guard has to start whatever the prompt contains
-    cleaned = {key: value.replace("\0", "").encode("utf-8", "replace").decode() for key, value in values.items()}
-    return {key: value for key, value in cleaned.items() if value and len(value.encode()) <= _LONGEST_VARIABLE}
+_READS: Final = _ANSWER_FIELDS | {f"hookSpecificOutput.{key}" for key in _OWN_FIELDS}
 
 
 # documents of answers
@@ -397,93 +364,27 @@ _CALLS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 _UNCHANGED: Final = "a hook changed this call, and it can only be changed together with a yes"
 
 
-class AnswerContext(Struct, frozen=True, kw_only=True):
-    """What an answer depends on: the outcome, the event, what the agent supports there, and fields of `ClaudeFamily`."""
+class AnswerParts(Struct, frozen=True, kw_only=True):
+    """The parts of an outcome, as far as the agent supports them at the event; missing ones are empty or UNSET.
 
-    outcome: Outcome
-    event: Event
-    native: str
+    `blocks` is a denial that does not end the run. `changed` is the whole call after rewrites, and `output` replaces the
+    tool's. `context` and `prompts` are for the model, `message` is for the user.
+    """
+
+    decision: Decision
     able: frozenset[Ability]
-    tools: ToolMap
-    beside: str = ""
-    replaces: bool = False
-    rests: bool = False
-
-    @property
-    def stops(self) -> bool:
-        """Whether the agent's run is to end."""
-        return self.outcome.decision is Decision.STOP and Ability.STOP in self.able
-
-    @property
-    def blocks(self) -> bool:
-        """Whether this is a denial that does not end the run."""
-        return self.outcome.decision >= Decision.ASK and not self.stops and Ability.BLOCK in self.able
-
-    @property
-    def reason(self) -> str:
-        """The reason; a denial always has one, because some agents ignore one without."""
-        return self.outcome.reason or (_reply_codec.NO_REASON if self.outcome.decision >= Decision.ASK else "")
-
-    @property
-    def changed(self) -> object:
-        """The whole call after rewrites, UNSET where there are none or the agent does not support them."""
-        return _tool_calls.apply_rewrite(self.tools, self.outcome, self.event) if Ability.ARGS in self.able else UNSET
-
-    @property
-    def output(self) -> object:
-        """The output that replaces the tool's, UNSET where there is none or the agent does not support it."""
-        return final_output(self.outcome) if Ability.OUTPUT in self.able else UNSET
-
-    @property
-    def context(self) -> object:
-        """The context for the model, UNSET where there is none or the agent does not support it."""
-        return (join_blocks(self.outcome.context) if Ability.CONTEXT in self.able else "") or UNSET
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether an empty answer ends the run."""
-        return self.rests and self.event.name in TURN_ENDS
-
-    @property
-    def message(self) -> object:
-        """The message for the user, UNSET where there is none or the agent does not support it."""
-        if Ability.MESSAGE not in self.able:
-            return UNSET
-        asks = self.event.name is EventName.PERMISSION_REQUEST and self.outcome.decision is Decision.ASK
-        # the agent asks the user anyway, or stops without a word: the message gives the reason
-        why = self.outcome.reason if asks or (self.stops and self.is_quiet) else ""
-        return join_blocks((*self.outcome.messages, why)) or UNSET
+    stops: bool
+    blocks: bool
+    reason: str
+    changed: object
+    output: object
+    context: str
+    message: str
+    prompts: str
 
 
-def build_answer(answer: AnswerContext) -> dict[str, object]:
-    """Return the document of an answer, empty for no opinion."""
-    if answer.replaces and (replacement := _replace_result(answer)):
-        return drop_unset({"continue": False, "stopReason": replacement, "systemMessage": answer.message})
-    own = drop_unset(_OWN.get(answer.event.name, _answer_context)(answer))
-    stops = answer.stops and not answer.is_quiet
-    return drop_unset(
-        {
-            "continue": False if stops else UNSET,
-            "stopReason": answer.reason if stops else UNSET,
-            **_answer_top(answer),
-            "systemMessage": answer.message,
-            "hookSpecificOutput": {"hookEventName": answer.native, **own} if own else UNSET,
-        }
-    )
-
-
-def _answer_top(answer: AnswerContext) -> dict[str, object]:
-    if answer.event.name in _CALLS or answer.stops:
-        return {}
-    goes_on = answer.event.name in TURN_ENDS and Ability.FOLLOW_UP in answer.able
-    prompts = join_blocks(answer.outcome.follow_ups) if goes_on else ""
-    if not answer.blocks and not prompts:
-        return {}
-    return {"decision": "block", "reason": join_blocks((answer.reason if answer.blocks else "", prompts))}
-
-
-def _answer_before_tool(answer: AnswerContext) -> dict[str, object]:
-    decision, able = answer.outcome.decision, answer.able
+def _answer_before_tool(parts: AnswerParts, beside: str) -> dict[str, object]:
+    decision, able = parts.decision, parts.able
     word: object = UNSET
     if decision >= Decision.DENY or (decision is Decision.ASK and Ability.ASK not in able):
         word = "deny" if Ability.BLOCK in able else UNSET
@@ -491,44 +392,41 @@ def _answer_before_tool(answer: AnswerContext) -> dict[str, object]:
         word = "ask"
     elif decision is Decision.ALLOW and Ability.ALLOW in able:
         word = "allow"
-    changed = answer.changed if word != "deny" else UNSET
+    changed = parts.changed if word != "deny" else UNSET
     # a decision that only accompanies the arguments has no reason of its own
-    reason = answer.reason or UNSET if word is not UNSET else UNSET
-    if word is UNSET and changed is not UNSET and answer.beside:
-        word = answer.beside
+    reason = parts.reason or UNSET if word is not UNSET else UNSET
+    if word is UNSET and changed is not UNSET and beside:
+        word = beside
     return {
         "permissionDecision": word,
         "permissionDecisionReason": reason,
         "updatedInput": changed,
-        "additionalContext": answer.context,
+        "additionalContext": parts.context or UNSET,
     }
 
 
-def _answer_permission(answer: AnswerContext) -> dict[str, object]:
-    decision, changed = answer.outcome.decision, answer.changed
-    if decision is Decision.ALLOW and Ability.ALLOW in answer.able:
-        return {"decision": drop_unset({"behavior": "allow", "updatedInput": changed})}
-    if Ability.BLOCK in answer.able and (decision >= Decision.DENY or changed is not UNSET):
-        why = answer.reason if decision >= Decision.DENY else _UNCHANGED
-        interrupt = True if answer.stops else UNSET
+def _answer_permission(parts: AnswerParts) -> dict[str, object]:
+    if parts.decision is Decision.ALLOW and Ability.ALLOW in parts.able:
+        return {"decision": drop_unset({"behavior": "allow", "updatedInput": parts.changed})}
+    if Ability.BLOCK in parts.able and (parts.decision >= Decision.DENY or parts.changed is not UNSET):
+        why = parts.reason if parts.decision >= Decision.DENY else _UNCHANGED
+        interrupt = True if parts.stops else UNSET
         return {"decision": drop_unset({"behavior": "deny", "message": why, "interrupt": interrupt})}
     # the agent asks the user when the answer is empty
     return {}
 
 
-def _answer_after_tool(answer: AnswerContext) -> dict[str, object]:
-    if answer.output is UNSET:
-        return {"additionalContext": answer.context}
-    output = _fit_result(answer.output, answer.event.data.get("result"))
-    if output is not UNSET:
-        return {"updatedToolOutput": output, "additionalContext": answer.context}
+def _answer_after_tool(parts: AnswerParts, result: object) -> dict[str, object]:
+    output = parts.output if parts.output is UNSET else _fit_result(parts.output, result)
+    if output is not UNSET or parts.output is UNSET:
+        return {"updatedToolOutput": output, "additionalContext": parts.context or UNSET}
     # the agent drops a result of another type than the tool's and shows the old one without notice
-    instead = f"A hook gives this in place of the result above: {_tool_results.to_text(answer.output)}"
-    return {"additionalContext": f"{answer.context}\n\n{instead}" if answer.context is not UNSET else instead}
+    instead = f"A hook gives this in place of the result above: {_tool_calls.result_text(parts.output)}"
+    return {"additionalContext": join_blocks((parts.context, instead))}
 
 
 # where tools' results have their text; the first that exists is used
-_TEXTS: Final = (("stdout",), ("file", "content"), ("content",), ("output",), ("result",), ("text",))
+_TEXTS: Final = ("stdout", "file", "content", "output", "result", "text")
 
 
 def _fit_result(output: object, result: object) -> object:
@@ -537,48 +435,20 @@ def _fit_result(output: object, result: object) -> object:
         return output
     if isinstance(result, list):
         return [{"type": "text", "text": output}]
-    if isinstance(result, Mapping):
-        for path in _TEXTS:
-            whole = _replace_text(result, path, output)
-            if whole is not None:
-                return whole
+    whole: dict[str, object] = dict(result) if isinstance(result, Mapping) else {}
+    for key in _TEXTS:
+        match whole.get(key):
+            case str() if key != "file":
+                return {**whole, key: output}
+            case {"content": str(), **more} if key == "file":
+                return {**whole, key: {**more, "content": output}}
     return UNSET
 
 
-def _replace_text(whole: Mapping[str, object], path: tuple[str, ...], text: str) -> dict[str, object] | None:
-    """Replace the text at a path; None where there is no text."""
-    key, *rest = path
-    inner = whole.get(key)
-    if not rest:
-        return {**whole, key: text} if isinstance(inner, str) else None
-    changed = _replace_text(inner, tuple(rest), text) if isinstance(inner, Mapping) else None
-    return None if changed is None else {**whole, key: changed}
-
-
-def _replace_result(answer: AnswerContext) -> str:
+def _replace_result(parts: AnswerParts) -> str:
     """Return what the model reads in place of a tool's result, empty where the result stays."""
-    texts = [answer.reason] if answer.outcome.decision >= Decision.ASK else []
-    if answer.output is not UNSET:
-        texts.append(_tool_results.to_text(answer.output))
-    if texts and isinstance(answer.context, str):
-        texts.append(answer.context)
+    texts = [parts.reason] if parts.decision >= Decision.ASK else []
+    if parts.output is not UNSET:
+        texts.append(_tool_calls.result_text(parts.output))
     # a denial that hides the result is both reason and result; an emptied result has to be visible
-    return join_blocks(dict.fromkeys(texts)) or (_reply_codec.NOTHING if texts else "")
-
-
-def _answer_context(answer: AnswerContext) -> dict[str, object]:
-    return {"additionalContext": answer.context}
-
-
-def _answer_nothing(_answer: AnswerContext) -> dict[str, object]:
-    return {}
-
-
-_OWN: Final[Mapping[EventName, Callable[[AnswerContext], dict[str, object]]]] = {
-    EventName.BEFORE_TOOL: _answer_before_tool,
-    EventName.PERMISSION_REQUEST: _answer_permission,
-    EventName.AFTER_TOOL: _answer_after_tool,
-    # context at the end of a turn would send the agent back to work
-    EventName.AFTER_AGENT: _answer_nothing,
-    EventName.SUBAGENT_STOP: _answer_nothing,
-}
+    return join_blocks(dict.fromkeys((*texts, parts.context))) or _reply_codec.NOTHING if texts else ""

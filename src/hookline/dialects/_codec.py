@@ -1,66 +1,96 @@
 """Codecs of events: one for the documents of agents, and one for systems that keep an event's data in one object."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from hookline.dialects import _json_reader, _mcp, _tool_calls, _tool_results
-from hookline.dialects._field_map import EventNames, Field, FieldMap, FieldMaps, field_maps
+from hookline.dialects import _json_reader, _tool_calls
+from hookline.dialects._field_map import EventNames, FieldMap, FieldMaps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import DecodedCall
+from hookline.dialects._tool_calls import DecodedCall, result_text
 from hookline.dialects._tool_map import ToolMap
-from hookline.errors import DialectError
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec
+from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, Session
-from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.model.exchange import Reply, Request
+from hookline.model.verdict import Decision, Verdict
 
 TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 # the events at which a denial sends the agent back to work
 TURN_ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
 
 
-def build_event(
-    dialect: str,
-    name: EventName,
-    data: Mapping[str, object],
+# a native event -> what an answer can do there, separated by blanks, and the canonical events it stands for
+EventTable = Mapping[str, tuple[str, *tuple[EventName, ...]]]
+
+
+class AgentFacts(TypedDict, total=False):
+    """The optional facts about an agent, as `DialectSpec` has them."""
+
+    timeout: float
+    matcher: MatcherStyle
+    aliases: tuple[str, ...]
+    runs_files_of: tuple[str, ...]
+    mcp: str
+    of_mcp: Mapping[str, frozenset[Ability]]
+    event_tools: Mapping[str, tuple[str, ...]]
+    by_mode: Mapping[str, str]
+    own: frozenset[str]
+    signature: Callable[[Mapping[str, object]], bool]
+
+
+def agent_spec(
+    name: str,
+    title: str,
     *,
-    call: DecodedCall,
-    session: Session,
-    cwd: str,
-    timestamp: int = 0,
-    native_name: str = "",
-) -> Event:
-    """Build the event of a decoded document."""
-    return Event(
+    events: EventTable,
+    tools: ToolMap,
+    matched: str = "",
+    more_events: Mapping[str, EventName] = MappingProxyType({}),
+    **facts: Unpack[AgentFacts],
+) -> DialectSpec:
+    """Build the spec of an agent.
+
+    Where several native events stand for one canonical event, the first is the usual one. `matched` are pairs `tool=names`:
+    the names that a matcher for a canonical tool is to catch, where these are not just the agent's names of it. A guard of
+    writing and editing has to see every way to do it.
+    """
+    facts.setdefault("own", frozenset(tools.by_tool))
+    pairs = (pair.split("=") for pair in matched.split())
+    usual: dict[EventName, str] = {}
+    more = dict(more_events)
+    for native, (_, *names) in events.items():
+        for canonical in names:
+            if usual.setdefault(canonical, native) != native:
+                more[native] = canonical
+    return DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
         name=name,
-        data=data,
-        tool=call.tool,
-        args=call.args,
-        session=session,
-        cwd=cwd,
-        timestamp=timestamp,
-        native_tool=call.native_tool,
-        native_name=native_name,
-        host=dialect,
-        native_args=call.native_args,
+        title=title,
+        shell=True,
+        events={canonical: usual[canonical] for canonical in EventName if canonical in usual},
+        more_events=more,
+        abilities={native: frozenset(map(Ability, row[0].split())) for native, row in events.items()},
+        tools={**tools.names_by_tool(), **{tool: tuple(caught.split(",")) for tool, caught in pairs}},
+        **facts,
     )
 
 
 class AgentCodec(Struct, frozen=True, kw_only=True):
     """The tables of one agent, and what its documents have in common with those of other agents.
 
-    A dialect takes the call, the session and the directory out of a document; what is left are the event's data.
+    A dialect takes the call, the session and the directory out of a document; what is left are the event's data. With
+    `has_iso_time`, documents have a `timestamp` in ISO 8601.
     """
 
     spec: DialectSpec
     names: EventNames
     tools: ToolMap
-    field_maps: Mapping[EventName, FieldMap] = {}
+    field_maps: FieldMaps
+    has_iso_time: bool = False
 
     @property
     def reader(self) -> JsonReader:
@@ -78,15 +108,17 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
             raise self.reader.error(None, where, wanted="the event's name, as the agent calls it")
         return native
 
-    def canonical_name(self, native: str) -> EventName | None:
-        """Return the canonical event that a native name stands for."""
-        return self.spec.more_events.get(native) or self.names.known.get(native)
-
     def native_name(self, event: Event, wanted: str = "") -> str:
         """Return the native name of an event: the one the hook is configured for, the one the agent sent, or the usual one."""
-        if wanted in (self.spec.abilities or ()) and self.canonical_name(wanted) is event.name:
+        if wanted in (self.spec.abilities or ()) and self.names.decode(wanted, event.data) is event.name:
             return wanted
         return (event.native_name if event.host == self.spec.name else "") or self.names.encode(event)
+
+    def abilities_at(self, event: Event) -> frozenset[Ability] | None:
+        """Return what an answer can do at an event, None for an unknown one."""
+        return (self.spec.abilities or {}).get(self.native_name(event))
+
+    # events
 
     def decode_call(self, name: str, args: object, *, cwd: str, server: str = "", tool: str = "") -> DecodedCall:
         """Return a call in canonical form; a `server` and `tool` beside the name overrule the name."""
@@ -94,18 +126,7 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
         if not server or not tool:
             return call
         bare = dict(args) if isinstance(args, Mapping) else call.args
-        return DecodedCall(_mcp.join_name(server, tool), bare, name, args)
-
-    def encode_call(self, event: Event) -> tuple[str, object]:
-        """Return the tool and arguments of an event for a hook of this agent."""
-        name, args = _tool_calls.encode_call(self.tools, event, dialect=self.spec.name)
-        if event.host != self.spec.name and (parts := _mcp.split_name(event.tool)) is not None:
-            name = self.spec.mcp.format(server=parts[0], tool=parts[1])
-        return name, args
-
-    def apply_rewrite(self, outcome: Outcome, event: Event) -> object:
-        """Return the whole arguments for the agent, UNSET where no hook changed them."""
-        return _tool_calls.apply_rewrite(self.tools, outcome, event)
+        return DecodedCall(_tool_calls.join_name(server, tool), bare, name, args)
 
     def decode_document(
         self,
@@ -122,23 +143,12 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
         Raises:
             DialectError: A value has another type than the agent's.
         """
-        name, foreign = self.names.decode(native, document)
-        timestamp = self._take_time(document, iso=iso)
-        data = self.field_maps[name].read(document, "", self.reader)
-        if foreign:
-            data.setdefault("event_name", foreign)
-        return build_event(
-            self.spec.name,
-            name,
-            data,
-            call=call,
-            session=session,
-            cwd=cwd,
-            timestamp=timestamp,
-            native_name=foreign,
-        )
+        name = self.names.decode(native, document)
+        timestamp = self.reader.take_time(document, "timestamp", iso=iso)
+        data = self.field_maps(name).read(document, "", self.reader)
+        return self.build_event(name, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
 
-    def build_native_event(
+    def build_event(
         self,
         name: EventName,
         native: str,
@@ -150,56 +160,76 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
         timestamp: int = 0,
     ) -> Event:
         """Build an event that keeps its native name where the canonical one does not imply it."""
-        if name is EventName.CUSTOM:
+        native_name = "" if native in {self.spec.events.get(name), name} else native
+        if name is EventName.CUSTOM and native_name:
             data.setdefault("event_name", native)
-        native_name = "" if self.spec.events.get(name) == native or name == native else native
-        return build_event(
-            self.spec.name,
-            name,
-            data,
-            call=call,
+        return Event(
+            name=name,
+            data=data,
             session=session,
             cwd=cwd,
             timestamp=timestamp,
             native_name=native_name,
+            host=self.spec.name,
+            **asdict(call),
         )
 
-    def write_data(self, event: Event, document: dict[str, object]) -> dict[str, object]:
-        """Write an event's data to a document that has everything else."""
-        data = dict(_tool_results.with_text(event, dialect=self.spec.name).data)
-        if event.name is EventName.CUSTOM and data.get("event_name") == event.native_name:
-            data.pop("event_name", None)
-        self.field_maps[event.name].write(data, document, session=event.session)
+    def encode_call(self, event: Event) -> tuple[str, object]:
+        """Return the tool and arguments for a hook: for a hook of the calling agent's dialect, as the agent wrote them."""
+        name, args = self.tools.encode(event)
+        if event.host != self.spec.name:
+            server = _tool_calls.split_name(event.tool)
+            return self.spec.mcp.format(server=server[0], tool=server[1]) if server else name, args
+        if event.native_args is None:
+            return name, args
+        return event.native_tool or name, _tool_calls.apply_changes(self.tools, event, event.args)
+
+    def write_data(
+        self, event: Event, document: dict[str, object], data: dict[str, object] | None = None
+    ) -> dict[str, object]:
+        """Write an event's data and time to a document that has everything else; a result of another agent is written as a text."""
+        if data is None:
+            data = fit_result(event, self.spec.name)
+        if event.name is EventName.CUSTOM and data.get("event_name") == self.native_name(event):
+            del data["event_name"]
+        if self.has_iso_time and event.timestamp:
+            document["timestamp"] = _json_reader.to_iso(event.timestamp)
+        self.field_maps(event.name).write(data, document, session=event.session)
         return document
 
-    def _take_time(self, document: dict[str, object], *, iso: bool) -> int:
-        """Remove the time from a document; one that we would write differently stays among the data."""
-        value = document.get("timestamp")
-        try:
-            moment = self.reader.read_time(value, "timestamp")
-        except DialectError:
-            return 0
-        if value is not None and value == (_json_reader.to_iso(moment) if iso else moment):
-            del document["timestamp"]
-        return moment
+    # answers of hooks
+
+    def read_reply(self, rules: ReplyRules, reply: Reply, request: Request) -> Verdict:
+        """Return the verdict of a reply, as far as the hook's own agent heeds it at the event.
+
+        Where the agent cannot be blocked, the exit code that denies is a failure. An allow that it ignores must not skip a
+        permission prompt of another agent.
+
+        Raises:
+            DialectError: The hook succeeded, and its output is not an answer.
+        """
+        able = self.abilities_at(request.event)
+        if able is not None and Ability.BLOCK not in able:
+            rules = replace(rules, deny_exit=0)
+        verdict = rules.read_reply(reply, request)
+        if verdict.decision is not Decision.ALLOW or Ability.ALLOW in (able or ()):
+            return verdict
+        return replace(verdict, decision=Decision.PASS, reason="")
+
+
+def fit_result(
+    event: Event, dialect: str, convert: Callable[[object, str], object] = lambda result, _tool: result_text(result)
+) -> dict[str, object]:
+    """Return an event's data, with the result of another agent's tool converted for hooks of this dialect."""
+    data = dict(event.data)
+    if event.name is EventName.AFTER_TOOL and event.host not in {"", dialect} and data.get("result") is not None:
+        data["result"] = convert(data["result"], event.tool)
+    return data
 
 
 def join_blocks(texts: Iterable[str]) -> str:
     """Join texts with a blank line between them."""
     return "\n\n".join(filter(None, texts))
-
-
-def rules_at(rules: ReplyRules, spec: DialectSpec, event: Event) -> ReplyRules:
-    """Return the reply rules at an event: where the agent cannot be blocked, the exit code for it is a failure."""
-    able = (spec.abilities or {}).get(spec.native(event), frozenset[Ability]())
-    return rules if Ability.BLOCK in able or event.name not in spec.events else replace(rules, deny_exit=0)
-
-
-def ignore_allow(verdict: Verdict, spec: DialectSpec, event: Event) -> Verdict:
-    """Drop an allow that the hook's own agent ignores: it must not skip a permission prompt of another agent."""
-    if verdict.decision is not Decision.ALLOW or Ability.ALLOW in (spec.abilities or {}).get(spec.native(event), ()):
-        return verdict
-    return replace(verdict, decision=Decision.PASS, reason="")
 
 
 # systems that keep an event's data in one object
@@ -209,22 +239,21 @@ class BodyCodec(Struct, frozen=True, kw_only=True):
     """The tables of one system whose documents have a body with the call and the data of an event.
 
     `tool` and `args` are the body's keys of the tool's name and its arguments; all are written, the first that is there is
-    read. `where` is the path of the body in the document, for errors. `foreign` has the fields of unknown events.
+    read. `where` is the path of the body in the document, for errors.
     """
 
     dialect: str
     where: str
     names: EventNames
     tools: ToolMap
-    field_maps: Mapping[EventName, FieldMap]
-    foreign: FieldMap
+    field_maps: FieldMaps
     tool: tuple[str, ...]
     args: tuple[str, ...]
 
     def write(self, event: Event, body: dict[str, object], *, flatten: bool = False) -> None:
         """Write an event's call and data to the body, which already has the session."""
         is_foreign = self.names.is_foreign(event)
-        fields = self.foreign if is_foreign else self.field_maps[event.name]
+        fields = self.field_maps("" if is_foreign else event.name)
         arguments: dict[str, object] = {}
         if event.tool or event.args or event.name in TOOL_EVENTS:
             tool, arguments = self.tools.encode(event)
@@ -249,17 +278,20 @@ class BodyCodec(Struct, frozen=True, kw_only=True):
             DialectError: Something is missing or has another type than the document's.
         """
         reader = JsonReader(self.dialect)
-        name, native_name = self.names.decode(native, body)
-        fields = self.foreign if native_name else self.field_maps[name]
+        name = self.names.decode(native, body)
+        native_name = "" if native in self.names.known else native
+        fields = self.field_maps("" if native_name else name)
         call = self._read_call(name, body, fields, flat_args)
         cwd = reader.read_text(body.pop("cwd", None), self._path("cwd"))
-        if "error" in EVENTS[name].fields and "error" not in fields.groups:
-            _flatten_error(body)
+        if "error" in EVENTS[name].fields and "error" not in fields.groups and isinstance(body.get("error"), dict):
+            # an object where the document has a text
+            for key, value in reader.read_object(body.pop("error"), "error").items():
+                body.setdefault(_ERROR_PARTS.get(key, f"error_{key}"), value)
         data = fields.read(body, self.where, reader)
         if native_name:
             data.setdefault("event_name", native_name)
-        return build_event(
-            "", name, data, call=call, session=session, cwd=cwd, timestamp=timestamp, native_name=native_name
+        return Event(
+            name=name, data=data, session=session, cwd=cwd, timestamp=timestamp, native_name=native_name, **asdict(call)
         )
 
     def _read_call(
@@ -267,9 +299,10 @@ class BodyCodec(Struct, frozen=True, kw_only=True):
     ) -> DecodedCall:
         reader = JsonReader(self.dialect)
         tool, arguments = _pop_first(body, self.tool), _pop_first(body, self.args)
-        if (tool is UNSET or tool is None) and name in TOOL_EVENTS:
+        tool = None if tool is UNSET else tool
+        if tool is None and name in TOOL_EVENTS:
             raise reader.error(None, self._path(self.tool[0]), wanted="the tool's name")
-        native = reader.read_text(None if tool is UNSET else tool, self._path(self.tool[0]))
+        native = reader.read_text(tool, self._path(self.tool[0]))
         given = reader.read_object(None if arguments is UNSET else arguments, self._path(self.args[0]))
         if flat_args and native:
             flat = _flat_keys(flat_args if arguments is UNSET else given, name, fields)
@@ -283,6 +316,12 @@ class BodyCodec(Struct, frozen=True, kw_only=True):
 
     def _path(self, key: str) -> str:
         return f"{self.where}.{key}" if self.where else key
+
+
+_ERROR_PARTS: Final = {"message": "error", "type": "error_type", "code": "error_code", "stack": "error_stack"}
+# In systems where a failed tool is one that ran and has an `error` beside its result, other data of that name would turn the
+# event of a tool that ran into one of a tool that failed.
+ERROR_TAKEN: Final[Mapping[str, tuple[str, ...]]] = {EventName.AFTER_TOOL: ("error",)}
 
 
 def _flat_keys(arguments: Iterable[str], name: EventName, fields: FieldMap) -> list[str]:
@@ -299,35 +338,14 @@ def _pop_first(body: dict[str, object], keys: tuple[str, ...]) -> object:
     return value
 
 
-_ERROR_PARTS: Final = {"message": "error", "type": "error_type", "code": "error_code", "stack": "error_stack"}
-
-
-def _flatten_error(body: dict[str, object]) -> None:
-    """Split an error that came as an object where the document has a text."""
-    error = body.get("error")
-    if isinstance(error, dict):
-        del body["error"]
-        for key, value in error.items():
-            body.setdefault(_ERROR_PARTS.get(key, f"error_{key}"), value)
-
-
-def field_maps_with_error(
-    fields: Mapping[EventName, tuple[Field, ...]], *, taken: tuple[str, ...], objects: Mapping[str, frozenset[str]]
-) -> FieldMaps:
-    """Build the field maps of a system in which a failed tool is one that ran and has an `error` beside its result.
-
-    Other data named `error` would turn the event of a tool that ran into one of a tool that failed.
-    """
-    return field_maps(
-        fields, taken=lambda name: (*taken, "error") if name is EventName.AFTER_TOOL else taken, objects=objects
-    )
-
-
 # sessions
 
 SESSION_TEXTS: Final = ("id", "user", "model", "provider")
 SESSION_OBJECTS: Final = ("config", "agent", "profile")
-SESSION_KEYS: Final = frozenset({*SESSION_TEXTS, "startTime", *SESSION_OBJECTS})
+# the session in a body, and the names in it that are not data
+SESSION: Final = {"session": frozenset({*SESSION_TEXTS, "startTime", *SESSION_OBJECTS})}
+# for values that were checked one by one
+new_session: Final[Callable[..., Session]] = Session
 
 
 def write_session(session: Session, *, without: Collection[str] = ()) -> dict[str, object]:
@@ -347,27 +365,10 @@ def read_session(
         DialectError: A value has another type than the document's.
     """
     found = dict(reader.read_object(body.pop("session", None), where))
-    if not found:
-        return build_session(known, {}, started=0)
     started = reader.read_time(found.pop("startTime", None), f"{where}.startTime")
     texts = {key: reader.read_text(found.pop(key, None), f"{where}.{key}") for key in SESSION_TEXTS}
     objects = {key: reader.read_object(found.pop(key, None), f"{where}.{key}") for key in SESSION_OBJECTS}
     if found:
         body["session"] = found
     texts.update((key, value) for key, value in known.items() if value)
-    return build_session(texts, objects, started=started)
-
-
-def build_session(texts: Mapping[str, str], objects: Mapping[str, Mapping[str, object]], *, started: int) -> Session:
-    """Build a session of checked values."""
-    nothing: Mapping[str, object] = {}
-    return Session(
-        id=texts.get("id", ""),
-        user=texts.get("user", ""),
-        started=started,
-        model=texts.get("model", ""),
-        provider=texts.get("provider", ""),
-        config=objects.get("config", nothing),
-        agent=objects.get("agent", nothing),
-        profile=objects.get("profile", nothing),
-    )
+    return new_session(started=started, **texts, **objects)

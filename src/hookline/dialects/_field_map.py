@@ -6,14 +6,15 @@ lost and nothing is mistaken for a field of the system.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
 
 from hookline.dialects import _json_reader
 from hookline.dialects._json_reader import JsonReader
-from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName, Session
 
 EXTRA: Final = "extra"
@@ -88,7 +89,7 @@ class FieldMap(Struct, frozen=True, kw_only=True):
             if field.mirror:
                 body[field.mirror] = value
         for group, leaf, mark in self.marks:
-            _open_group(body, group)[leaf] = mark
+            (_open_group(body, group) if group else body)[leaf] = mark
         for key, value in data.items():
             if key in self.keys:
                 continue
@@ -108,7 +109,13 @@ class FieldMap(Struct, frozen=True, kw_only=True):
             DialectError: A value has another type than the document's.
         """
         data: dict[str, object] = {}
-        groups = {name: self._take_group(name, body, data, where, reader) for name in self.groups}
+        groups: dict[str, dict[str, object]] = {}
+        for name in self.groups:
+            value = body.pop(name, None)
+            if name in self.scalars and value is not None and not isinstance(value, dict):
+                data[self.scalars[name]] = value
+                value = None
+            groups[name] = dict(reader.read_object(value, f"{where}.{name}" if where else name))
         for field in self.fields:
             value = (groups[field.group] if field.group else body).pop(field.leaf, UNSET)
             mirror = body.get(field.mirror, UNSET) if field.mirror else UNSET
@@ -117,8 +124,9 @@ class FieldMap(Struct, frozen=True, kw_only=True):
             if value is not UNSET:
                 data[field.key] = field.decode(value, where, reader)
         for group, leaf, mark in self.marks:
-            if leaf in groups[group] and _json_reader.is_equal(groups[group][leaf], mark):
-                del groups[group][leaf]
+            part = groups[group] if group else body
+            if leaf in part and _json_reader.is_equal(part[leaf], mark):
+                del part[leaf]
         extra = body.pop(EXTRA, None)
         if not isinstance(extra, dict):
             extra = {} if extra is None else {EXTRA: extra}
@@ -128,15 +136,6 @@ class FieldMap(Struct, frozen=True, kw_only=True):
             if rest:
                 data[f"{name}_details" if name in data else name] = rest
         return data
-
-    def _take_group(
-        self, name: str, body: dict[str, object], data: dict[str, object], where: str, reader: JsonReader
-    ) -> dict[str, object]:
-        value = body.pop(name, None)
-        if name in self.scalars and value is not None and not isinstance(value, dict):
-            data[self.scalars[name]] = value
-            return {}
-        return dict(reader.read_object(value, f"{where}.{name}" if where else name))
 
 
 def _open_group(body: dict[str, object], name: str) -> dict[str, object]:
@@ -162,10 +161,9 @@ def field_map(
     rows = tuple(fields)
     paths = tuple((*path.rpartition(".")[::2], value) for path, value in marks)
     groups = {name: set(known) for name, known in objects.items()}
+    flat = {field.mirror for field in rows if field.mirror}
     for group, leaf in (*((field.group, field.leaf) for field in rows), *((group, leaf) for group, leaf, _ in paths)):
-        if group:
-            groups.setdefault(group, set()).add(leaf)
-    flat = {name for field in rows if not field.group for name in (field.leaf, field.mirror) if name}
+        (groups.setdefault(group, set()) if group else flat).add(leaf)
     return FieldMap(
         fields=rows,
         groups={name: frozenset(known) for name, known in groups.items()},
@@ -176,61 +174,57 @@ def field_map(
     )
 
 
-class FieldMaps(dict[EventName, FieldMap]):
-    """The field maps of all events, each built when it is first needed: a call is about one event of thirty."""
-
-    def __init__(self, make: Callable[[EventName], FieldMap]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, name: EventName) -> FieldMap:
-        made = self[name] = self._make(name)
-        return made
+FieldMaps = Callable[[str], FieldMap]
 
 
 def field_maps(
-    fields: Mapping[EventName, tuple[Field, ...]],
+    fields: Mapping[str, tuple[Field, ...]],
     *,
-    taken: Iterable[str] | Callable[[EventName], Iterable[str]],
-    scalars: Mapping[EventName, Mapping[str, str]] = MappingProxyType({}),
+    taken: tuple[str, ...],
+    taken_at: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    marks: Mapping[str, tuple[tuple[str, object], ...]] = MappingProxyType({}),
+    scalars: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     objects: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> FieldMaps:
-    """Build the field maps of all events from one table; `taken` may depend on the event."""
-    names = taken if callable(taken) else lambda _name, same=tuple(taken): same
-    return FieldMaps(
-        lambda name: field_map(fields.get(name, ()), taken=names(name), scalars=scalars.get(name, {}), objects=objects)
-    )
+    """Return a function from an event's name to its field map; a name without rows has only what all events share.
 
-
-class NativeEvents(Struct, frozen=True):
-    """The events of an agent, as `DialectSpec` has them."""
-
-    events: Mapping[EventName, str]
-    more_events: Mapping[str, EventName]
-    abilities: Mapping[str, frozenset[Ability]]
-
-
-def native_events(table: Mapping[str, tuple[frozenset[Ability], *tuple[EventName, ...]]]) -> NativeEvents:
-    """Index a table of an agent's events: what an answer can do there, and the canonical events.
-
-    Where several native events stand for one canonical event, the first is the usual one.
+    `taken_at` are further taken names of some events. A map is built when it is first needed: a call is about one event of
+    thirty.
     """
-    usual: dict[EventName, str] = {}
-    more: dict[str, EventName] = {}
-    for native, (_, *names) in table.items():
-        for name in names:
-            if usual.setdefault(name, native) != native:
-                more[native] = name
-    events = {name: usual[name] for name in EventName if name in usual}
-    return NativeEvents(events, more, {native: row[0] for native, row in table.items()})
+
+    @cache
+    def build(name: str) -> FieldMap:
+        return field_map(
+            fields.get(name, ()),
+            taken=(*taken, *taken_at.get(name, ())),
+            marks=marks.get(name, ()),
+            scalars=scalars.get(name, {}),
+            objects=objects,
+        )
+
+    return build
+
+
+def parse_events(text: str) -> dict[EventName, str]:
+    """Return a table of event names that is written as `ours=theirs` pairs, separated by blanks."""
+    return {EventName(ours): theirs for ours, theirs in (pair.split("=") for pair in text.split())}
 
 
 class EventNames(Struct, frozen=True):
-    """A system's event names, both ways; `choose` distinguishes events that share a name there."""
+    """A system's event names, both ways; the canonical names are valid in every system.
+
+    `choose` distinguishes events that share a name there, and `more` are further names of events.
+    """
 
     native: Mapping[EventName, str]
-    known: Mapping[str, EventName]
-    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]]
+    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]] = {}
+    more: Mapping[str, EventName] = {}
+    known: Mapping[str, EventName] = {}
+
+    def __post_init__(self) -> None:
+        """Derive the map back; the first of several events has their name."""
+        usual = {theirs: name for name, theirs in reversed(tuple(self.native.items()))}
+        force_setattr(self, "known", {**{name.value: name for name in EventName}, **usual})
 
     def encode(self, event: Event) -> str:
         """Return the event's name in this system."""
@@ -240,25 +234,11 @@ class EventNames(Struct, frozen=True):
         """Return whether the event has a name that only its own system knows."""
         return event.name is EventName.CUSTOM and event.native_name != "" and event.native_name not in self.known
 
-    def decode(self, native: str, body: Mapping[str, object]) -> tuple[EventName, str]:
-        """Return the event's canonical name, and the native one where it is unknown."""
+    def decode(self, native: str, body: Mapping[str, object]) -> EventName:
+        """Return the event's canonical name, `custom` for an unknown one."""
         if native in self.choose:
-            return self.choose[native](body), ""
-        name = self.known.get(native)
-        return (name, "") if name is not None else (EventName.CUSTOM, native)
-
-
-def event_names(
-    native: Mapping[EventName, str],
-    choose: Mapping[str, Callable[[Mapping[str, object]], EventName]] = MappingProxyType({}),
-) -> EventNames:
-    """Index event names; the canonical names are valid in every system."""
-    known: dict[str, EventName] = {}
-    for name, theirs in native.items():
-        known.setdefault(theirs, name)
-    for name in EventName:
-        known.setdefault(name.value, name)
-    return EventNames(native, known, choose)
+            return self.choose[native](body)
+        return self.more.get(native) or self.known.get(native, EventName.CUSTOM)
 
 
 def tool_event_by_error(body: Mapping[str, object]) -> EventName:

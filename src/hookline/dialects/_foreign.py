@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.dialects import _json_reader
+from hookline.dialects._json_reader import key_set
 from hookline.dialects._tool_map import ToolMap
 from hookline.model.event import Event
 from hookline.model.verdict import Decision, Effect, EffectKind
@@ -76,10 +77,9 @@ _REASONS: Final = (
 # reasons that no agent shows without a decision
 _ONLY_REASONS: Final = frozenset({"reason", "permissionDecisionReason", "stopReason"})
 # keys that change a call or its result in every system that has them
-_ARGS: Final = ("updatedInput", "updated_input", "modifiedArgs", "modified_args", "overrideInput")
-_OUTPUTS: Final = (
-    *("updatedOutput", "updatedToolOutput", "updatedMCPToolOutput", "updated_mcp_tool_output"),
-    *("modifiedResult", "modified_result"),
+_ARGS: Final = key_set("updatedInput updated_input modifiedArgs modified_args overrideInput")
+_OUTPUTS: Final = key_set(
+    "updatedOutput updatedToolOutput updatedMCPToolOutput updated_mcp_tool_output modifiedResult modified_result"
 )
 _TEXTS: Final[Mapping[str, EffectKind]] = {
     **dict.fromkeys(("additionalContext", "additional_context", "contextModification"), EffectKind.CONTEXT),
@@ -87,20 +87,17 @@ _TEXTS: Final[Mapping[str, EffectKind]] = {
     **dict.fromkeys(("askAgent", "ask_agent", "followup_message"), EffectKind.ASK_AGENT),
 }
 # keys of answers without a decision: they are not misspelt decisions
-_KNOWN: Final = frozenset(
-    {
-        *(_CONTAINERS + _ARGS + _OUTPUTS + tuple(_TEXTS)),
-        *("args", "context", "data", "message", "metadata", "output", "prompt", "raise", "tool_input", "version"),
-        *("hookEventName", "suppressOutput", "terminationBehavior", "injectSteps", "toolConfig", "llm_response"),
-        *("jsonrpc", "id", "type", "suppressOriginalPrompt", "initialUserMessage", "updatedPermissions", "watchPaths"),
-    }
+_KNOWN: Final = frozenset(_CONTAINERS).union(_ARGS, _OUTPUTS, _TEXTS) | key_set(
+    "args context data message metadata output prompt raise tool_input version hookEventName suppressOutput "
+    "terminationBehavior injectSteps toolConfig llm_response jsonrpc id type suppressOriginalPrompt initialUserMessage "
+    "updatedPermissions watchPaths"
 )
 # keys and values of reports of success, as `{"status": "ok"}` and `{"logged": true}`
-_REPORTS: Final = frozenset({"status", "success", "logged", "saved", "sent", "notified", "recorded", "done", "handled"})
-_FINE: Final = frozenset({"ok", "success", "passed", "pass", "done", "allow", "allowed", "approved", "true", "yes"})
-_NO_LIKE: Final = frozenset(
-    {"no", "deny", "denied", "block", "blocked", "reject", "rejected", "forbid", "forbidden", "refuse", "refused"}
-    | {"disallow", "disallowed", "stop", "abort", "cancel", "veto", "fail", "failed", "unsafe"}
+_REPORTS: Final = key_set("status success logged saved sent notified recorded done handled")
+_FINE: Final = key_set("ok success passed pass done allow allowed approved true yes")
+_NO_LIKE: Final = key_set(
+    "no deny denied block blocked reject rejected forbid forbidden refuse refused disallow disallowed stop abort cancel "
+    "veto fail failed unsafe"
 )
 # shorter names are similar to too many words
 _SHORTEST_MISSPELT: Final = 5
@@ -232,7 +229,8 @@ def _find_problem(
     """Return the problem with a key that is meant as a decision and cannot be read; beside a readable one it is an extra."""
     for name, value in unknown:
         meant = _misspelt(name.rpartition(".")[2]) if isinstance(value, bool | str) else ""
-        if meant and (not decides or _says_no(DECISIONS[meant], value)):
+        decision = DECISIONS[meant].decide(value) if meant else None
+        if meant and (not decides or decision is None or decision >= _ASK):
             return f"{_json_reader.preview(name)} is no key of an answer, did you mean {meant!r}?"
         if not decides and isinstance(value, str) and value.strip().lower() in _NO_LIKE:
             return f"{_json_reader.preview(name)} is no key of an answer, and says {_json_reader.preview(value)}"
@@ -253,11 +251,6 @@ def _find_unknown_key(document: Mapping[str, object], unknown: list[tuple[str, o
     return (
         f"{_json_reader.preview(unknown[0][0])} is no key of an answer" if unknown else _only_reason(document).problem
     )
-
-
-def _says_no(spelling: DecisionKey, value: object) -> bool:
-    decision = spelling.decide(value)
-    return decision is None or decision >= _ASK
 
 
 def _bare(key: object) -> str:

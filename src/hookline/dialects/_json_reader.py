@@ -39,6 +39,11 @@ def key_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+def decision_words(text: str) -> dict[str, Decision]:
+    """Return a table of words for decisions that is written as `word=decision` pairs, separated by blanks."""
+    return {word: Decision[name.upper()] for word, name in (pair.split("=") for pair in text.split())}
+
+
 def preview(value: object) -> str:
     """Return the first characters of a value, for an error message."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
@@ -192,23 +197,17 @@ class JsonReader(Struct, frozen=True):
             raise self.error(value, where, wanted="a time")
         return round(value * 1000 if in_seconds and abs(value) < _SECONDS_BELOW else value)
 
-    def take_time(self, document: dict[str, object], key: str) -> int:
-        """Remove and return the ISO 8601 time under a key, 0 where there is none that can be read.
+    def take_time(self, document: dict[str, object], key: str, *, iso: bool = True) -> int:
+        """Remove and return the time under a key, 0 where there is none that can be read.
 
-        A time that `to_iso` would write differently stays in the document. An unreadable clock must not keep a guard from
-        running.
+        A time that we would write differently, in ISO 8601 or else in milliseconds, stays in the document. An unreadable
+        clock must not keep a guard from running.
         """
         value = document.get(key)
-        if not isinstance(value, str):
-            return 0
         try:
             moment = self.read_time(value, key)
         except DialectError:
             return 0
-        if moment > 0 and to_iso(moment) == value:
+        if moment and value == (to_iso(moment) if iso else moment):
             del document[key]
-        return max(moment, 0)
-
-    def is_source_of(self, value: object, timestamp: int) -> bool:
-        """Return whether `take_time` read this timestamp from a value and left the value in the document."""
-        return value is not None and self.take_time({"": value}, "") == timestamp
+        return moment

@@ -24,35 +24,33 @@ _TAIL: Final = 300
 _NOTE: Final = 4000
 
 Document = dict[str, object]
-AnswerReader = Callable[[Document, Request], Verdict]
 
 
-class OutcomeParts(Struct, frozen=True, kw_only=True):
-    """The parts of an outcome, with arguments under the calling agent's names; missing parts are UNSET.
+class EffectKeys(Struct, frozen=True):
+    """The keys under which answers of one dialect have their effects, empty for those that it does not have."""
 
-    `context`, `messages` and `prompts` are one text, or a list of several.
-    """
-
-    reason: object
-    args: object
-    output: object
-    context: object
-    messages: object
-    prompts: object
-    data: object
+    args: str
+    output: str
+    context: str
+    message: str
+    prompt: str
+    data: str = ""
 
 
 class ReplyRules(Struct, frozen=True, kw_only=True):
     """How hooks of one dialect answer.
 
-    `reads` are the keys that the dialect reads itself, with dots between those of nested objects; other keys are read as
-    other dialects spell them. `allow_empty` and `allow_text` say whether printing nothing, or only text, is an answer (no
-    opinion). `deny_exit` is the exit code that denies by itself. With `strict_json`, JSON between other text can only block;
-    with `ignore_exit_code`, an answer counts whatever the exit code is.
+    `read` reads the dialect's own answers, and `effects` are its keys for all that is not a decision. `reads` are the keys
+    that the dialect reads itself, with dots between those of nested objects; other keys are read as other dialects spell
+    them. `allow_empty` and `allow_text` say whether printing nothing, or only text, is an answer (no opinion). `deny_exit` is
+    the exit code that denies by itself. With `strict_json`, JSON between other text can only block; with
+    `ignore_exit_code`, an answer counts whatever the exit code is.
     """
 
     dialect: str
+    read: Callable[[Document, Request], Verdict]
     reads: frozenset[str]
+    effects: EffectKeys = EffectKeys("", "", "", "", "")
     tools: ToolMap = tool_map()
     allow_empty: bool = False
     allow_text: bool = False
@@ -60,8 +58,8 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
     strict_json: bool = False
     ignore_exit_code: bool = False
 
-    def read_reply(self, reply: Reply, request: Request, read: AnswerReader) -> Verdict:
-        """Return the verdict of a hook's reply; `read` reads the dialect's own answers.
+    def read_reply(self, reply: Reply, request: Request) -> Verdict:
+        """Return the verdict of a hook's reply.
 
         A blocking answer counts whatever the exit code is. Any other answer of a hook that failed does not.
 
@@ -69,8 +67,12 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             DialectError: The hook succeeded, and its output is not an answer.
         """
         document, noise = self._find_document(reply)
+        notes = reply.notes
+        if noise:
+            notes = (*notes, f"stdout: {noise}" if len(noise) <= _NOTE else f"stdout: {noise[:_NOTE]}…")
         try:
-            verdict = self._read_document(document, noise, reply, request, read)
+            verdict = self._read_document(document, noise, request)
+            verdict = replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
         except UnsupportedRewriteError as problem:
             # letting the unchanged call through would allow what the hook did not
             message = f"the hook's change cannot be applied: {problem}"
@@ -82,7 +84,7 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
                 problem.is_answer = document is not None and _foreign.is_decision(document)
                 raise
             reason = verdict.reason or (_foreign.find_reason(document) if document else "")
-            verdict = replace(verdict, reason=reason, notes=(*verdict.notes, *reply.notes, *_note_noise(noise)))
+            verdict = replace(verdict, reason=reason, notes=(*verdict.notes, *notes))
         if not reply.exit_code:
             return verdict
         if reply.exit_code == self.deny_exit:
@@ -91,8 +93,7 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         if verdict.decision >= Decision.ASK or (self.ignore_exit_code and document is not None):
             return verdict
         printed = (reply.stderr or reply.stdout).decode("utf-8", "replace").strip()
-        message = f"ended with exit code {reply.exit_code}" + (f": {printed[-_TAIL:]}" if printed else "")
-        failure = verdict.failure or Failure(FailureKind.EXIT_CODE, message)
+        failure = verdict.failure or _exit_code_failure(reply, printed)
         return Verdict(failure=failure, notes=verdict.notes, metadata=verdict.metadata)
 
     def _find_document(self, reply: Reply) -> tuple[Document | None, str]:
@@ -107,34 +108,30 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         )
         raise DialectError(message, dialect=self.dialect)
 
-    def _read_document(
-        self, document: Document | None, noise: str, reply: Reply, request: Request, read: AnswerReader
-    ) -> Verdict:
-        notes = (*reply.notes, *_note_noise(noise))
+    def _read_document(self, document: Document | None, noise: str, request: Request) -> Verdict:
         if document is None:
             if self.allow_text if noise else self.allow_empty:
-                return Verdict(notes=notes)
+                return Verdict()
             message = f"expected one JSON object on stdout, got {_json_reader.preview(noise) or 'nothing'}"
             raise DialectError(message, dialect=self.dialect)
         if not noise or not self.strict_json:
-            verdict = self._read_answer(document, request, read)
-            return replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
+            return self._read_answer(document, request)
         # the JSON may be something that the hook only quotes
         try:
-            verdict = self._read_answer(document, request, read)
+            verdict = self._read_answer(document, request)
         except DialectError as problem:
             verdict = self._salvage_denial(document, problem)
         if verdict.decision >= Decision.ASK:
-            return replace(verdict, notes=(*verdict.notes, *notes))
-        return Verdict(notes=(*notes, "the JSON between other text was not taken as an answer"))
+            return verdict
+        return Verdict(notes=("the JSON between other text was not taken as an answer",))
 
-    def _read_answer(self, document: Document, request: Request, read: AnswerReader) -> Verdict:
+    def _read_answer(self, document: Document, request: Request) -> Verdict:
         """Read a document in the hook's dialect, and its other keys as other dialects spell them; the stricter counts.
 
         Raises:
             DialectError: It looks like an answer, and no dialect has its words.
         """
-        verdict = read(document, request)
+        verdict = self.read(document, request)
         if verdict.decision >= Decision.DENY:
             if verdict.reason:
                 return verdict
@@ -160,37 +157,39 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         if document is None:
             return Verdict()
         foreign = _foreign.read(document, own=self.reads)
-        if foreign.decision is Decision.PASS:
-            foreign = _foreign.read(document, own=frozenset())
-            if foreign.decision is Decision.PASS:
-                return Verdict()
-        elif not self.reads.intersection(document) - _foreign.SHARED:
+        if foreign.decision and not self.reads.intersection(document) - _foreign.SHARED:
             return Verdict(decision=foreign.decision, reason=foreign.reason, notes=foreign.notes, ends=foreign.ends)
-        failure = Failure(FailureKind.INVALID_REPLY, str(problem))
-        reason = f"said no, and more that cannot be read: {problem}"
+        foreign = foreign if foreign.decision else _foreign.read(document, own=frozenset())
+        if not foreign.decision:
+            return Verdict()
         return Verdict(
-            decision=foreign.decision, reason=reason, failure=failure, notes=foreign.notes, ends=foreign.ends
+            decision=foreign.decision,
+            reason=f"said no, and more that cannot be read: {problem}",
+            failure=Failure(FailureKind.INVALID_REPLY, str(problem)),
+            notes=foreign.notes,
+            ends=foreign.ends,
         )
 
     # from a document's values to effects
 
-    def read_effects(
-        self,
-        document: Mapping[str, object],
-        event: Event,
-        *,
-        args: str = "",
-        output: str = "",
-        texts: Mapping[str, EffectKind],
-        data: str = "",
-        within: str = "",
-    ) -> tuple[Effect, ...]:
-        """Return the effects under these keys of a document; `within` is its own path and a dot, for errors."""
-        rewrites = self.args_effects(document.get(args), event, where=within + args) if args else ()
-        outputs = output_effects(document, output) if output else ()
-        said = [self.text_effects(document.get(key), kind, where=within + key) for key, kind in texts.items()]
-        handed_on = self.data_effects(document.get(data), where=within + data) if data else ()
-        return (*rewrites, *outputs, *(effect for effects in said for effect in effects), *handed_on)
+    def read_effects(self, document: Mapping[str, object], event: Event, *, within: str = "") -> tuple[Effect, ...]:
+        """Return the effects that a document has under the dialect's keys; `within` is its own path and a dot, for errors."""
+        keys = self.effects
+        texts = (
+            (keys.context, EffectKind.CONTEXT),
+            (keys.message, EffectKind.MESSAGE),
+            (keys.prompt, EffectKind.ASK_AGENT),
+        )
+        return (
+            *self.args_effects(document.get(keys.args), event, where=within + keys.args),
+            *output_effects(document, keys.output),
+            *(
+                effect
+                for key, kind in texts
+                for effect in self.text_effects(document.get(key), kind, where=within + key)
+            ),
+            *(self.data_effects(document.get(keys.data), where=within + keys.data) if keys.data else ()),
+        )
 
     def args_effects(self, value: object, event: Event, *, where: str) -> tuple[Effect, ...]:
         """Return the effects of arguments that the hook changed, under its dialect's names.
@@ -220,18 +219,24 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
 
     # from an outcome to a document's values
 
-    def split_outcome(self, outcome: Outcome, event: Event) -> OutcomeParts:
-        """Return the parts of an outcome for a document."""
-        data = {e.path[0]: e.value for e in outcome.effects if e.kind is EffectKind.DATA and e.path}
-        return OutcomeParts(
-            reason=outcome.reason or UNSET,
-            args=self.tools.changed_args(outcome, event) or UNSET,
-            output=final_output(outcome),
-            context=_one_or_list(outcome.context),
-            messages=_one_or_list(outcome.messages),
-            prompts=_one_or_list(outcome.follow_ups),
-            data=data or UNSET,
-        )
+    def write_effects(self, outcome: Outcome, event: Event) -> Document:
+        """Return all of an outcome but its decision, with arguments under the calling agent's names.
+
+        Texts are one text, or a list of several.
+        """
+        keys = self.effects
+        data = {
+            effect.path[0]: effect.value for effect in outcome.effects if effect.kind is EffectKind.DATA and effect.path
+        }
+        values = {
+            keys.args: self.tools.changed_args(outcome, event) or UNSET,
+            keys.output: final_output(outcome),
+            keys.context: _one_or_list(outcome.context),
+            keys.message: _one_or_list(outcome.messages),
+            keys.prompt: _one_or_list(outcome.follow_ups),
+            keys.data: data or UNSET,
+        }
+        return drop_unset(values)
 
 
 def find_object(stdout: bytes) -> tuple[Document | None, str]:
@@ -242,10 +247,9 @@ def find_object(stdout: bytes) -> tuple[Document | None, str]:
     return document, noise
 
 
-def _note_noise(noise: str) -> tuple[str, ...]:
-    if not noise:
-        return ()
-    return (f"stdout: {noise}" if len(noise) <= _NOTE else f"stdout: {noise[:_NOTE]}…",)
+def _exit_code_failure(reply: Reply, output: str) -> Failure:
+    message = f"ended with exit code {reply.exit_code}" + (f": {output[-_TAIL:]}" if output else "")
+    return Failure(FailureKind.EXIT_CODE, message)
 
 
 def loose_text_effects(value: object, kind: EffectKind) -> tuple[Effect, ...] | None:
@@ -282,6 +286,11 @@ def join_texts(texts: object) -> object:
     return "\n\n".join(texts) if isinstance(texts, list) else texts
 
 
+def find_reason(outcome: Outcome) -> str:
+    """Return the reason of an outcome; a denial and a question always have one, because some agents ignore one without."""
+    return outcome.reason or (NO_REASON if outcome.decision >= Decision.ASK else "")
+
+
 def drop_unset(document: Mapping[str, object]) -> Document:
     """Return a document without its UNSET values."""
     return {key: value for key, value in document.items() if value is not UNSET}
@@ -290,3 +299,59 @@ def drop_unset(document: Mapping[str, object]) -> Document:
 def encode_answer(document: Mapping[str, object]) -> Answer:
     """Return an answer of one line of JSON, without UNSET values."""
     return Answer(stdout=json_codec.dump(drop_unset(document)) + b"\n")
+
+
+def encode_opinion(document: Mapping[str, object]) -> Answer:
+    """Return an answer of one line of JSON, without UNSET values; an empty document is no opinion and an empty answer."""
+    return encode_answer(document) if drop_unset(document) else Answer()
+
+
+# answers without a document: exit code 2 denies, with the reason on stderr, and text on stdout is context or ignored
+
+_DENY_EXIT: Final = 2
+
+
+def read_exit_code(reply: Reply, *, dialect: str, is_context: bool) -> Verdict:
+    """Return the verdict of a hook's reply; with `is_context`, what it printed is context.
+
+    A document that denies in the words of another dialect denies here, too.
+
+    Raises:
+        DialectError: A function, which has no exit code, returned something other than a denial. Or the hook printed a
+            document that looks like an answer, and no dialect has its words.
+    """
+    document = find_object(reply.stdout)[0] if reply.value is UNSET else reply.value
+    foreign = _foreign.read(document, own=frozenset()) if isinstance(document, dict) else _foreign.NOTHING
+    if foreign.problem and foreign.is_meant and reply.value is UNSET and not reply.exit_code:
+        raise DialectError(foreign.problem, dialect=dialect)
+    if foreign.decision and not reply.exit_code:
+        return Verdict(
+            decision=foreign.decision,
+            reason=foreign.reason or NO_REASON,
+            notes=(*reply.notes, *foreign.notes),
+            ends=foreign.ends,
+        )
+    if reply.value is not UNSET and reply.value is not None:
+        raise DialectError(
+            f"hooks answer with their exit code, and this function gave {_json_reader.preview(reply.value)}",
+            dialect=dialect,
+        )
+    printed = reply.stdout.decode("utf-8", "replace").removesuffix("\n")
+    output = reply.stderr.decode("utf-8", "replace").strip() or printed.strip()
+    notes = (*reply.notes, f"stdout: {printed[:_NOTE]}") if printed else reply.notes
+    if reply.exit_code == _DENY_EXIT:
+        return Verdict(decision=Decision.DENY, reason=output or NO_REASON, notes=notes)
+    if reply.exit_code:
+        return Verdict(failure=_exit_code_failure(reply, output), notes=notes)
+    if printed and is_context:
+        return Verdict(effects=(Effect(EffectKind.CONTEXT, printed),), notes=reply.notes)
+    return Verdict(notes=notes)
+
+
+def encode_exit_code(outcome: Outcome, *, is_context: bool) -> Answer:
+    """Return a denial with its reason, or the context, or an empty answer."""
+    if outcome.blocked:
+        reason = outcome.reason or NO_REASON
+        return Answer(stderr=reason.encode("utf-8", "replace") + b"\n", exit_code=_DENY_EXIT)
+    context = "\n\n".join(filter(None, outcome.context)) if is_context else ""
+    return Answer(stdout=context.encode("utf-8", "replace") + b"\n") if context else Answer()

@@ -84,6 +84,24 @@ class ToolRow(Struct, frozen=True):
         return next((name for name in (key, canonical, *others) if name in args), key)
 
 
+def parse_pairs(text: str) -> dict[str, str]:
+    """Return a table that is written as `key=value` pairs, separated by blanks."""
+    return dict(pair.split("=") for pair in text.split())
+
+
+def tool_row(
+    tool: str,
+    names: str,
+    *,
+    keys: str = "",
+    codecs: tuple[ArgsCodec, ...] = (),
+    also: str = "",
+    when: Callable[[Mapping[str, object]], bool] | None = None,
+) -> ToolRow:
+    """Build a row from texts: names are separated by blanks, and pairs of `keys` and `also` are `ours=theirs`."""
+    return ToolRow(tool, tuple(names.split()), parse_pairs(keys), codecs=codecs, also=parse_pairs(also), when=when)
+
+
 _ANY: Final = ToolRow("", ())
 
 
@@ -108,17 +126,9 @@ class ToolMap(Struct, frozen=True):
         usual = sent.names[0] if sent else tool
         return tool, (row or _ANY).to_canonical(args), "" if name == usual else name
 
-    def to_native(self, event: Event, args: Mapping[str, object]) -> dict[str, object]:
-        """Return other arguments of an event's tool under the calling agent's names."""
-        return self._called_row(event)[1].to_native(args)
-
     def has_tool(self, name: str, args: Mapping[str, object]) -> bool:
         """Return whether the table lists a native tool."""
         return self._row_for_args(_fold(_strip_builtin(name)), args) is not None
-
-    def find_key(self, event: Event, key: str, args: Mapping[str, object]) -> str:
-        """Return the name under which an event's call already has the argument of this native name."""
-        return self._called_row(event)[1].find_key(key, args)
 
     def rewrite_effects(self, event: Event, changed: Mapping[str, object]) -> tuple[Effect, ...]:
         """Return the effects of arguments that a hook changed, under its dialect's names.
@@ -132,7 +142,7 @@ class ToolMap(Struct, frozen=True):
         for key, value in changed.items():
             # a hook may also use the canonical name of an argument
             native[key if key in native else row.keys.get(key, str(key))] = value
-        changes = _find_changes(before, row.to_canonical(native))
+        changes = find_changes(before, row.to_canonical(native))
         return tuple(Effect(EffectKind.REWRITE, value, ("args", key)) for key, value in changes.items())
 
     def changed_args(self, outcome: Outcome, event: Event) -> dict[str, object]:
@@ -140,8 +150,8 @@ class ToolMap(Struct, frozen=True):
         final = final_args(outcome, event)
         if final is None:
             return {}
-        row = self._called_row(event)[1]
-        return _find_changes(row.to_native(event.args), row.to_native(final))
+        row = self.called_row(event)[1]
+        return find_changes(row.to_native(event.args), row.to_native(final))
 
     def names_by_tool(self) -> dict[str, tuple[str, ...]]:
         """Return every native name of every canonical tool, the one to send first."""
@@ -156,13 +166,13 @@ class ToolMap(Struct, frozen=True):
         usual = self.by_tool.get(event.tool)
         if usual is not None and not event.native_tool:
             return usual.names[0], usual
-        name, row = self._called_row(event)
+        name, row = self.called_row(event)
         if row is usual:
             return row.names[0], row
         wanted = _fold(_strip_builtin(name))
         return next((native for native in row.names if _fold(native) == wanted), name), row
 
-    def _called_row(self, event: Event) -> tuple[str, ToolRow]:
+    def called_row(self, event: Event) -> tuple[str, ToolRow]:
         """Return the native name that the agent called, and its row."""
         if event.native_tool:
             bare = _strip_builtin(event.native_tool)
@@ -216,7 +226,8 @@ def final_output(outcome: Outcome) -> object:
     return outputs[-1] if outputs else UNSET
 
 
-def _find_changes(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
+def find_changes(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
+    """Return the arguments that are new or have another value."""
     return {
         key: value
         for key, value in after.items()
@@ -332,42 +343,39 @@ def _url_to_urls(args: dict[str, object]) -> dict[str, object]:
 ONE_URL: Final = ArgsCodec(_urls_to_url, _url_to_urls)
 
 
+def convert(
+    ours: str, theirs: str, to_theirs: Callable[[object], object], to_ours: Callable[[object], object]
+) -> ArgsCodec:
+    """Convert one argument to another of the system; a value that is converted to UNSET stays as it is."""
+
+    def move(
+        source: str, target: str, change: Callable[[object], object], args: dict[str, object]
+    ) -> dict[str, object]:
+        value = change(args[source]) if source in args and target not in args else UNSET
+        return args if value is UNSET else {**without(args, source), target: value}
+
+    return ArgsCodec(partial(move, ours, theirs, to_theirs), partial(move, theirs, ours, to_ours))
+
+
 def one_of(many: str, one: str) -> ArgsCodec:
     """Convert a list of one to the system's single value; a longer list stays a list."""
-
-    def to_native(args: dict[str, object]) -> dict[str, object]:
-        match args.get(many):
-            case [str(value)] if one not in args:
-                return {**without(args, many), one: value}
-            case _:
-                return args
-
-    def to_canonical(args: dict[str, object]) -> dict[str, object]:
-        value = args.get(one)
-        return {**without(args, one), many: [value]} if isinstance(value, str) and many not in args else args
-
-    return ArgsCodec(to_native, to_canonical)
+    return convert(
+        many,
+        one,
+        lambda values: (
+            values[0] if isinstance(values, list) and len(values) == 1 and isinstance(values[0], str) else UNSET
+        ),
+        lambda value: [value] if isinstance(value, str) else UNSET,
+    )
 
 
-_OVERWRITE: Final = {"overwrite": True, "create": False}
-_MODES: Final = {True: "overwrite", False: "create"}
-
-
-def _mode_to_overwrite(args: dict[str, object]) -> dict[str, object]:
-    mode = args.get("mode")
-    if not isinstance(mode, str) or mode not in _OVERWRITE or "overwrite" in args:
-        return args
-    return {**without(args, "mode"), "overwrite": _OVERWRITE[mode]}
-
-
-def _overwrite_to_mode(args: dict[str, object]) -> dict[str, object]:
-    overwrite = args.get("overwrite")
-    if not isinstance(overwrite, bool) or "mode" in args:
-        return args
-    return {**without(args, "overwrite"), "mode": _MODES[overwrite]}
-
-
-OVERWRITE: Final = ArgsCodec(_mode_to_overwrite, _overwrite_to_mode)
+_MODES: Final = {"overwrite": True, "create": False}
+OVERWRITE: Final = convert(
+    "mode",
+    "overwrite",
+    lambda mode: _MODES.get(mode, UNSET) if isinstance(mode, str) else UNSET,
+    lambda overwrite: ("overwrite" if overwrite else "create") if isinstance(overwrite, bool) else UNSET,
+)
 
 
 def edits(keys: Mapping[str, str]) -> ArgsCodec:

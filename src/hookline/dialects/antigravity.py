@@ -4,22 +4,19 @@ Every answer is a document, and every exit code is 0. Before a tool, a document 
 empty decision there and an empty document elsewhere.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import TURN_ENDS, AgentCodec, ignore_allow, join_blocks, rules_at
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events, tool_event_by_error
-from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, ToolRow, edits, rename, tool_map
-from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, tool_event_by_error
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
+from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
+from hookline.dialects._tool_calls import NO_CALL
+from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -30,72 +27,68 @@ _READER: Final = JsonReader(_NAME)
 
 # tools: the first name of each is documented, the others were seen in use, and their arguments are uncertain
 
-_FILE: Final = {"path": "TargetFile"}
 _EDIT: Final = {"old": "TargetContent", "new": "ReplacementContent", "replace_all": "AllowMultiple"}
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_command",), keys={"command": "CommandLine", "cwd": "Cwd"}),
-    ToolRow("shell_input", ("send_command_input",), keys={"session": "CommandId", "text": "Input"}),
-    ToolRow("shell_control", ("command_status",), keys={"session": "CommandId"}),
-    ToolRow(
+    tool_row("shell", "run_command", keys="command=CommandLine cwd=Cwd"),
+    tool_row("shell_input", "send_command_input", keys="session=CommandId text=Input"),
+    tool_row("shell_control", "command_status", keys="session=CommandId"),
+    tool_row(
         "read_file",
-        ("view_file", "view_file_outline"),
-        keys={"path": "AbsolutePath"},
+        "view_file view_file_outline",
+        keys="path=AbsolutePath",
         codecs=(LINES, rename({"startLine": "StartLine", "endLine": "EndLine"})),
     ),
-    ToolRow(
+    tool_row(
         "write_file",
-        ("write_to_file",),
-        keys={**_FILE, "content": "CodeContent"},
+        "write_to_file",
+        keys="path=TargetFile content=CodeContent",
         codecs=(OVERWRITE, rename({"overwrite": "Overwrite"})),
     ),
-    ToolRow("edit_file", ("replace_file_content",), keys={**_FILE, **_EDIT}),
-    ToolRow(
+    tool_row(
+        "edit_file",
+        "replace_file_content",
+        keys="path=TargetFile old=TargetContent new=ReplacementContent replace_all=AllowMultiple",
+    ),
+    tool_row(
         "multi_edit",
-        ("multi_replace_file_content",),
-        keys=_FILE,
+        "multi_replace_file_content",
+        keys="path=TargetFile",
         codecs=(edits(_EDIT), rename({"edits": "ReplacementChunks"})),
     ),
-    ToolRow("list_dir", ("list_dir",), keys={"path": "DirectoryPath"}),
-    ToolRow("grep", ("grep_search",), keys={"pattern": "Query", "path": "SearchPath", "include": "Includes"}),
-    ToolRow("glob", ("find_by_name",), keys={"pattern": "Pattern", "path": "SearchDirectory"}),
-    ToolRow("web_fetch", ("read_url_content",), codecs=(ONE_URL, rename({"url": "Url"}))),
-    ToolRow("web_search", ("search_web",)),
+    tool_row("list_dir", "list_dir", keys="path=DirectoryPath"),
+    tool_row("grep", "grep_search", keys="pattern=Query path=SearchPath include=Includes"),
+    tool_row("glob", "find_by_name", keys="pattern=Pattern path=SearchDirectory"),
+    tool_row("web_fetch", "read_url_content", codecs=(ONE_URL, rename({"url": "Url"}))),
+    tool_row("web_search", "search_web"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
 
-_EVENTS: Final = native_events(
-    {
-        "PreToolUse": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-        "PostToolUse": (frozenset(), EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-        "PreInvocation": (frozenset({_A.CONTEXT}), EventName.BEFORE_MODEL),
-        "PostInvocation": (frozenset({_A.CONTEXT, _A.STOP, _A.FOLLOW_UP}), EventName.AFTER_MODEL),
-        # a stop lets it rest, as an empty answer does
-        "Stop": (frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP}), EventName.AFTER_AGENT),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "PreToolUse": ("allow block ask", EventName.BEFORE_TOOL),
+    "PostToolUse": ("", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    "PreInvocation": ("context", EventName.BEFORE_MODEL),
+    "PostInvocation": ("stop context follow_up", EventName.AFTER_MODEL),
+    # a stop lets it rest, as an empty answer does
+    "Stop": ("block stop follow_up", EventName.AFTER_AGENT),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Google Antigravity",
-    events=_EVENTS.events,
-    tools={
-        **_TOOLS.names_by_tool(),
-        "apply_patch": ("replace_file_content", "write_to_file"),
-        "insert_text": ("replace_file_content",),
-        "edit_lines": ("replace_file_content",),
-    },
+SPEC: Final = agent_spec(
+    _NAME,
+    "Google Antigravity",
+    events=_EVENTS,
+    tools=_TOOLS,
+    matched=(
+        "apply_patch=replace_file_content,write_to_file insert_text=replace_file_content "
+        "edit_lines=replace_file_content"
+    ),
     timeout=30.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    own=frozenset(_TOOLS.by_tool),
-    abilities=ABILITIES,
     aliases=("agy",),
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 # events
 
@@ -104,8 +97,9 @@ _FOLDERS: Final = "workspacePaths"
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             **dict.fromkeys(EventName, (_TRANSCRIPT,)),
@@ -125,18 +119,16 @@ def _write_event(event: Event) -> dict[str, object]:
     document: dict[str, object] = {"conversationId": event.session.id}
     if event.session.model:
         document["modelName"] = event.session.model
-    if event.host != _NAME:
-        document[_FOLDERS] = [event.cwd] if event.cwd else []
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.tool:
         name, args = _CODEC.encode_call(event)
         document["toolCall"] = {"name": name, "args": args}
+    if event.host != _NAME:
+        document[_FOLDERS] = [event.cwd] if event.cwd else []
+        if event.name is EventName.AFTER_TOOL:
+            document["error"] = ""
     if event.name is EventName.TOOL_FAILED and not event.data.get("error"):
         # only the error distinguishes a failed tool
         event = replace(event, data={**event.data, "error": NO_MESSAGE})
-    if event.host != _NAME and event.name is EventName.AFTER_TOOL:
-        document["error"] = ""
     return _CODEC.write_data(event, document)
 
 
@@ -152,35 +144,59 @@ def decode_event(raw: bytes, name: str = "") -> Event:
             cwd = ""
         case _:
             raise _READER.error(folders, _FOLDERS, wanted="a list of paths")
-    call = _read_call(document, cwd, is_needed=native == "PreToolUse")
+    found = _READER.read_object(document.pop("toolCall", None), "toolCall")
+    call = NO_CALL
+    # after a tool, not every version of the program sends the call
+    if found or native == "PreToolUse":
+        tool = _READER.require_text(found.pop("name", None), "toolCall.name")
+        call = _CODEC.decode_call(tool, found.pop("args", None), cwd=cwd)
+    if found:
+        document["toolCall"] = found
     return _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call)
-
-
-def _read_call(document: dict[str, object], cwd: str, *, is_needed: bool) -> DecodedCall:
-    """Remove the call from the document; after a tool, not every version of the program sends it."""
-    call = _READER.read_object(document.pop("toolCall", None), "toolCall")
-    if not call and not is_needed:
-        return NO_CALL
-    name = _READER.require_text(call.pop("name", None), "toolCall.name")
-    args = call.pop("args", None)
-    if call:
-        document["toolCall"] = call
-    return _CODEC.decode_call(name, args, cwd=cwd)
 
 
 # answers of hooks
 
-_WORDS: Final = {
-    "": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "force_ask": Decision.ASK,
-    "deny": Decision.DENY,
-    "block": Decision.DENY,
-}
+_WORDS: Final = decision_words("=pass allow=allow ask=ask force_ask=ask deny=deny block=deny")
 _UNDECIDED: Final = "the hook's answer has no decision, which is a no to Antigravity"
+_STEPS: Final = {"ephemeralMessage": EffectKind.CONTEXT, "userMessage": EffectKind.ASK_AGENT}
+
+
+def decode_reply(reply: Reply, request: Request) -> Verdict:
+    """Return the verdict of a hook's reply."""
+    return _CODEC.read_reply(_RULES, reply, request)
+
+
+def _read_answer(document: dict[str, object], request: Request) -> Verdict:
+    word = document.get("decision")
+    # at the end of a turn one word sends the agent back to work, and every other lets it rest
+    rests = request.event.name in TURN_ENDS and word != "continue"
+    reason = "" if rests else _READER.get_text(document, "reason")
+    if request.event.name in TURN_ENDS:
+        decision = Decision.PASS if rests else Decision.DENY
+    elif word is None and request.event.name is EventName.BEFORE_TOOL:
+        decision, reason = Decision.DENY, reason or _UNDECIDED
+    else:
+        decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
+    reason = reason if decision else ""
+    if document.get("terminationBehavior") == "terminate":
+        decision = Decision.STOP
+    steps = document.get("injectSteps")
+    if steps is not None and not isinstance(steps, list):
+        raise _READER.error(steps, "injectSteps", wanted="a list")
+    texts = [(kind, step.get(key)) for step in steps or () if isinstance(step, dict) for key, kind in _STEPS.items()]
+    return Verdict(
+        decision=decision,
+        reason=reason,
+        effects=tuple(Effect(kind, text) for kind, text in texts if isinstance(text, str) and text),
+        ends=decision is Decision.STOP,
+        metadata=_RULES.extra_keys(document),
+    )
+
+
 _RULES: Final = ReplyRules(
     dialect=_NAME,
+    read=_read_answer,
     reads=key_set("decision reason injectSteps terminationBehavior"),
     tools=_TOOLS,
     allow_empty=True,
@@ -189,59 +205,7 @@ _RULES: Final = ReplyRules(
     strict_json=True,
 )
 
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    verdict = rules_at(_RULES, SPEC, request.event).read_reply(reply, request, _read_answer)
-    return ignore_allow(verdict, SPEC, request.event)
-
-
-def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    decision, reason = _read_decision(document, request.event)
-    if document.get("terminationBehavior") == "terminate":
-        decision = Decision.STOP
-    return Verdict(
-        decision=decision,
-        reason=reason,
-        effects=_read_steps(document.get("injectSteps")),
-        ends=decision is Decision.STOP,
-        metadata=_RULES.extra_keys(document),
-    )
-
-
-def _read_decision(document: Mapping[str, object], event: Event) -> tuple[Decision, str]:
-    word = document.get("decision")
-    if event.name in TURN_ENDS:
-        # one word sends the agent back to work, every other lets it rest
-        return (Decision.DENY, _READER.get_text(document, "reason")) if word == "continue" else (Decision.PASS, "")
-    reason = _READER.get_text(document, "reason")
-    if word is None and event.name is EventName.BEFORE_TOOL:
-        return Decision.DENY, reason or _UNDECIDED
-    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
-    return decision, reason if decision else ""
-
-
-_STEPS: Final = {"ephemeralMessage": EffectKind.CONTEXT, "userMessage": EffectKind.ASK_AGENT}
-
-
-def _read_steps(steps: object) -> tuple[Effect, ...]:
-    if steps is None:
-        return ()
-    if not isinstance(steps, list):
-        raise _READER.error(steps, "injectSteps", wanted="a list")
-    texts = [(kind, step.get(key)) for step in steps if isinstance(step, dict) for key, kind in _STEPS.items()]
-    return tuple(Effect(kind, text) for kind, text in texts if isinstance(text, str) and text)
-
-
 # answers to the agent
-
-
-def encode_outcome(outcome: Outcome, event: Event) -> Answer:
-    """Return the answer for Antigravity, which expects a document every time."""
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
-    encode = _ANSWERS.get(SPEC.native(event))
-    return _reply_codec.encode_answer(encode(outcome, reason) if encode is not None else {})
-
 
 _DECISIONS: Final = {
     Decision.PASS: "",
@@ -253,35 +217,26 @@ _DECISIONS: Final = {
 }
 
 
-def _answer_before_tool(outcome: Outcome, reason: str) -> dict[str, object]:
-    return {"decision": _DECISIONS[outcome.decision], "reason": reason or UNSET}
+def encode_outcome(outcome: Outcome, event: Event) -> Answer:
+    """Return the answer for Antigravity, which expects a document every time."""
+    return encode_answer(_build_answer(outcome, SPEC.native(event)))
 
 
-def _answer_before_model(outcome: Outcome, _reason: str) -> dict[str, object]:
-    return {"injectSteps": [{"ephemeralMessage": text} for text in outcome.context if text] or UNSET}
-
-
-def _answer_after_model(outcome: Outcome, _reason: str) -> dict[str, object]:
-    prompts = [{"userMessage": text} for text in outcome.follow_ups if text]
-    context = [{"ephemeralMessage": text} for text in outcome.context if text]
-    stops = outcome.decision >= Decision.ASK
-    behavior = "terminate" if stops else "force_continue" if prompts else UNSET
-    return {"injectSteps": [*context, *([] if stops else prompts)] or UNSET, "terminationBehavior": behavior}
-
-
-def _answer_turn_end(outcome: Outcome, reason: str) -> dict[str, object]:
-    prompts = join_blocks(outcome.follow_ups)
-    if outcome.decision is Decision.STOP or (outcome.decision < Decision.ASK and not prompts):
-        return {}
-    return {
-        "decision": "continue",
-        "reason": join_blocks((reason if outcome.decision >= Decision.ASK else "", prompts)),
-    }
-
-
-_ANSWERS: Final = {
-    "PreToolUse": _answer_before_tool,
-    "PreInvocation": _answer_before_model,
-    "PostInvocation": _answer_after_model,
-    "Stop": _answer_turn_end,
-}
+def _build_answer(outcome: Outcome, native: str) -> dict[str, object]:
+    reason = find_reason(outcome)
+    context: list[object] = [{"ephemeralMessage": text} for text in outcome.context if text]
+    blocks, prompts = outcome.decision >= Decision.ASK, join_blocks(outcome.follow_ups)
+    match native:
+        case "PreToolUse":
+            return {"decision": _DECISIONS[outcome.decision], "reason": reason or UNSET}
+        case "PreInvocation":
+            return {"injectSteps": context or UNSET}
+        case "PostInvocation" if blocks:
+            return {"injectSteps": context or UNSET, "terminationBehavior": "terminate"}
+        case "PostInvocation":
+            steps = [*context, *({"userMessage": text} for text in outcome.follow_ups if text)]
+            return {"injectSteps": steps or UNSET, "terminationBehavior": "force_continue" if prompts else UNSET}
+        case "Stop" if outcome.decision is not Decision.STOP and (blocks or prompts):
+            return {"decision": "continue", "reason": join_blocks((reason if blocks else "", prompts))}
+        case _:
+            return {}

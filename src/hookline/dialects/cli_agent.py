@@ -17,56 +17,52 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION_KEYS, BodyCodec, field_maps_with_error, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_map, tool_event_by_error
-from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, tool_map
+from hookline.dialects import _json_reader
+from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
 
 _NAME: Final = "cli-agent"
 _READER: Final = JsonReader(_NAME)
 
-_FILE: Final = {"path": "file_path"}
 _EDITS: Final = edits({"old": "old_string", "new": "new_string"})
 
 # the program's own tools first, then Claude Code's, because its hooks and matchers work here
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash_execute",)),
-    ToolRow("read_file", ("read_file",), keys=_FILE),
-    ToolRow("write_file", ("write_file",), keys=_FILE),
-    ToolRow("edit_file", ("replace_in_file",), keys={**_FILE, "old": "old_text", "new": "new_text"}),
-    ToolRow("multi_edit", ("multiedit", "MultiEdit"), keys=_FILE, codecs=(_EDITS,)),
-    ToolRow("list_dir", ("list_directory",), keys={"path": "directory_path"}),
-    ToolRow("glob", ("glob", "Glob")),
-    ToolRow("grep", ("grep",)),
-    ToolRow("web_fetch", ("webfetch", "WebFetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("websearch", "WebSearch")),
-    ToolRow("subagent", ("task",), keys={"type": "role"}),
-    ToolRow("todo", ("todo_write", "TodoWrite")),
-    ToolRow("todo", ("todo_read",)),
-    ToolRow("shell", ("Bash",), keys={"background": "run_in_background"}, codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("Read",), keys=_FILE),
-    ToolRow("write_file", ("Write",), keys=_FILE),
-    ToolRow("edit_file", ("Edit",), keys={**_FILE, "old": "old_string", "new": "new_string"}),
-    ToolRow("list_dir", ("LS",)),
+    tool_row("shell", "bash_execute"),
+    tool_row("read_file", "read_file", keys="path=file_path"),
+    tool_row("write_file", "write_file", keys="path=file_path"),
+    tool_row("edit_file", "replace_in_file", keys="path=file_path old=old_text new=new_text"),
+    tool_row("multi_edit", "multiedit MultiEdit", keys="path=file_path", codecs=(_EDITS,)),
+    tool_row("list_dir", "list_directory", keys="path=directory_path"),
+    tool_row("glob", "glob Glob"),
+    tool_row("grep", "grep"),
+    tool_row("web_fetch", "webfetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "websearch WebSearch"),
+    tool_row("subagent", "task", keys="type=role"),
+    tool_row("todo", "todo_write TodoWrite"),
+    tool_row("todo", "todo_read"),
+    tool_row("shell", "Bash", keys="background=run_in_background", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "Read", keys="path=file_path"),
+    tool_row("write_file", "Write", keys="path=file_path"),
+    tool_row("edit_file", "Edit", keys="path=file_path old=old_string new=new_string"),
+    tool_row("list_dir", "LS"),
 )
 
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="CLI-Agent, compatible with Claude Code",
-    events={
-        EventName.BEFORE_TOOL: "PreToolUse",
-        EventName.AFTER_TOOL: "PostToolUse",
-        EventName.TOOL_FAILED: "PostToolUse",
-        EventName.NOTIFICATION: "Notification",
-        EventName.AFTER_AGENT: "Stop",
-    },
+    events=parse_events(
+        "before_tool=PreToolUse after_tool=PostToolUse tool_failed=PostToolUse notification=Notification "
+        "after_agent=Stop"
+    ),
     tools=_TOOLS.names_by_tool(),
     shell=True,
     templates=True,
@@ -74,20 +70,20 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 )
 
 _DURATION: Final = Field("duration", "execution_time")
-_FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
-    EventName.AFTER_TOOL: (Field("result", "result", mirror="tool_response"), _DURATION),
-    EventName.TOOL_FAILED: (_DURATION,),
-}
-_TAKEN: Final = ("hook_event_name", "session_id", "timestamp", "cwd", "tool_name", "tool_args", "tool_input")
-_OBJECTS: Final = {"session": SESSION_KEYS}
-
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="",
-    names=event_names(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
     tools=_TOOLS,
-    field_maps=field_maps_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
-    foreign=field_map(taken=_TAKEN, objects=_OBJECTS),
+    field_maps=field_maps(
+        {
+            EventName.AFTER_TOOL: (Field("result", "result", mirror="tool_response"), _DURATION),
+            EventName.TOOL_FAILED: (_DURATION,),
+        },
+        taken=("hook_event_name", "session_id", "timestamp", "cwd", "tool_name", "tool_args", "tool_input"),
+        taken_at=ERROR_TAKEN,
+        objects=SESSION,
+    ),
     tool=("tool_name",),
     args=("tool_args", "tool_input"),
 )
@@ -125,39 +121,9 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
     return replace(event, data=data)
 
 
-_WORDS: Final = {
-    "approve": Decision.ALLOW,
-    "allow": Decision.ALLOW,
-    "modify": Decision.PASS,
-    "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "deny": Decision.DENY,
-}
+_WORDS: Final = decision_words("approve=allow allow=allow modify=pass ask=ask block=deny deny=deny")
 _PERMISSIONS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY}
-_TEXTS: Final = {
-    "additionalContext": EffectKind.CONTEXT,
-    "systemMessage": EffectKind.MESSAGE,
-    "askAgent": EffectKind.ASK_AGENT,
-}
 _OWN: Final = "hookSpecificOutput."
-_READ: Final = key_set(
-    "continue decision reason metadata modified_args modified_result stopReason data hookSpecificOutput"
-)
-_OWN_READ: Final = key_set("hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext")
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | _TEXTS.keys() | {_OWN + key for key in _OWN_READ},
-    tools=_TOOLS,
-    allow_empty=True,
-    allow_text=True,
-    deny_exit=2,
-    strict_json=True,
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -175,17 +141,15 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     metadata = _READER.get_object(document, "metadata")
     reason = _READER.get_text(document, "reason")
     own_reason = _READER.get_text(own, "permissionDecisionReason", within=_OWN)
-    effects = _RULES.read_effects(
-        document, event, args="modified_args", output="modified_result", texts=_TEXTS, data="data"
-    )
-    own_context = {"additionalContext": EffectKind.CONTEXT}
+    effects = _RULES.read_effects(document, event)
+    own_context = own.get("additionalContext")
     return Verdict(
         decision=decision,
         reason=(stop_reason if decision is Decision.STOP else "") or reason or own_reason,
         effects=(
-            *_RULES.read_effects(own, event, args="updatedInput", texts={}, within=_OWN),
+            *_RULES.args_effects(own.get("updatedInput"), event, where=f"{_OWN}updatedInput"),
             *effects,
-            *_RULES.read_effects(own, event, texts=own_context, within=_OWN),
+            *_RULES.text_effects(own_context, EffectKind.CONTEXT, where=f"{_OWN}additionalContext"),
         ),
         ends=goes_on is False,
         notes=("suppressOutput has no meaning here",) if "suppressOutput" in document else (),
@@ -197,6 +161,31 @@ def _read_word(part: Mapping[str, object], key: str, words: Mapping[str, Decisio
     return _READER.read_decision(part.get(key), within + key, words, wanted=f"one of {', '.join(words)}")
 
 
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set(
+        "continue decision reason metadata modified_args modified_result stopReason data hookSpecificOutput "
+        "additionalContext systemMessage askAgent"
+    ).union(
+        _OWN + key
+        for key in (
+            "hookEventName",
+            "permissionDecision",
+            "permissionDecisionReason",
+            "updatedInput",
+            "additionalContext",
+        )
+    ),
+    effects=EffectKeys("modified_args", "modified_result", "additionalContext", "systemMessage", "askAgent", "data"),
+    tools=_TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    deny_exit=2,
+    strict_json=True,
+)
+decode_reply = _RULES.read_reply
+
 _ANSWER_WORDS: Final = {
     Decision.ALLOW: "approve",
     Decision.ASK: "ask",
@@ -207,19 +196,14 @@ _ANSWER_WORDS: Final = {
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
-    undecided = "modify" if parts.args is not UNSET else UNSET
-    return _reply_codec.encode_answer(
+    effects = _RULES.write_effects(outcome, event)
+    undecided = "modify" if "modified_args" in effects else UNSET
+    return encode_answer(
         {
             "continue": outcome.decision < Decision.ASK,
             "decision": _ANSWER_WORDS.get(outcome.decision, undecided),
-            "reason": parts.reason,
+            "reason": outcome.reason or UNSET,
             "stopReason": outcome.reason if outcome.decision is Decision.STOP else UNSET,
-            "modified_args": parts.args,
-            "modified_result": parts.output,
-            "additionalContext": parts.context,
-            "systemMessage": parts.messages,
-            "askAgent": parts.prompts,
-            "data": parts.data,
+            **effects,
         }
     )

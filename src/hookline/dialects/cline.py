@@ -10,17 +10,17 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
+from hookline.dialects import _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, final_args, tool_map, without
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, parse_pairs, tool_map, tool_row, without
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -35,16 +35,14 @@ _LONGEST: Final = 50_000
 # arguments that are lists or objects, sent as JSON in a text
 _STRUCTURED: Final = frozenset({"commands", "files", "requests", "queries", "arguments"})
 
-_EDIT: Final = {"old": "old_text", "new": "new_text"}
-
 
 def _command_line(command: object) -> str:
     """Return one command as a line: it may be a text, or a program with its arguments."""
     if not isinstance(command, Mapping):
-        return _mcp.to_text(command)
+        return _tool_calls.to_text(command)
     args = command.get("args")
     words = [command.get("command"), *(args if isinstance(args, list) else ())]
-    return " ".join(_mcp.to_text(word) for word in words if word is not None)
+    return " ".join(_tool_calls.to_text(word) for word in words if word is not None)
 
 
 def _commands_to_command(args: dict[str, object]) -> dict[str, object]:
@@ -52,7 +50,7 @@ def _commands_to_command(args: dict[str, object]) -> dict[str, object]:
     key = "commands" if "commands" in args else PLAIN
     if key not in args or "command" in args:
         return args
-    commands = _mcp.parse_text(args[key])
+    commands = _tool_calls.parse_text(args[key])
     lines = [_command_line(item) for item in (commands if isinstance(commands, list) else [commands])]
     return {"command": "\n".join(lines), **without(args, key)}
 
@@ -79,7 +77,7 @@ def _list_of_parts(key: str, ours: str, part: str) -> ArgsCodec:
         return {**args, ours: values} if values and ours not in args else args
 
     def read_parts(value: object) -> list[object]:
-        parsed = _mcp.parse_text(value)
+        parsed = _tool_calls.parse_text(value)
         items = parsed if isinstance(parsed, list) else [] if parsed is None else [parsed]
         return [item.get(part) if isinstance(item, Mapping) else item for item in items]
 
@@ -87,91 +85,76 @@ def _list_of_parts(key: str, ours: str, part: str) -> ArgsCodec:
 
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("execute_command",)),
-    ToolRow("shell", ("run_commands",), codecs=(ArgsCodec(_command_to_commands, _commands_to_command),)),
-    ToolRow("read_file", ("read_file",)),
-    ToolRow("read_files", ("read_files",), codecs=(_list_of_parts("files", "paths", "path"),)),
-    ToolRow("write_file", ("write_to_file", "new_rule")),
+    tool_row("shell", "execute_command"),
+    tool_row("shell", "run_commands", codecs=(ArgsCodec(_command_to_commands, _commands_to_command),)),
+    tool_row("read_file", "read_file"),
+    tool_row("read_files", "read_files", codecs=(_list_of_parts("files", "paths", "path"),)),
+    tool_row("write_file", "write_to_file new_rule"),
     # without an old text it writes a file, or inserts a line
-    ToolRow("edit_file", ("editor",), keys=_EDIT, when=lambda args: bool(args.get("old_text"))),
-    ToolRow(
+    tool_row("edit_file", "editor", keys="old=old_text new=new_text", when=lambda args: bool(args.get("old_text"))),
+    tool_row(
         "insert_text",
-        ("editor",),
-        keys={"text": "new_text", "line": "insert_line"},
+        "editor",
+        keys="text=new_text line=insert_line",
         when=lambda args: not args.get("old_text") and "insert_line" in args,
     ),
-    ToolRow(
+    tool_row(
         "write_file",
-        ("editor",),
-        keys={"content": "new_text"},
+        "editor",
+        keys="content=new_text",
         when=lambda args: not args.get("old_text") and "insert_line" not in args,
     ),
-    ToolRow("multi_edit", ("replace_in_file",)),
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
-    ToolRow("list_dir", ("list_files",)),
-    ToolRow("grep", ("search_files",), keys={"pattern": "regex", "include": "file_pattern"}),
-    ToolRow("grep", ("search_codebase",)),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
-    ToolRow("web_fetch", ("fetch_web_content",), codecs=(_list_of_parts("requests", "urls", "url"),)),
-    ToolRow("web_search", ("web_search",)),
-    ToolRow("subagent", ("new_task",), keys={"prompt": "context"}),
-    ToolRow("skill", ("skills",), keys={"name": "skill"}),
-    ToolRow("ask_user", ("ask_question", "ask_followup_question")),
-    ToolRow("todo", ("focus_chain",)),
+    tool_row("multi_edit", "replace_in_file"),
+    tool_row("apply_patch", "apply_patch", keys="patch=input"),
+    tool_row("list_dir", "list_files"),
+    tool_row("grep", "search_files", keys="pattern=regex include=file_pattern"),
+    tool_row("grep", "search_codebase"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
+    tool_row("web_fetch", "fetch_web_content", codecs=(_list_of_parts("requests", "urls", "url"),)),
+    tool_row("web_search", "web_search"),
+    tool_row("subagent", "new_task", keys="prompt=context"),
+    tool_row("skill", "skills", keys="name=skill"),
+    tool_row("ask_user", "ask_question ask_followup_question"),
+    tool_row("todo", "focus_chain"),
 )
 
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # Its program waits for these answers only. A cancel after a tool would end the whole task, which is more than a denial of one
 # result, so those are sent as context.
-_EVENTS: Final = native_events(
-    {
-        "TaskStart": (_CONTEXT, EventName.SESSION_START),
-        "TaskResume": (_CONTEXT, EventName.SESSION_START),
-        "TaskCancel": (_NOTHING,),
-        "TaskComplete": (_NOTHING, EventName.AFTER_AGENT),
-        "TaskError": (_NOTHING, EventName.ERROR),
-        "UserPromptSubmit": (_NOTHING, EventName.BEFORE_AGENT),
-        "PreToolUse": (frozenset({_A.BLOCK, _A.ASK, _A.ARGS, _A.CONTEXT}), EventName.BEFORE_TOOL),
-        "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
-        "PreCompact": (_NOTHING, EventName.PRE_COMPRESS),
-        "SessionShutdown": (_NOTHING, EventName.SESSION_END),
-        "Notification": (_NOTHING, EventName.NOTIFICATION),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "TaskStart": ("context", EventName.SESSION_START),
+    "TaskResume": ("context", EventName.SESSION_START),
+    "TaskCancel": ("",),
+    "TaskComplete": ("", EventName.AFTER_AGENT),
+    "TaskError": ("", EventName.ERROR),
+    "UserPromptSubmit": ("", EventName.BEFORE_AGENT),
+    "PreToolUse": ("block ask rewrite_args context", EventName.BEFORE_TOOL),
+    "PostToolUse": ("context", EventName.AFTER_TOOL),
+    "PreCompact": ("", EventName.PRE_COMPRESS),
+    "SessionShutdown": ("", EventName.SESSION_END),
+    "Notification": ("", EventName.NOTIFICATION),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Cline",
-    events=_EVENTS.events,
-    tools=TOOLS.names_by_tool(),
+SPEC: Final = agent_spec(
+    _NAME,
+    "Cline",
+    events=_EVENTS,
+    tools=TOOLS,
     timeout=120.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
-    own=frozenset(TOOLS.by_tool),
-    more_events=_EVENTS.more_events,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 # event names on the wire, by the names of their files
-_WIRE: Final[Mapping[str, str]] = {
-    "TaskStart": "agent_start",
-    "TaskResume": "agent_resume",
-    "TaskCancel": "agent_abort",
-    "TaskComplete": "agent_end",
-    "TaskError": "agent_error",
-    "PreToolUse": "tool_call",
-    "PostToolUse": "tool_result",
-    "UserPromptSubmit": "prompt_submit",
-    "PreCompact": "pre_compact",
-    "SessionShutdown": "session_shutdown",
-}
+_WIRE: Final = parse_pairs(
+    "TaskStart=agent_start TaskResume=agent_resume TaskCancel=agent_abort TaskComplete=agent_end "
+    "TaskError=agent_error PreToolUse=tool_call PostToolUse=tool_result UserPromptSubmit=prompt_submit "
+    "PreCompact=pre_compact SessionShutdown=session_shutdown"
+)
 _FILES: Final = {wire: file for file, wire in _WIRE.items()}
 _SOURCES: Final = {"TaskStart": "startup", "TaskResume": "resume"}
 
@@ -183,8 +166,9 @@ _OBJECTS: Final = {
 _CODEC: Final = AgentCodec(
     spec=SPEC,
     # a failed tool is one that ran without success
-    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}),
+    names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.AFTER_TOOL: (Field("result", "postToolUse.result"), _DURATION),
@@ -196,7 +180,7 @@ _CODEC: Final = AgentCodec(
                 Field("error_stack", "error.stack"),
             ),
         },
-        taken=("clineVersion", "hookName", "taskId", "cwd", "model", "timestamp"),
+        taken=("clineVersion", "hookName", "taskId", "cwd", "model"),
         objects=_OBJECTS,
     ),
 )
@@ -220,11 +204,6 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         "hookName": wire or _WIRE.get(native, native),
         "taskId": event.session.id,
     }
-    if is_own and _READER.is_source_of(data.get("timestamp"), event.timestamp):
-        # the agent wrote it in another format than ours
-        document["timestamp"] = data.pop("timestamp")
-    elif event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.session.model:
         document["model"] = event.session.model
     if not is_own:
@@ -236,26 +215,23 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         if has_run:
             body["success"] = event.name is EventName.AFTER_TOOL
         document["postToolUse" if has_run else "preToolUse"] = body
-    if event.name is EventName.CUSTOM and data.get("event_name") == native:
-        del data["event_name"]
     if data.get("source") == _SOURCES.get(native, UNSET):
         del data["source"]
     if "tool_call" in data and is_own:
         data.pop("call_id", None)
-    _CODEC.field_maps[event.name].write(data, document, session=event.session)
-    return document
+    return _CODEC.write_data(event, document, data)
 
 
 def _encode_call(event: Event) -> tuple[str, object]:
     """Return the tool and its arguments, each of them a text."""
-    name, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
-    parts = _mcp.split_name(event.tool)
+    name, args = _CODEC.encode_call(event)
+    parts = _tool_calls.split_name(event.tool)
     if event.host == _NAME and event.native_args is not None:
         return (event.native_tool or name, _encode_server_args(event, event.args)) if parts else (name, args)
     if parts:
-        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _mcp.to_text(dict(event.args))}
+        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _tool_calls.to_text(dict(event.args))}
         return _SERVER_TOOL, server
-    return name, {key: _mcp.to_text(value) for key, value in args.items()} if isinstance(args, Mapping) else args
+    return name, {key: _tool_calls.to_text(value) for key, value in args.items()} if isinstance(args, Mapping) else args
 
 
 def _encode_server_args(event: Event, args: Mapping[str, object]) -> object:
@@ -266,12 +242,12 @@ def _encode_server_args(event: Event, args: Mapping[str, object]) -> object:
     before = native.get("arguments")
     if _read_server_args(before) == args:
         return native
-    changed = _mcp.to_same_text(dict(args), text=before) if isinstance(before, str) else dict(args)
+    changed = _tool_calls.to_same_text(dict(args), text=before) if isinstance(before, str) else dict(args)
     return {**native, "arguments": changed}
 
 
 def _read_server_args(native_args: object) -> dict[str, object]:
-    args = _mcp.parse_text(native_args)
+    args = _tool_calls.parse_text(native_args)
     return args if isinstance(args, dict) else {} if args in (None, "") else {PLAIN: args}
 
 
@@ -282,64 +258,44 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     native = _CODEC.read_name(_FILES.get(wire, wire), name, where="hookName")
     key = next((key for key in _OBJECTS if key in document), "")
     body = dict(_READER.read_object(document.pop(key, None), key))
-    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
-    if native == "PostToolUse" and body.get("success") is False:
-        canonical = EventName.TOOL_FAILED
+    canonical = _CODEC.names.decode(native, document)
+    if native == "PostToolUse":
+        canonical = EventName.TOOL_FAILED if body.get("success") is False else EventName.AFTER_TOOL
     cwd = ""
     match document.get("workspaceRoots"):
         case [str(root), *_]:
             cwd = root
-    call = _read_call(canonical, body, cwd=cwd)
+    call = _read_call(body, cwd=cwd) if "toolName" in body or canonical in TOOL_EVENTS else NO_CALL
     session = Session(id=_READER.pop_text(document, "taskId"), model=_READER.pop_text(document, "model"))
     timestamp = _READER.take_time(document, "timestamp")
     if key and body:
         document[key] = body
-    data = _CODEC.field_maps[canonical].read(document, "", _READER)
-    _add_data(canonical, native, wire, data)
-    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
-
-
-def _read_call(name: EventName, body: dict[str, object], *, cwd: str) -> DecodedCall:
-    if "toolName" not in body and name not in TOOL_EVENTS:
-        return NO_CALL
-    tool = _READER.require_text(body.pop("toolName", None), "toolName")
-    native_args = body.pop("parameters", None)
-    body.pop("success", None)
-    if tool == _SERVER_TOOL and isinstance(native_args, Mapping):
-        called = _mcp.join_name(str(native_args.get("server_name", "")), str(native_args.get("tool_name", "")))
-        return DecodedCall(called, _read_server_args(native_args.get("arguments")), tool, native_args)
-    return _tool_calls.normalise_call(TOOLS, tool, native_args, cwd=cwd)
-
-
-def _add_data(name: EventName, native: str, wire: str, data: dict[str, object]) -> None:
-    """Add data that hooks of other agents expect, and data that are needed to write the same document again."""
-    if name is EventName.CUSTOM:
-        data.setdefault("event_name", native)
-    if name is EventName.TOOL_FAILED and not data.get("error"):
+    data = _CODEC.field_maps(canonical).read(document, "", _READER)
+    # data that hooks of other agents expect
+    if canonical is EventName.TOOL_FAILED and not data.get("error"):
         data["error"] = NO_MESSAGE
-    if name is EventName.SESSION_START and native in _SOURCES:
+    if canonical is EventName.SESSION_START and native in _SOURCES:
         data.setdefault("source", _SOURCES[native])
     match data.get("tool_call"):
         case {"id": str(call_id)}:
             data.setdefault("call_id", call_id)
     if wire and wire != _WIRE.get(native, native):
+        # needed to write the same document again
         data["hookName"] = wire
+    return _CODEC.build_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
+
+
+def _read_call(body: dict[str, object], *, cwd: str) -> DecodedCall:
+    tool = _READER.require_text(body.pop("toolName", None), "toolName")
+    native_args = body.pop("parameters", None)
+    body.pop("success", None)
+    if tool == _SERVER_TOOL and isinstance(native_args, Mapping):
+        called = _tool_calls.join_name(str(native_args.get("server_name", "")), str(native_args.get("tool_name", "")))
+        return DecodedCall(called, _read_server_args(native_args.get("arguments")), tool, native_args)
+    return _CODEC.decode_call(tool, native_args, cwd=cwd)
 
 
 # answers of hooks
-
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=key_set("cancel review contextModification context errorMessage overrideInput"),
-    tools=TOOLS,
-    allow_empty=True,
-    ignore_exit_code=True,
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -354,23 +310,29 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         reason = reason or "\n".join(str(effect.value) for effect in context)
         context = ()
     message = (Effect(EffectKind.MESSAGE, reason),) if reason and not decision else ()
+    # arguments that replace the call's: an object, or a value that represents one
+    changed = document.get("overrideInput")
+    if changed is not None and not isinstance(changed, dict):
+        changed = {PLAIN: changed}
+    if changed is not None and _tool_calls.split_name(request.event.tool) and "arguments" in changed:
+        changed = _READER.read_object(_tool_calls.parse_text(changed["arguments"]), "overrideInput.arguments")
     return Verdict(
         decision=decision,
         reason=reason if decision else "",
-        effects=(*_read_rewrite(document.get("overrideInput"), request.event), *context, *message),
+        effects=(*_RULES.args_effects(changed, request.event, where="overrideInput"), *context, *message),
         metadata=_RULES.extra_keys(document),
     )
 
 
-def _read_rewrite(value: object, event: Event) -> tuple[Effect, ...]:
-    """Return the effects of arguments that replace the call's: an object, or a value that represents one."""
-    if value is None:
-        return ()
-    changed = value if isinstance(value, dict) else {PLAIN: value}
-    if _mcp.split_name(event.tool) and "arguments" in changed:
-        changed = _READER.read_object(_mcp.parse_text(changed["arguments"]), "overrideInput.arguments")
-    return _RULES.args_effects(changed, event, where="overrideInput")
-
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set("cancel review contextModification context errorMessage overrideInput"),
+    tools=TOOLS,
+    allow_empty=True,
+    ignore_exit_code=True,
+)
+decode_reply = _RULES.read_reply
 
 # answers to Cline
 
@@ -394,9 +356,9 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 def _apply_rewrite(outcome: Outcome, event: Event) -> object:
     """Return the whole arguments for Cline: lists and objects as such, as its tools take them."""
     final = final_args(outcome, event)
-    if final is not None and _mcp.split_name(event.tool) and event.native_args is not None:
+    if final is not None and _tool_calls.split_name(event.tool) and event.native_args is not None:
         return UNSET if final == event.args else _encode_server_args(event, final)
     changed = _tool_calls.apply_rewrite(TOOLS, outcome, event)
     if not isinstance(changed, Mapping):
         return changed
-    return {key: _mcp.parse_text(value) if key in _STRUCTURED else value for key, value in changed.items()}
+    return {key: _tool_calls.parse_text(value) if key in _STRUCTURED else value for key, value in changed.items()}

@@ -10,45 +10,37 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _tool_results
-from hookline.dialects._claude_family import READS, ClaudeFamily, family_field_maps
-from hookline.dialects._field_map import event_names, native_events
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_map import ToolRow, milliseconds, tool_map
-from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
+from hookline.dialects._codec import EventTable, agent_spec
+from hookline.dialects._field_map import EventNames
+from hookline.dialects._tool_calls import result_text
+from hookline.dialects._tool_map import milliseconds, tool_map, tool_row
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName
 
 _NAME: Final = "codex-cli"
 
 # namespace and name of a tool are joined without a separator
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("Bash",)),
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": "command"}),
-    ToolRow("read_file", ("view_image",)),
-    ToolRow("subagent", ("spawn_agent", "collaborationspawn_agent"), keys={"prompt": "message"}),
-    ToolRow(
+    tool_row("shell", "Bash"),
+    tool_row("apply_patch", "apply_patch", keys="patch=command"),
+    tool_row("read_file", "view_image"),
+    tool_row("subagent", "spawn_agent collaborationspawn_agent", keys="prompt=message"),
+    tool_row(
         "agent_message",
-        ("multi_agent_v1send_input", "collaborationsend_message", "collaborationfollowup_task"),
-        keys={"text": "message"},
+        "multi_agent_v1send_input collaborationsend_message collaborationfollowup_task",
+        keys="text=message",
     ),
-    ToolRow(
+    tool_row(
         "shell_control",
-        (
-            "multi_agent_v1wait_agent",
-            "multi_agent_v1close_agent",
-            "multi_agent_v1resume_agent",
-            "collaborationwait_agent",
-            "collaborationinterrupt_agent",
-            "collaborationlist_agents",
-        ),
-        keys={"session": "target", "timeout": "timeout_ms"},
+        "multi_agent_v1wait_agent multi_agent_v1close_agent multi_agent_v1resume_agent collaborationwait_agent collaborationinterrupt_agent collaborationlist_agents",
+        keys="session=target timeout=timeout_ms",
         codecs=(milliseconds("timeout_ms"),),
     ),
-    ToolRow("mcp_resource", ("read_mcp_resource", "list_mcp_resources", "list_mcp_resource_templates")),
-    ToolRow("todo", ("update_plan",), keys={"items": "plan"}),
-    ToolRow("todo", ("create_goal", "update_goal", "get_goal")),
-    ToolRow("ask_user", ("request_user_input", "request_user_input_async")),
+    tool_row("mcp_resource", "read_mcp_resource list_mcp_resources list_mcp_resource_templates"),
+    tool_row("todo", "update_plan", keys="items=plan"),
+    tool_row("todo", "create_goal update_goal get_goal"),
+    tool_row("ask_user", "request_user_input request_user_input_async"),
 )
 
 # changes of files as patches, for hooks: Codex changes files only by patch
@@ -81,9 +73,13 @@ def _mark_lines(mark: str, text: object) -> list[str]:
     return [mark + line for line in lines]
 
 
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _patch_edits(args: Mapping[str, object], cwd: str, edits: object) -> list[str]:
     hunks: list[str] = []
-    for edit in edits if isinstance(edits, list) else ():
+    for edit in _as_list(edits):
         if isinstance(edit, Mapping):
             hunks += ["@@", *_mark_lines("-", edit.get("old")), *_mark_lines("+", edit.get("new"))]
     return _patch_file("Update", args.get("path"), cwd, hunks)
@@ -93,13 +89,6 @@ def _patch_insertion(key: str, args: Mapping[str, object], cwd: str) -> list[str
     return _patch_file("Update", args.get("path"), cwd, ["@@", *_mark_lines("+", args.get(key))])
 
 
-def _patch_deletion(args: Mapping[str, object], cwd: str) -> list[str]:
-    paths = args.get("paths")
-    return [
-        line for path in (paths if isinstance(paths, list) else ()) for line in _patch_file("Delete", path, cwd, ())
-    ]
-
-
 _PATCHES: Final[Mapping[str, Callable[[Mapping[str, object], str], list[str]]]] = {
     "write_file": lambda args, cwd: _patch_file("Add", args.get("path"), cwd, _mark_lines("+", args.get("content"))),
     "edit_file": lambda args, cwd: _patch_edits(args, cwd, [args]),
@@ -107,73 +96,61 @@ _PATCHES: Final[Mapping[str, Callable[[Mapping[str, object], str], list[str]]]] 
     "insert_text": partial(_patch_insertion, "text"),
     "edit_lines": partial(_patch_insertion, "text"),
     "notebook_edit": partial(_patch_insertion, "source"),
-    "delete_file": _patch_deletion,
+    "delete_file": lambda args, cwd: [
+        line for path in _as_list(args.get("paths")) for line in _patch_file("Delete", path, cwd, ())
+    ],
 }
 PATCHED_TOOLS: Final = frozenset(_PATCHES)
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
-_BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_CONTEXT | {_A.STOP}, EventName.SESSION_START),
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "UserPromptSubmit": (_CONTEXT | _BLOCKS, EventName.BEFORE_AGENT),
-        # it fires, and no answer of any kind has an effect
-        "PreModelRequest": (frozenset(), EventName.BEFORE_MODEL),
-        "PreToolUse": (_CONTEXT | {_A.BLOCK, _A.ARGS}, EventName.BEFORE_TOOL),
-        # saying nothing leaves the question to the person
-        "PermissionRequest": (frozenset({_A.ALLOW, _A.BLOCK, _A.ASK, _A.MESSAGE}), EventName.PERMISSION_REQUEST),
-        # `continue: false` stops nothing here: its reason stands in place of the result
-        "PostToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-        "PreCompact": (_MESSAGE | {_A.STOP}, EventName.PRE_COMPRESS),
-        "PostCompact": (_MESSAGE | {_A.STOP}, EventName.POST_COMPRESS),
-        "SubagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "Interrupt": (_MESSAGE,),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": ("stop context message", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block stop context message", EventName.BEFORE_AGENT),
+    # it fires, and no answer of any kind has an effect
+    "PreModelRequest": ("", EventName.BEFORE_MODEL),
+    "PreToolUse": ("block rewrite_args context message", EventName.BEFORE_TOOL),
+    # saying nothing leaves the question to the person
+    "PermissionRequest": ("allow block ask message", EventName.PERMISSION_REQUEST),
+    # `continue: false` stops nothing here: its reason stands in place of the result
+    "PostToolUse": ("block rewrite_output context message", EventName.AFTER_TOOL),
+    "PreCompact": ("stop message", EventName.PRE_COMPRESS),
+    "PostCompact": ("stop message", EventName.POST_COMPRESS),
+    "SubagentStart": ("context message", EventName.SUBAGENT_START),
+    "SubagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "Stop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "Interrupt": ("message",),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Codex CLI",
-    events=_EVENTS.events,
-    tools={
-        # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
-        # see every way to change a file
-        **TOOLS.names_by_tool(),
-        "apply_patch": ("apply_patch", "Write", "Edit"),
-        "write_file": ("apply_patch", "Write"),
-        "edit_file": ("apply_patch", "Edit"),
-        "multi_edit": ("apply_patch", "Edit"),
-        "insert_text": ("apply_patch", "Edit"),
-        "edit_lines": ("apply_patch", "Edit"),
-        "delete_file": ("apply_patch", "Edit"),
-        "notebook_edit": ("apply_patch", "Edit"),
-        "subagent": (*TOOLS.names_by_tool()["subagent"], "Agent"),
-    },
+SPEC: Final = agent_spec(
+    _NAME,
+    "Codex CLI",
+    events=_EVENTS,
+    tools=TOOLS,
+    # Codex changes files only by patch and accepts Claude Code's names in matchers: a guard of its patches has to
+    # see every way to change a file
+    matched=(
+        "apply_patch=apply_patch,Write,Edit write_file=apply_patch,Write edit_file=apply_patch,Edit "
+        "multi_edit=apply_patch,Edit insert_text=apply_patch,Edit edit_lines=apply_patch,Edit "
+        "delete_file=apply_patch,Edit notebook_edit=apply_patch,Edit "
+        "subagent=spawn_agent,collaborationspawn_agent,Agent"
+    ),
     timeout=600.0,
-    shell=True,
     matcher=MatcherStyle.NAMES,
-    abilities=ABILITIES,
     aliases=("codex",),
     # calls that change files are sent as patches
     own=frozenset(TOOLS.names_by_tool()) | PATCHED_TOOLS,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=TOOLS,
-    convert_result=partial(_tool_results.with_text, dialect=_NAME),
+    convert_result=lambda result, _tool: result_text(result),
     field_maps=family_field_maps(),
-    rules=ReplyRules(dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2),
     defaults={"turn_id": "", "transcript_path": None, "model": "", "permission_mode": "default"},
     texts=frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"}),
     broken=("{", "["),

@@ -5,6 +5,7 @@ as Claude Code does, with Copilot's own arguments. Both forms are read, and each
 opinion; a line `{"type": "progress", …}` is shown to the user.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -13,24 +14,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, ignore_allow, join_blocks
-from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects import _json_reader, _tool_calls, _tool_map
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import (
-    ONE_URL,
-    ArgsCodec,
-    ArgsFunction,
-    ToolRow,
-    as_int,
-    final_output,
-    tool_map,
-    without,
-)
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, as_int, convert, final_output, tool_map, tool_row, without
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -67,28 +58,16 @@ def _range_to_canonical(args: dict[str, object]) -> dict[str, object]:
 
 def _background(word: str) -> ArgsCodec:
     """Convert the flag for a background run to the mode."""
-
-    def to_native(args: dict[str, object]) -> dict[str, object]:
-        is_background = args.get("background")
-        if not isinstance(is_background, bool) or "mode" in args:
-            return args
-        return {**without(args, "background"), "mode": word if is_background else "sync"}
-
-    def to_canonical(args: dict[str, object]) -> dict[str, object]:
-        if args.get("mode") not in (word, "sync") or "background" in args:
-            return args
-        return {**without(args, "mode"), "background": args["mode"] == word}
-
-    return ArgsCodec(to_native, to_canonical)
+    return convert(
+        "background",
+        "mode",
+        lambda flag: (word if flag else "sync") if isinstance(flag, bool) else UNSET,
+        lambda mode: mode == word if mode in (word, "sync") else UNSET,
+    )
 
 
-def _move(source: str, target: str, kind: type) -> ArgsFunction:
-    def reshape(args: dict[str, object]) -> dict[str, object]:
-        if not isinstance(args.get(source), kind) or target in args:
-            return args
-        return {target if key == source else key: value for key, value in args.items()}
-
-    return reshape
+def _text_only(value: object) -> object:
+    return value if isinstance(value, str) else UNSET
 
 
 def _is_patch(args: Mapping[str, object]) -> bool:
@@ -96,126 +75,105 @@ def _is_patch(args: Mapping[str, object]) -> bool:
 
 
 # one directory is the canonical `path`; several stay a list under the native name
-_ONE_PATH: Final = ArgsCodec(_move("path", "paths", str), _move("paths", "path", str))
+_ONE_PATH: Final = convert("path", "paths", _text_only, _text_only)
 _LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
-# the name of a file in permission requests
-_ALSO: Final = {"file_path": "path"}
 
+# a file is `file_path` in permission requests
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash", "powershell"), keys={"session": "shellId"}, codecs=(_background("async"),)),
-    ToolRow("shell_input", ("write_bash",), keys={"session": "shellId", "text": "input"}),
-    ToolRow("shell_control", ("read_bash", "stop_bash", "list_bash"), keys={"session": "shellId"}),
-    ToolRow("read_file", ("view", "Read"), codecs=(_LINES,), also=_ALSO),
-    ToolRow("write_file", ("create", "Write"), keys={"content": "file_text"}, also=_ALSO),
+    tool_row("shell", "bash powershell", keys="session=shellId", codecs=(_background("async"),)),
+    tool_row("shell_input", "write_bash", keys="session=shellId text=input"),
+    tool_row("shell_control", "read_bash stop_bash list_bash", keys="session=shellId"),
+    tool_row("read_file", "view Read", codecs=(_LINES,), also="file_path=path"),
+    tool_row("write_file", "create Write", keys="content=file_text", also="file_path=path"),
     # a patch is a plain text, and has the name of an edit in the other form
-    ToolRow("apply_patch", ("apply_patch",), keys={"patch": PLAIN}),
-    ToolRow("apply_patch", ("edit",), keys={"patch": PLAIN}, when=_is_patch),
-    ToolRow(
+    tool_row("apply_patch", "apply_patch", keys="patch=input"),
+    tool_row("apply_patch", "edit", keys="patch=input", when=_is_patch),
+    tool_row(
         "edit_file",
-        ("edit", "str_replace_editor"),
-        keys={"old": "old_str", "new": "new_str"},
-        also=_ALSO,
+        "edit str_replace_editor",
+        keys="old=old_str new=new_str",
+        also="file_path=path",
         when=lambda args: not _is_patch(args),
     ),
-    ToolRow("grep", ("grep", "rg"), keys={"include": "glob"}, codecs=(_ONE_PATH,)),
-    ToolRow("glob", ("glob",), codecs=(_ONE_PATH,)),
-    ToolRow("web_fetch", ("web_fetch", "WebFetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search", "WebSearch")),
-    ToolRow("subagent", ("task", "Agent"), keys={"type": "agent_type"}, codecs=(_background("background"),)),
-    ToolRow("agent_message", ("write_agent",), keys={"target": "agent_id", "text": "message"}),
-    ToolRow("skill", ("skill",), keys={"name": "skill"}),
-    ToolRow("todo", ("update_todo", "TodoWrite"), keys={"items": "todos"}),
-    ToolRow("ask_user", ("ask_user", "AskUserQuestion")),
+    tool_row("grep", "grep rg", keys="include=glob", codecs=(_ONE_PATH,)),
+    tool_row("glob", "glob", codecs=(_ONE_PATH,)),
+    tool_row("web_fetch", "web_fetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search WebSearch"),
+    tool_row("subagent", "task Agent", keys="type=agent_type", codecs=(_background("background"),)),
+    tool_row("agent_message", "write_agent", keys="target=agent_id text=message"),
+    tool_row("skill", "skill", keys="name=skill"),
+    tool_row("todo", "update_todo TodoWrite", keys="items=todos"),
+    tool_row("ask_user", "ask_user AskUserQuestion"),
 )
 
 # the tools' names in documents of the other form; their arguments are the same
-_PASCAL_TOOLS: Final[Mapping[str, str]] = {
-    "bash": "Bash",
-    "powershell": "Bash",
-    "view": "Read",
-    "create": "Write",
-    "edit": "Edit",
-    "str_replace_editor": "Edit",
-    "apply_patch": "Edit",
-    "grep": "Grep",
-    "rg": "Grep",
-    "glob": "Glob",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "ask_user": "AskUserQuestion",
-    "update_todo": "TodoWrite",
-    "task": "Agent",
-}
+_PASCAL_TOOLS: Final = _tool_map.parse_pairs(
+    "bash=Bash powershell=Bash view=Read create=Write edit=Edit str_replace_editor=Edit apply_patch=Edit "
+    "grep=Grep rg=Grep glob=Glob web_fetch=WebFetch web_search=WebSearch ask_user=AskUserQuestion "
+    "update_todo=TodoWrite task=Agent"
+)
 
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT, _A.MESSAGE})
-# a stop lets it rest, as an empty answer does
-_ENDS: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "sessionStart": (_CONTEXT, EventName.SESSION_START),
-        "sessionEnd": (frozenset(), EventName.SESSION_END),
-        "userPromptSubmitted": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
-        "preToolUse": (_CONTEXT | {_A.ALLOW, _A.BLOCK, _A.ASK, _A.ARGS}, EventName.BEFORE_TOOL),
-        # with an empty answer the program asks the user
-        "permissionRequest": (
-            frozenset({_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP, _A.MESSAGE}),
-            EventName.PERMISSION_REQUEST,
-        ),
-        "postToolUse": (_CONTEXT | {_A.BLOCK, _A.OUTPUT}, EventName.AFTER_TOOL),
-        "postToolUseFailure": (_CONTEXT, EventName.TOOL_FAILED),
-        "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
-        "subagentStart": (_CONTEXT, EventName.SUBAGENT_START),
-        "subagentStop": (_ENDS, EventName.SUBAGENT_STOP),
-        "agentStop": (_ENDS, EventName.AFTER_AGENT),
-        "errorOccurred": (frozenset({_A.MESSAGE}), EventName.ERROR),
-        "notification": (_CONTEXT, EventName.NOTIFICATION),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
-
-# the name of each event in the other form
-_PASCAL: Final[Mapping[str, EventName]] = {
-    "SessionStart": EventName.SESSION_START,
-    "SessionEnd": EventName.SESSION_END,
-    "UserPromptSubmit": EventName.BEFORE_AGENT,
-    "PreToolUse": EventName.BEFORE_TOOL,
-    "PermissionRequest": EventName.PERMISSION_REQUEST,
-    "PostToolUse": EventName.AFTER_TOOL,
-    "PostToolUseFailure": EventName.TOOL_FAILED,
-    "PreCompact": EventName.PRE_COMPRESS,
-    "SubagentStart": EventName.SUBAGENT_START,
-    "SubagentStop": EventName.SUBAGENT_STOP,
-    "Stop": EventName.AFTER_AGENT,
-    "ErrorOccurred": EventName.ERROR,
-    "Notification": EventName.NOTIFICATION,
+_EVENTS: Final[EventTable] = {
+    "sessionStart": ("context message", EventName.SESSION_START),
+    "sessionEnd": ("", EventName.SESSION_END),
+    "userPromptSubmitted": ("block context message", EventName.BEFORE_AGENT),
+    "preToolUse": ("allow block ask rewrite_args context message", EventName.BEFORE_TOOL),
+    # with an empty answer the program asks the user
+    "permissionRequest": ("allow block ask stop message", EventName.PERMISSION_REQUEST),
+    "postToolUse": ("block rewrite_output context message", EventName.AFTER_TOOL),
+    "postToolUseFailure": ("context message", EventName.TOOL_FAILED),
+    "preCompact": ("message", EventName.PRE_COMPRESS),
+    "subagentStart": ("context message", EventName.SUBAGENT_START),
+    # a stop lets it rest, as an empty answer does
+    "subagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "agentStop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "errorOccurred": ("message", EventName.ERROR),
+    "notification": ("context message", EventName.NOTIFICATION),
 }
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="GitHub Copilot CLI",
-    events=_EVENTS.events,
-    tools={
-        # a guard of writing and editing has to see every way to do it
-        **TOOLS.names_by_tool(),
-        "apply_patch": ("apply_patch", "edit", "create"),
-        "multi_edit": ("edit",),
-        "insert_text": ("edit",),
-        "edit_lines": ("edit",),
-    },
+# the name of each event in the other form: in PascalCase, with two exceptions
+_OTHER_NAMES: Final = {"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop"}
+_PASCAL: Final[Mapping[str, EventName]] = {
+    _OTHER_NAMES.get(native, native[0].upper() + native[1:]): name
+    for native, (_, *names) in _EVENTS.items()
+    for name in names
+}
+
+
+def _is_author(document: Mapping[str, object]) -> bool:
+    """Return whether Copilot CLI wrote a document, in either form; other agents have keys that it does not send."""
+    keys = document.keys()
+    if keys & {"cursor_version", "hookEventName", "event", "event_type", "conversation_id", "turn_id", "prompt_id"}:
+        return False
+    name, time = document.get("hook_event_name"), document.get("timestamp")
+    if "sessionId" in keys:
+        return isinstance(time, int | float) and not isinstance(time, bool)
+    # VS Code and Gemini CLI name the transcript at events at which it does not
+    is_other = "transcript_path" in keys and (
+        "tool_name" in keys or name in {"SessionStart", "SessionEnd", "Notification"}
+    )
+    return name in _PASCAL and isinstance(time, str) and not is_other
+
+
+SPEC: Final = agent_spec(
+    _NAME,
+    "GitHub Copilot CLI",
+    events=_EVENTS,
+    tools=TOOLS,
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=apply_patch,edit,create multi_edit=edit insert_text=edit edit_lines=edit",
     timeout=30.0,
-    shell=True,
-    own=frozenset(TOOLS.by_tool),
-    abilities=ABILITIES,
     aliases=("copilot", "github-copilot"),
     runs_files_of=("claude-code",),
+    signature=_is_author,
     mcp="{server}-{tool}",
     more_events=_PASCAL,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 
 # the two forms of documents
@@ -223,24 +181,13 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
 _RESULT: Final = "toolResult"
 # keys of the other form: in snake_case, and another one for a subagent's answer
 _SNAKE_TO_CAMEL: Final[Mapping[str, str]] = {
-    "session_id": "sessionId",
-    "tool_name": "toolName",
-    "tool_input": "toolArgs",
-    "tool_result": _RESULT,
-    "initial_prompt": "initialPrompt",
-    "transcript_path": "transcriptPath",
-    "stop_reason": "stopReason",
-    "agent_id": "agentId",
-    "agent_type": "agentType",
-    "agent_name": "agentName",
-    "agent_display_name": "agentDisplayName",
-    "agent_description": "agentDescription",
-    "last_assistant_message": "response",
-    "custom_instructions": "customInstructions",
-    "error_context": "errorContext",
-    "result_type": "resultType",
-    "text_result_for_llm": "textResultForLlm",
-}
+    re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", camel): camel
+    for camel in (
+        *("sessionId", "toolName", _RESULT, "initialPrompt", "transcriptPath", "stopReason", "agentId", "agentType"),
+        *("agentName", "agentDisplayName", "agentDescription", "customInstructions", "errorContext", "resultType"),
+        "textResultForLlm",
+    )
+} | {"tool_input": "toolArgs", "last_assistant_message": "response"}
 _CAMEL_TO_SNAKE: Final[Mapping[str, str]] = {camel: snake for snake, camel in _SNAKE_TO_CAMEL.items()}
 
 
@@ -269,7 +216,7 @@ def _of_main_agent(name: EventName) -> Callable[[Mapping[str, object]], EventNam
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(
+    names=EventNames(
         SPEC.events,
         # the user did not type a subagent's prompt, and its end has an event of its own
         {
@@ -286,11 +233,7 @@ _CODEC: Final = AgentCodec(
             EventName.AFTER_TOOL: (Field("result", _RESULT_TEXT), *_AGENT),
             EventName.TOOL_FAILED: _AGENT,
             EventName.AFTER_AGENT: (_TRANSCRIPT, _STOP_REASON),
-            EventName.SUBAGENT_START: (
-                _TRANSCRIPT,
-                Field("agent_id", "agentId"),
-                Field("agent_type", "agentName", mirror="agentType"),
-            ),
+            EventName.SUBAGENT_START: (_TRANSCRIPT, _AGENT[0], Field("agent_type", "agentName", mirror="agentType")),
             EventName.SUBAGENT_STOP: (_TRANSCRIPT, _STOP_REASON, *_AGENT),
             EventName.PRE_COMPRESS: (_TRANSCRIPT, Field("custom_instructions", "customInstructions")),
             EventName.ERROR: (
@@ -319,9 +262,12 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     """Return the document in the form that the hook is configured for, else in the one that the agent sent."""
-    data = dict(event.data)
-    form = _find_form(event)
-    if form:
+    data = fit_result(event, _NAME)
+    form = ""
+    # the name under which the agent sent an event in the other form
+    name = data.get(_FORM) if event.host == _NAME else None
+    if isinstance(name, str) and (name in _PASCAL or name == event.native_name):
+        form = name
         del data[_FORM]
     if _PASCAL.get(wanted) is event.name or wanted in ABILITIES:
         event = replace(event, native_tool="") if form and wanted in ABILITIES else event
@@ -335,28 +281,14 @@ def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     if event.name is EventName.PERMISSION_REQUEST:
         document["hookName"] = "permissionRequest"
     if event.tool or event.name in TOOL_EVENTS:
-        document["toolName"], args = _encode_call(event)
+        tool, args = _CODEC.encode_call(replace(event, native_args=_tool_calls.parse_text(event.native_args)))
+        if isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME:
+            # arguments that came as JSON in a text are sent as one
+            args = _tool_calls.to_same_text(args, text=event.native_args)
+        document["toolName"] = _PASCAL_TOOLS.get(tool, tool) if form else tool
         document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = args
-    _CODEC.write_data(replace(event, data=data), document)
-    if not form:
-        return document
-    if "toolName" in document:
-        document["toolName"] = _PASCAL_TOOLS.get(str(document["toolName"]), document["toolName"])
-    return {_FORM: form, **_respell(document, _CAMEL_TO_SNAKE)}
-
-
-def _find_form(event: Event) -> str:
-    """Return the name under which the agent sent an event in the other form, empty where it did not."""
-    name = event.data.get(_FORM) if event.host == _NAME else None
-    is_name = isinstance(name, str) and (name in _PASCAL or name == event.native_name)
-    return str(name) if is_name else ""
-
-
-def _encode_call(event: Event) -> tuple[str, object]:
-    """Return the tool and arguments; arguments that came as JSON in a text are sent as one."""
-    name, args = _CODEC.encode_call(replace(event, native_args=_mcp.parse_text(event.native_args)))
-    is_text = isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME
-    return name, _mcp.to_same_text(args, text=event.native_args) if is_text else args
+    _CODEC.write_data(event, document, data)
+    return {_FORM: form, **_respell(document, _CAMEL_TO_SNAKE)} if form else document
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
@@ -377,8 +309,6 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         tool = _READER.require_text(document.pop("toolName", None), "toolName")
         call = _decode_call(tool, document.pop("toolArgs" if "toolArgs" in document else "toolInput", None), cwd)
     event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call, iso=is_other)
-    if event.name is EventName.CUSTOM and not event.native_name:
-        event = replace(event, native_name=native, data={**event.data, "event_name": native})
     return replace(event, data={**event.data, _FORM: form}) if is_other and form else event
 
 
@@ -397,24 +327,12 @@ def _decode_call(name: str, args: object, cwd: str) -> DecodedCall:
         server, tool = _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
     elif name.casefold() not in TOOLS.by_native:
         server, _, tool = name.partition("/" if "/" in name else "-")
-    call = _CODEC.decode_call(name, _mcp.parse_text(args), cwd=cwd, server=server, tool=tool)
+    call = _CODEC.decode_call(name, _tool_calls.parse_text(args), cwd=cwd, server=server, tool=tool)
     return replace(call, native_args=args)
 
 
 # answers of hooks
 
-_READ: Final = key_set(
-    "decision reason permissionDecision permissionDecisionReason behavior message interrupt modifiedArgs updatedInput "
-    "modifiedResult additionalContext hookSpecificOutput suppressOutput"
-)
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ, "hookEventName")},
-    tools=TOOLS,
-    allow_empty=True,
-    allow_text=True,
-    strict_json=True,
-)
 _GUARDS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 _DENY_EXIT: Final = 2
 
@@ -425,7 +343,7 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
     Before a tool, a hook that fails denies; at a permission request, one that ends with exit code 2 does.
     """
     progress, rest = _take_progress(reply)
-    verdict = ignore_allow(_RULES.read_reply(rest, request, _read_answer), SPEC, request.event)
+    verdict = _CODEC.read_reply(_RULES, rest, request)
     if progress:
         verdict = replace(verdict, effects=(*verdict.effects, *progress))
     name = request.event.name
@@ -450,21 +368,18 @@ def _take_progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
     messages: list[Effect] = []
     rest: list[bytes] = []
     for line in reply.stdout.splitlines(keepends=True):
-        match _load_line(line):
-            case {"type": "progress", "message": str(message)}:
+        try:
+            document = json_codec.load(line) if line.lstrip().startswith(b"{") else None
+        except ValueError:
+            document = None
+        match document:
+            case {"type": "progress", "message": str(message)} if message:
                 messages.append(Effect(EffectKind.MESSAGE, message))
             case {"type": "progress"}:
                 pass
             case _:
                 rest.append(line)
-    return tuple(effect for effect in messages if effect.value), replace(reply, stdout=b"".join(rest))
-
-
-def _load_line(line: bytes) -> object:
-    try:
-        return json_codec.load(line) if line.lstrip().startswith(b"{") else None
-    except ValueError:
-        return None
+    return tuple(messages), replace(reply, stdout=b"".join(rest))
 
 
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "block": Decision.DENY, "deny": Decision.DENY}
@@ -514,79 +429,61 @@ def _read_decision(answer: Mapping[str, object], event: Event) -> tuple[Decision
     return max(found, key=lambda item: item[0])
 
 
+_READ: Final = key_set(
+    "decision reason permissionDecision permissionDecisionReason behavior message interrupt modifiedArgs updatedInput "
+    "modifiedResult additionalContext hookSpecificOutput suppressOutput"
+)
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ, "hookEventName")},
+    tools=TOOLS,
+    allow_empty=True,
+    allow_text=True,
+    strict_json=True,
+)
+
 # answers to the agent
+
+_PERMISSION: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask", Decision.DENY: "deny", Decision.STOP: "deny"}
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Copilot CLI; an empty one is no opinion."""
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
-    document = _reply_codec.drop_unset(_ANSWERS.get(event.name, _answer_context)(outcome, event, reason))
     messages = join_blocks(outcome.messages)
     progress = json_codec.dump({"type": "progress", "message": messages}) + b"\n" if messages else b""
-    return Answer(stdout=progress + (_reply_codec.encode_answer(document).stdout if document else b""))
+    return Answer(stdout=progress + encode_opinion(_build_answer(outcome, event)).stdout)
 
 
-_PERMISSION: Final = {
-    Decision.ALLOW: "allow",
-    Decision.ASK: "ask",
-    Decision.DENY: "deny",
-    Decision.STOP: "deny",
-}
-
-
-def _answer_before_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    word = _PERMISSION.get(outcome.decision, UNSET)
-    plain = replace(event, native_args=_mcp.parse_text(event.native_args))
-    return {
-        "permissionDecision": word,
-        "permissionDecisionReason": reason or UNSET if word is not UNSET else UNSET,
-        "modifiedArgs": UNSET if outcome.decision >= Decision.DENY else _CODEC.apply_rewrite(outcome, plain),
-        "additionalContext": join_blocks(outcome.context) or UNSET,
-    }
-
-
-def _answer_permission(outcome: Outcome, _event: Event, reason: str) -> dict[str, object]:
-    if outcome.decision is Decision.ALLOW:
-        return {"behavior": "allow"}
-    if outcome.decision < Decision.DENY:
-        return {}
-    interrupt = True if outcome.decision is Decision.STOP else UNSET
-    return {"behavior": "deny", "message": reason, "interrupt": interrupt}
-
-
-def _answer_after_tool(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
+def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
+    decision, reason = outcome.decision, find_reason(outcome)
+    document: dict[str, object] = {}
+    if Ability.CONTEXT in ABILITIES.get(SPEC.native(event), ()):
+        document["additionalContext"] = join_blocks(outcome.context) or UNSET
+    if event.name is EventName.BEFORE_TOOL:
+        plain = replace(event, native_args=_tool_calls.parse_text(event.native_args))
+        changed = UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(TOOLS, outcome, plain)
+        word = _PERMISSION.get(decision, UNSET)
+        why = reason or UNSET if word is not UNSET else UNSET
+        return {**document, "permissionDecision": word, "permissionDecisionReason": why, "modifiedArgs": changed}
+    if event.name is EventName.PERMISSION_REQUEST:
+        if decision is Decision.ALLOW:
+            return {"behavior": "allow"}
+        interrupt = True if decision is Decision.STOP else UNSET
+        return {"behavior": "deny", "message": reason, "interrupt": interrupt} if decision >= Decision.DENY else {}
+    if event.name not in _BLOCKED:
+        return document
     output = final_output(outcome)
-    changed: object = UNSET
-    if output is not UNSET:
+    if event.name is EventName.AFTER_TOOL and output is not UNSET:
         result = event.data.get(_RESULT)
         rest = result if isinstance(result, dict) else {"resultType": "success"}
-        changed = {**rest, "textResultForLlm": _tool_results.to_text(output)}
-    context = join_blocks(outcome.context) or UNSET
-    return {**_answer_block(outcome, event, reason), "modifiedResult": changed, "additionalContext": context}
+        document["modifiedResult"] = {**rest, "textResultForLlm": _tool_calls.result_text(output)}
+    ends = event.name in TURN_ENDS
+    prompts = join_blocks(outcome.follow_ups) if ends else ""
+    if (decision is Decision.STOP and ends) or not (outcome.blocked or prompts):
+        return document
+    return {"decision": "block", "reason": join_blocks((reason if outcome.blocked else "", prompts)), **document}
 
 
-def _answer_block(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    prompts = join_blocks(outcome.follow_ups) if event.name in TURN_ENDS else ""
-    rests = outcome.decision is Decision.STOP and event.name in TURN_ENDS
-    if rests or (outcome.decision < Decision.ASK and not prompts):
-        return {}
-    return {"decision": "block", "reason": join_blocks((reason if outcome.decision >= Decision.ASK else "", prompts))}
-
-
-def _answer_prompt(outcome: Outcome, event: Event, reason: str) -> dict[str, object]:
-    return {**_answer_block(outcome, event, reason), "additionalContext": join_blocks(outcome.context) or UNSET}
-
-
-def _answer_context(outcome: Outcome, event: Event, _reason: str) -> dict[str, object]:
-    able = ABILITIES.get(SPEC.native(event), frozenset())
-    return {"additionalContext": join_blocks(outcome.context) or UNSET} if Ability.CONTEXT in able else {}
-
-
-_ANSWERS: Final = {
-    EventName.BEFORE_TOOL: _answer_before_tool,
-    EventName.PERMISSION_REQUEST: _answer_permission,
-    EventName.AFTER_TOOL: _answer_after_tool,
-    EventName.BEFORE_AGENT: _answer_prompt,
-    EventName.AFTER_AGENT: _answer_block,
-    EventName.SUBAGENT_STOP: _answer_block,
-}
+# the events at which `decision: "block"` is read
+_BLOCKED: Final = frozenset({EventName.AFTER_TOOL, EventName.BEFORE_AGENT, *TURN_ENDS})

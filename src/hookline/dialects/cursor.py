@@ -5,23 +5,23 @@ code 0 only, and 2 denies. An empty answer to a permission request has been take
 `{"permission": "allow"}`. For the same reason Hookline reads that word only as "go on".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
-from hookline.dialects import _mcp, _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, join_blocks
-from hookline.dialects._field_map import Field, FieldMap, event_names, field_map, native_events
+from hookline.dialects import _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, one_of, tool_map
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, one_of, tool_map, tool_row
 from hookline.model.capability import Ability
-from hookline.model.dialect import MCP_PREFIX, DialectSpec, MatcherStyle
+from hookline.model.dialect import MCP_PREFIX, MatcherStyle
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.tools import READING, WRITING
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
@@ -31,85 +31,83 @@ _READER: Final = JsonReader(_NAME)
 
 # tools
 
-_FILE: Final = {"path": "file_path"}
 _EDIT: Final = {"old": "old_string", "new": "new_string"}
 
 TOOLS: Final = tool_map(
-    ToolRow(
-        "shell", ("Shell",), keys={"cwd": "working_directory", "background": "is_background"}, codecs=(TIMEOUT_MS,)
+    tool_row("shell", "Shell", keys="cwd=working_directory background=is_background", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "Read TabRead", keys="path=file_path"),
+    tool_row("write_file", "Write TabWrite", keys="path=file_path", also="contents=content"),
+    tool_row(
+        "multi_edit", "Write TabWrite", keys="path=file_path", codecs=(edits(_EDIT),), when=lambda a: "edits" in a
     ),
-    ToolRow("read_file", ("Read", "TabRead"), keys=_FILE),
-    ToolRow("write_file", ("Write", "TabWrite"), keys=_FILE, also={"contents": "content"}),
-    ToolRow("multi_edit", ("Write", "TabWrite"), keys=_FILE, codecs=(edits(_EDIT),), when=lambda a: "edits" in a),
-    ToolRow("edit_file", ("Write",), keys={**_FILE, **_EDIT}, when=lambda a: "old_string" in a),
-    ToolRow("edit_file", ("StrReplace",), keys={**_FILE, **_EDIT}),
-    ToolRow("apply_patch", ("ApplyPatch",), also={"input": "patch"}),
-    ToolRow("notebook_edit", ("EditNotebook",), keys={"path": "target_notebook"}),
-    ToolRow("delete_file", ("Delete",), codecs=(one_of("paths", "path"),), also={"file_path": "path"}),
-    ToolRow("grep", ("Grep",), keys={"include": "glob"}),
-    ToolRow("glob", ("Glob",), keys={"pattern": "glob_pattern", "path": "target_directory"}),
-    ToolRow("list_dir", ("LS",), keys={"path": "target_directory"}),
-    ToolRow("web_fetch", ("WebFetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("WebSearch",), also={"search_term": "query"}),
-    ToolRow("subagent", ("Task",), keys={"type": "subagent_type"}),
-    ToolRow("todo", ("TodoWrite",), keys={"items": "todos"}),
+    tool_row(
+        "edit_file", "Write", keys="path=file_path old=old_string new=new_string", when=lambda a: "old_string" in a
+    ),
+    tool_row("edit_file", "StrReplace", keys="path=file_path old=old_string new=new_string"),
+    tool_row("apply_patch", "ApplyPatch", also="input=patch"),
+    tool_row("notebook_edit", "EditNotebook", keys="path=target_notebook"),
+    tool_row("delete_file", "Delete", codecs=(one_of("paths", "path"),), also="file_path=path"),
+    tool_row("grep", "Grep", keys="include=glob"),
+    tool_row("glob", "Glob", keys="pattern=glob_pattern path=target_directory"),
+    tool_row("list_dir", "LS", keys="path=target_directory"),
+    tool_row("web_fetch", "WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "WebSearch", also="search_term=query"),
+    tool_row("subagent", "Task", keys="type=subagent_type"),
+    tool_row("todo", "TodoWrite", keys="items=todos"),
 )
 
 _A: Final = Ability
-_TURN_END: Final = frozenset({_A.BLOCK, _A.FOLLOW_UP, _A.STOP})
-_BLOCKS: Final = frozenset({_A.BLOCK})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # preToolUse accepts `ask` and does not enforce it; sessionStart does not wait for the answer
-_EVENTS: Final = native_events(
-    {
-        "sessionStart": (frozenset({_A.CONTEXT}), EventName.SESSION_START),
-        "sessionEnd": (_NOTHING, EventName.SESSION_END),
-        "beforeSubmitPrompt": (_BLOCKS, EventName.BEFORE_AGENT),
-        "preToolUse": (frozenset({_A.BLOCK, _A.ARGS}), EventName.BEFORE_TOOL),
-        "beforeShellExecution": (frozenset({_A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-        "beforeMCPExecution": (frozenset({_A.BLOCK, _A.ASK}), EventName.BEFORE_TOOL),
-        "beforeReadFile": (_BLOCKS, EventName.BEFORE_TOOL),
-        "beforeTabFileRead": (_BLOCKS, EventName.BEFORE_TOOL),
-        "postToolUse": (frozenset({_A.CONTEXT}), EventName.AFTER_TOOL),
-        "postToolUseFailure": (_NOTHING, EventName.TOOL_FAILED),
-        "afterShellExecution": (_NOTHING, EventName.AFTER_TOOL),
-        "afterMCPExecution": (_NOTHING, EventName.AFTER_TOOL),
-        "afterFileEdit": (_NOTHING, EventName.AFTER_TOOL),
-        "afterTabFileEdit": (_NOTHING, EventName.AFTER_TOOL),
-        "subagentStart": (_BLOCKS, EventName.SUBAGENT_START),
-        "subagentStop": (_TURN_END, EventName.SUBAGENT_STOP),
-        "preCompact": (frozenset({_A.MESSAGE}), EventName.PRE_COMPRESS),
-        "stop": (_TURN_END, EventName.AFTER_AGENT),
-        "afterAgentResponse": (_NOTHING, EventName.AFTER_MODEL),
-        "afterAgentThought": (_NOTHING,),
-        "workspaceOpen": (_NOTHING,),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "sessionStart": ("context", EventName.SESSION_START),
+    "sessionEnd": ("", EventName.SESSION_END),
+    "beforeSubmitPrompt": ("block", EventName.BEFORE_AGENT),
+    "preToolUse": ("block rewrite_args", EventName.BEFORE_TOOL),
+    "beforeShellExecution": ("block ask", EventName.BEFORE_TOOL),
+    "beforeMCPExecution": ("block ask", EventName.BEFORE_TOOL),
+    "beforeReadFile": ("block", EventName.BEFORE_TOOL),
+    "beforeTabFileRead": ("block", EventName.BEFORE_TOOL),
+    "postToolUse": ("context", EventName.AFTER_TOOL),
+    "postToolUseFailure": ("", EventName.TOOL_FAILED),
+    "afterShellExecution": ("", EventName.AFTER_TOOL),
+    "afterMCPExecution": ("", EventName.AFTER_TOOL),
+    "afterFileEdit": ("", EventName.AFTER_TOOL),
+    "afterTabFileEdit": ("", EventName.AFTER_TOOL),
+    "subagentStart": ("block", EventName.SUBAGENT_START),
+    "subagentStop": ("block stop follow_up", EventName.SUBAGENT_STOP),
+    "preCompact": ("message", EventName.PRE_COMPRESS),
+    "stop": ("block stop follow_up", EventName.AFTER_AGENT),
+    "afterAgentResponse": ("", EventName.AFTER_MODEL),
+    "afterAgentThought": ("",),
+    "workspaceOpen": ("",),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Cursor",
-    events=_EVENTS.events,
-    tools={
-        # matchers call edits of every kind `Write`
-        **TOOLS.names_by_tool(),
-        "edit_file": ("Write", "StrReplace"),
-        "insert_text": ("Write",),
-        "edit_lines": ("Write",),
-        "apply_patch": ("ApplyPatch", "Write"),
-        "notebook_edit": ("EditNotebook", "Write"),
-    },
+
+def _is_author(document: Mapping[str, object]) -> bool:
+    """Return whether Cursor wrote a document; older versions do not name their version."""
+    return "cursor_version" in document or (
+        "conversation_id" in document and document.get("hook_event_name") in _EVENTS
+    )
+
+
+SPEC: Final = agent_spec(
+    _NAME,
+    "Cursor",
+    events=_EVENTS,
+    tools=TOOLS,
+    # matchers call edits of every kind `Write`
+    matched=(
+        "edit_file=Write,StrReplace insert_text=Write edit_lines=Write apply_patch=ApplyPatch,Write "
+        "notebook_edit=EditNotebook,Write"
+    ),
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
     runs_files_of=("claude-code",),
-    own=frozenset(TOOLS.by_tool),
+    signature=_is_author,
     mcp="MCP:{tool}",
     of_mcp={"postToolUse": frozenset({_A.OUTPUT})},
-    more_events=_EVENTS.more_events,
     event_tools={
         **dict.fromkeys(("beforeShellExecution", "afterShellExecution"), ("shell",)),
         **dict.fromkeys(("beforeMCPExecution", "afterMCPExecution"), ("mcp__*",)),
@@ -117,28 +115,20 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         **dict.fromkeys(("afterFileEdit", "afterTabFileEdit"), WRITING),
     },
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _MCP: Final = "MCP:"
-_CODEC: Final = AgentCodec(spec=SPEC, names=event_names(SPEC.events), tools=TOOLS)
-
 
 # fields of documents
 
-
-class _CursorToolEvent(Struct, frozen=True):
-    """An event about one tool: the tool's name at the events for all tools, and the arguments at the top of the document."""
-
-    tool: str
-    keys: tuple[str, ...]
-
-
-_TOOL_EVENTS: Final[Mapping[str, _CursorToolEvent]] = {
-    "beforeShellExecution": _CursorToolEvent("Shell", ("command",)),
-    "afterShellExecution": _CursorToolEvent("Shell", ("command",)),
-    "beforeReadFile": _CursorToolEvent("Read", ("file_path",)),
-    "beforeTabFileRead": _CursorToolEvent("TabRead", ("file_path",)),
-    "afterFileEdit": _CursorToolEvent("Write", ("file_path", "edits")),
-    "afterTabFileEdit": _CursorToolEvent("TabWrite", ("file_path", "edits")),
+# events about one tool: the tool's name at the events for all tools, and the arguments at the top of the document
+_TOOL_EVENTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "beforeShellExecution": ("Shell", ("command",)),
+    "afterShellExecution": ("Shell", ("command",)),
+    "beforeReadFile": ("Read", ("file_path",)),
+    "beforeTabFileRead": ("TabRead", ("file_path",)),
+    "afterFileEdit": ("Write", ("file_path", "edits")),
+    "afterTabFileEdit": ("TabWrite", ("file_path", "edits")),
 }
 _MCP_EVENTS: Final = frozenset({"beforeMCPExecution", "afterMCPExecution"})
 _WITH_CWD: Final = frozenset({"preToolUse", "postToolUse", "postToolUseFailure", "beforeShellExecution"})
@@ -146,7 +136,6 @@ _WITH_SESSION: Final = frozenset({"sessionStart", "sessionEnd"})
 # results that are JSON in a text
 _JSON_RESULTS: Final = {"postToolUse": "tool_output", "afterMCPExecution": "result_json"}
 
-_TAKEN: Final = ("conversation_id", "session_id", "hook_event_name", "model", "cwd", "tool_name", "tool_input")
 _CALL: Final = Field("call_id", "tool_use_id")
 _DURATION: Final = Field("duration", "duration", in_ms=True)
 _DURATION_MS: Final = Field("duration", "duration_ms", in_ms=True)
@@ -163,13 +152,14 @@ _FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     "afterAgentResponse": (Field("response", "text"),),
     "sessionEnd": (_DURATION_MS,),
 }
-_OTHERS: Final = field_map(taken=_TAKEN)
-_FIELD_MAPS: Final[Mapping[str, FieldMap]] = {
-    native: field_map(
-        _FIELDS.get(native, ()), taken=(*_TAKEN, *(_TOOL_EVENTS[native].keys if native in _TOOL_EVENTS else ()))
-    )
-    for native in ABILITIES
-}
+_FIELD_MAPS: Final = field_maps(
+    _FIELDS,
+    taken=("conversation_id", "session_id", "hook_event_name", "model", "cwd", "tool_name", "tool_input"),
+    taken_at={native: keys for native, (_, keys) in _TOOL_EVENTS.items()},
+)
+_CODEC: Final = AgentCodec(
+    spec=SPEC, names=EventNames(SPEC.events, more=SPEC.more_events), tools=TOOLS, field_maps=_FIELD_MAPS
+)
 
 # fields that hooks rely on and other agents do not send
 _DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = {
@@ -218,45 +208,39 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         document["cwd"] = event.cwd
     if event.tool or event.name in TOOL_EVENTS:
         _write_call(event, native, document)
-    _FIELD_MAPS.get(native, _OTHERS).write(_encode_data(event, native), document, session=event.session)
-    if not is_own:
-        defaults = {
-            "generation_id": "",
-            "cursor_version": "",
-            "workspace_roots": [event.cwd] if event.cwd else [],
-            "user_email": None,
-            "transcript_path": None,
-            **_DEFAULTS.get(native, {}),
-        }
-        for key, value in defaults.items():
-            document.setdefault(key, value)
-    return document
+    _FIELD_MAPS(native).write(_encode_data(event, native), document, session=event.session)
+    if is_own:
+        return document
+    return {
+        "generation_id": "",
+        "cursor_version": "",
+        "workspace_roots": [event.cwd] if event.cwd else [],
+        "user_email": None,
+        "transcript_path": None,
+        **_DEFAULTS.get(native, {}),
+        **document,
+    }
 
 
 def _write_call(event: Event, native: str, document: dict[str, object]) -> None:
-    name, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
-    server, tool = _mcp.split_name(event.tool) or ("", "")
-    about = _TOOL_EVENTS.get(native)
+    is_own = event.host == _NAME
+    name, args = _CODEC.encode_call(event)
+    server, tool = _tool_calls.split_name(event.tool) or ("", "")
     if native in _MCP_EVENTS:
         document["tool_name"] = tool or name
-        document["tool_input"] = _mcp.to_same_text(dict(event.args), text=event.native_args)
+        document["tool_input"] = _tool_calls.to_same_text(dict(event.args), text=event.native_args)
         if server:
             document["mcp_server_name"] = server
-    elif about is not None:
-        changed = _encode_edits(event) if "edits" in about.keys else {}
-        given = {**args, **changed} if isinstance(args, Mapping) else changed
-        document.update((key, given[key]) for key in about.keys if key in given)
+    elif native in _TOOL_EVENTS:
+        keys = _TOOL_EVENTS[native][1]
+        given = dict(args) if isinstance(args, Mapping) else {}
+        if "edits" in keys and "edits" not in event.args and not (is_own and event.native_name in _TOOL_EVENTS):
+            # the change of another tool
+            given["edits"] = [_tool_calls.as_edit(event.args)]
+        document.update((key, given[key]) for key in keys if key in given)
     else:
         document["tool_name"] = f"{_MCP}{tool}" if tool else name
-        document["tool_input"] = _mcp.parse_text(args) if tool else args
-
-
-def _encode_edits(event: Event) -> dict[str, object]:
-    """Return the change of another tool as a list of edits; a change of the whole file is one edit."""
-    if "edits" in event.args or (event.host == _NAME and event.native_name in _TOOL_EVENTS):
-        return {}
-    whole = next((event.args[key] for key in ("new", "content", "text", "patch", "source") if key in event.args), "")
-    return {"edits": [{"old_string": event.args.get("old", ""), "new_string": whole}]}
+        document["tool_input"] = _tool_calls.parse_text(args) if tool else args
 
 
 def _encode_data(event: Event, native: str) -> dict[str, object]:
@@ -269,9 +253,9 @@ def _encode_data(event: Event, native: str) -> dict[str, object]:
             data.setdefault("loop_count", 1 if again is True else 0)
     key = _JSON_RESULTS.get(native)
     if key is not None and "result" in data:
-        data["result"] = _mcp.to_same_text(data["result"], text=data.pop(key, None))
+        data["result"] = _tool_calls.to_same_text(data["result"], text=data.pop(key, None))
     elif native == "afterShellExecution" and "result" in data:
-        data["result"] = _mcp.to_text(data["result"])
+        data["result"] = _tool_calls.to_text(data["result"])
     return data
 
 
@@ -279,7 +263,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     """Return the event of a document of Cursor."""
     document = _READER.load_object(raw)
     native = _CODEC.read_name(document.pop("hook_event_name", None), name, where="hook_event_name")
-    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
+    canonical = _CODEC.names.decode(native, document)
     session_id = _READER.pop_text(document, "conversation_id")
     named = document.get("session_id")
     if isinstance(named, str) and (not session_id or named == session_id):
@@ -291,32 +275,32 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         case [str(root), *_] if not cwd:
             cwd = root
     call = _read_call(canonical, native, document, cwd=cwd)
-    data = _FIELD_MAPS.get(native, _OTHERS).read(document, "", _READER)
+    data = _FIELD_MAPS(native).read(document, "", _READER)
     if canonical in TURN_ENDS:
         data.setdefault("stop_hook_active", data.get("loop_count") not in {0, None})
     key = _JSON_RESULTS.get(native)
     text = data.get("result")
-    result = _mcp.parse_text(text)
+    result = _tool_calls.parse_text(text)
     if key is not None and result is not text:
         data["result"] = result
-        if _mcp.to_text(result) != text:
+        if _tool_calls.to_text(result) != text:
             # we would write the text differently
             data[key] = text
-    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd)
+    return _CODEC.build_event(canonical, native, data, call=call, session=session, cwd=cwd)
 
 
 def _read_call(name: EventName, native: str, document: dict[str, object], *, cwd: str) -> DecodedCall:
-    about = _TOOL_EVENTS.get(native)
-    if about is not None:
-        args = {key: document.pop(key) for key in about.keys if key in document}
-        return _tool_calls.normalise_call(TOOLS, about.tool, args, cwd=cwd)
+    if native in _TOOL_EVENTS:
+        about, keys = _TOOL_EVENTS[native]
+        return _CODEC.decode_call(about, {key: document.pop(key) for key in keys if key in document}, cwd=cwd)
     if "tool_name" not in document and name not in TOOL_EVENTS:
         return NO_CALL
     tool = _READER.require_text(document.pop("tool_name", None), "tool_name")
     native_args = document.pop("tool_input", None)
     if native not in _MCP_EVENTS and not tool.startswith((_MCP, MCP_PREFIX)):
-        return _tool_calls.normalise_call(TOOLS, tool, native_args, cwd=cwd)
-    server, bare = _mcp.split_name(tool) or (_READER.pop_text(document, "mcp_server_name"), tool.removeprefix(_MCP))
+        return _CODEC.decode_call(tool, native_args, cwd=cwd)
+    named = _READER.pop_text(document, "mcp_server_name") if not tool.startswith(MCP_PREFIX) else ""
+    server, bare = _tool_calls.split_name(tool) or (named, tool.removeprefix(_MCP))
     return _tool_calls.normalise_server_call(server, bare, native_args, native_tool=f"{_MCP}{bare}")
 
 
@@ -324,23 +308,6 @@ def _read_call(name: EventName, native: str, document: dict[str, object], *, cwd
 
 _WORDS: Final = {"allow": Decision.PASS, "deny": Decision.DENY, "ask": Decision.ASK}
 _CLAUDE_WORDS: Final = {"allow": Decision.PASS, "approve": Decision.PASS, "block": Decision.DENY, **_WORDS}
-_READ: Final = key_set(
-    "permission user_message agent_message updated_input continue followup_message additional_context "
-    "updated_mcp_tool_output hookSpecificOutput decision reason"
-)
-_READ_OWN: Final = key_set("hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext")
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=_READ | {f"hookSpecificOutput.{key}" for key in _READ_OWN},
-    tools=TOOLS,
-    allow_empty=True,
-    deny_exit=2,
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -353,11 +320,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         Decision.DENY if _READER.get_flag(document, "continue") is False else Decision.PASS,
     )
     message = _READER.get_text(document, "user_message")
-    why = (
-        _READER.get_text(document, "agent_message")
-        or _READER.get_text(own, "permissionDecisionReason")
-        or _READER.get_text(document, "reason")
-    )
+    reasons = ((document, "agent_message"), (own, "permissionDecisionReason"), (document, "reason"))
+    why = next(filter(None, (_READER.get_text(part, key) for part, key in reasons)), "")
     follow_up = _READER.get_text(document, "followup_message")
     if follow_up and request.event.name in TURN_ENDS:
         # at the end of a turn this is a denial of the end
@@ -380,70 +344,55 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     )
 
 
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set(
+        "permission user_message agent_message updated_input continue followup_message additional_context "
+        "updated_mcp_tool_output hookSpecificOutput decision reason hookSpecificOutput.hookEventName "
+        "hookSpecificOutput.permissionDecision hookSpecificOutput.permissionDecisionReason "
+        "hookSpecificOutput.updatedInput hookSpecificOutput.additionalContext"
+    ),
+    tools=TOOLS,
+    allow_empty=True,
+    deny_exit=2,
+)
+decode_reply = _RULES.read_reply
+
 # answers to Cursor
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Cursor, which reads every answer at exit code 0."""
-    native = _CODEC.native_name(event)
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.blocked else "")
-    return _reply_codec.encode_answer(_ANSWERS.get(native, _answer_denial)(outcome, event, native, reason))
+    return _reply_codec.encode_answer(_build_answer(outcome, event, _CODEC.native_name(event)))
 
 
-def _answer_permission(outcome: Outcome, event: Event, native: str, reason: str) -> dict[str, object]:
-    able = ABILITIES[native]
-    if not outcome.blocked:
-        changed = _CODEC.apply_rewrite(outcome, event) if Ability.ARGS in able else UNSET
-        message = join_blocks(outcome.messages) or UNSET
-        return {"permission": "allow", "updated_input": changed, "user_message": message}
+def _build_answer(outcome: Outcome, event: Event, native: str) -> dict[str, object]:
+    able = ABILITIES.get(native, _NOTHING)
+    reason = _reply_codec.find_reason(outcome)
+    message = join_blocks(outcome.messages) or UNSET
+    match native:
+        case "beforeSubmitPrompt":
+            return {"continue": not outcome.blocked, "user_message": reason if outcome.blocked else UNSET}
+        case "stop" | "subagentStop":
+            # all that Cursor reads at the end of a turn is a message that sends the agent back to work
+            prompts = join_blocks((reason if outcome.blocked else "", *outcome.follow_ups))
+            return {"followup_message": UNSET if outcome.stopped else prompts or UNSET}
+        case "postToolUse" | "sessionStart":
+            output = outcome.output if event.tool.startswith(MCP_PREFIX) else UNSET
+            return {"updated_mcp_tool_output": output, "additional_context": join_blocks(outcome.context) or UNSET}
+        case "preCompact":
+            return {"user_message": message}
+        case _ if native not in _PERMISSIONS:
+            # a denial is written also where Cursor is not known to read one; no opinion is empty there
+            return {"permission": "deny", "user_message": reason} if outcome.blocked else {}
+        case _ if not outcome.blocked:
+            changed = _tool_calls.apply_rewrite(TOOLS, outcome, event) if Ability.ARGS in able else UNSET
+            return {"permission": "allow", "updated_input": changed, "user_message": message}
     asks = outcome.decision is Decision.ASK and Ability.ASK in able
-    is_call = native in {"preToolUse", "beforeShellExecution", "beforeMCPExecution"}
-    return {
-        "permission": "ask" if asks else "deny",
-        "user_message": reason,
-        "agent_message": reason if is_call else UNSET,
-    }
+    answer: dict[str, object] = {"permission": "ask" if asks else "deny", "user_message": reason}
+    return {**answer, "agent_message": reason} if native in _CALLS else answer
 
 
-def _answer_prompt(outcome: Outcome, _event: Event, _native: str, reason: str) -> dict[str, object]:
-    return {"continue": not outcome.blocked, "user_message": reason if outcome.blocked else UNSET}
-
-
-def _answer_turn_end(outcome: Outcome, _event: Event, _native: str, reason: str) -> dict[str, object]:
-    """Send the agent back to work with a message, the only thing that Cursor reads at the end of a turn."""
-    if outcome.stopped:
-        return {}
-    return {"followup_message": join_blocks((reason if outcome.blocked else "", *outcome.follow_ups)) or UNSET}
-
-
-def _answer_result(outcome: Outcome, event: Event, _native: str, _reason: str) -> dict[str, object]:
-    return {
-        "updated_mcp_tool_output": outcome.output if event.tool.startswith(MCP_PREFIX) else UNSET,
-        "additional_context": join_blocks(outcome.context) or UNSET,
-    }
-
-
-def _answer_message(outcome: Outcome, _event: Event, _native: str, _reason: str) -> dict[str, object]:
-    return {"user_message": join_blocks(outcome.messages) or UNSET}
-
-
-def _answer_denial(outcome: Outcome, _event: Event, _native: str, reason: str) -> dict[str, object]:
-    """Write a denial also where Cursor is not known to read one; no opinion is empty there."""
-    return {"permission": "deny", "user_message": reason} if outcome.blocked else {}
-
-
-_ANSWERS: Final[Mapping[str, Callable[[Outcome, Event, str, str], dict[str, object]]]] = {
-    **dict.fromkeys(
-        (
-            *("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"),
-            "subagentStart",
-        ),
-        _answer_permission,
-    ),
-    "beforeSubmitPrompt": _answer_prompt,
-    "stop": _answer_turn_end,
-    "subagentStop": _answer_turn_end,
-    "postToolUse": _answer_result,
-    "sessionStart": _answer_result,
-    "preCompact": _answer_message,
-}
+_CALLS: Final = frozenset({"preToolUse", "beforeShellExecution", "beforeMCPExecution"})
+_PERMISSIONS: Final = _CALLS | {"beforeReadFile", "beforeTabFileRead", "subagentStart"}

@@ -6,88 +6,73 @@ but never exit code 2: so a denial is both. Every plain field of an event is an 
 
 from typing import Final
 
-from hookline.dialects._claude_family import FIELDS, READS, ClaudeFamily, family_field_maps
-from hookline.dialects._field_map import Field, event_names, native_events
+from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_maps
+from hookline.dialects._codec import EventTable, agent_spec
+from hookline.dialects._field_map import EventNames, Field
 from hookline.dialects._json_reader import key_set
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, edits, tool_map
+from hookline.dialects._tool_map import ONE_URL, edits, parse_pairs, tool_map, tool_row
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 
 _NAME: Final = "factory-droid"
 
-_FILE: Final = {"path": "file_path"}
 _EDIT: Final = {"old": "old_str", "new": "new_str", "replace_all": "change_all"}
-# spellings of other versions; a guard has to find them all
-_OTHERS: Final = {"old_string": "old_str", "new_string": "new_str", "replace_all": "change_all"}
-
-
-def _respell(args: dict[str, object]) -> dict[str, object]:
-    return {_OTHERS.get(key, key) if _OTHERS.get(key) not in args else key: value for key, value in args.items()}
-
-
-_SPELLINGS: Final = ArgsCodec(lambda args: args, _respell)
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("Execute",), keys={"background": "fireAndForget"}),
-    ToolRow("read_file", ("Read",), keys=_FILE),
-    ToolRow("write_file", ("Create", "Write"), keys=_FILE),
-    ToolRow("edit_file", ("Edit",), keys={**_FILE, **_EDIT}, codecs=(_SPELLINGS,)),
-    ToolRow("multi_edit", ("MultiEdit",), keys=_FILE, codecs=(edits(_EDIT),)),
-    ToolRow("apply_patch", ("ApplyPatch",), keys={"patch": "input"}),
-    ToolRow("list_dir", ("LS",), keys={"path": "directory_path"}),
-    ToolRow("glob", ("Glob",), keys={"pattern": "patterns", "path": "folder"}),
-    ToolRow("grep", ("Grep",), keys={"include": "glob_pattern"}),
-    ToolRow("web_fetch", ("FetchUrl",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("WebSearch",)),
-    ToolRow("subagent", ("Task",), keys={"type": "subagent_type"}),
-    ToolRow("todo", ("TodoWrite",), keys={"items": "todos"}),
-    ToolRow("skill", ("Skill",), keys={"name": "skill"}),
-    ToolRow("ask_user", ("AskUser",)),
-    ToolRow("plan_mode", ("ExitSpecMode",)),
+    tool_row("shell", "Execute", keys="background=fireAndForget"),
+    tool_row("read_file", "Read", keys="path=file_path"),
+    tool_row("write_file", "Create Write", keys="path=file_path"),
+    # other versions have other spellings; a guard has to find them all
+    tool_row(
+        "edit_file",
+        "Edit",
+        keys="path=file_path old=old_str new=new_str replace_all=change_all",
+        also="old_string=old new_string=new",
+    ),
+    tool_row("multi_edit", "MultiEdit", keys="path=file_path", codecs=(edits(_EDIT),)),
+    tool_row("apply_patch", "ApplyPatch", keys="patch=input"),
+    tool_row("list_dir", "LS", keys="path=directory_path"),
+    tool_row("glob", "Glob", keys="pattern=patterns path=folder"),
+    tool_row("grep", "Grep", keys="include=glob_pattern"),
+    tool_row("web_fetch", "FetchUrl", codecs=(ONE_URL,)),
+    tool_row("web_search", "WebSearch"),
+    tool_row("subagent", "Task", keys="type=subagent_type"),
+    tool_row("todo", "TodoWrite", keys="items=todos"),
+    tool_row("skill", "Skill", keys="name=skill"),
+    tool_row("ask_user", "AskUser"),
+    tool_row("plan_mode", "ExitSpecMode"),
 )
 
 _A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_BLOCKS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "UserPromptSubmit": (_BLOCKS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
-        # the program only logs a question and does not ask the user
-        "PreToolUse": (_BLOCKS | {_A.ALLOW, _A.ARGS}, EventName.BEFORE_TOOL),
-        "PostToolUse": (_BLOCKS | {_A.CONTEXT}, EventName.AFTER_TOOL),
-        "Stop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "SubagentStop": (_BLOCKS | {_A.FOLLOW_UP}, EventName.SUBAGENT_STOP),
-        "PreCompact": (_MESSAGE | {_A.BLOCK}, EventName.PRE_COMPRESS),
-        "Notification": (frozenset(), EventName.NOTIFICATION),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": ("context message", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block stop context message", EventName.BEFORE_AGENT),
+    # the program only logs a question and does not ask the user
+    "PreToolUse": ("allow block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "PostToolUse": ("block stop context message", EventName.AFTER_TOOL),
+    "Stop": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "SubagentStop": ("block stop message follow_up", EventName.SUBAGENT_STOP),
+    "PreCompact": ("block message", EventName.PRE_COMPRESS),
+    "Notification": ("", EventName.NOTIFICATION),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Factory Droid",
-    events=_EVENTS.events,
-    tools={
-        # a guard of writing and editing has to see every way to do it
-        **TOOLS.names_by_tool(),
-        "apply_patch": ("ApplyPatch", "Edit", "Create"),
-        "multi_edit": ("MultiEdit", "Edit"),
-        "insert_text": ("Edit",),
-        "edit_lines": ("Edit",),
-    },
+SPEC: Final = agent_spec(
+    _NAME,
+    "Factory Droid",
+    events=_EVENTS,
+    tools=TOOLS,
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=ApplyPatch,Edit,Create multi_edit=MultiEdit,Edit insert_text=Edit edit_lines=Edit",
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
     aliases=("droid", "factory"),
     # only old versions make several edits per call
     own=frozenset(TOOLS.names_by_tool()) - {"multi_edit"},
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _FIELDS: Final = {
     **FIELDS,
@@ -106,26 +91,18 @@ _EXPORTED: Final = key_set(
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=TOOLS,
     field_maps=family_field_maps(_FIELDS),
-    rules=ReplyRules(
-        dialect=_NAME, reads=READS, tools=TOOLS, allow_empty=True, allow_text=True, deny_exit=2, ignore_exit_code=True
-    ),
+    ignore_exit_code=True,
     defaults={"transcript_path": "", "permission_mode": "off"},
     # spellings of older versions
-    renamed={
-        "sessionId": "session_id",
-        "transcriptPath": "transcript_path",
-        "permissionMode": "permission_mode",
-        "hookEventName": "hook_event_name",
-        "toolName": "tool_name",
-        "toolInput": "tool_input",
-        "toolResponse": "tool_response",
-        "stopHookActive": "stop_hook_active",
-        "customInstructions": "custom_instructions",
-        "previousSessionId": "previous_session_id",
-    },
+    renamed=parse_pairs(
+        "sessionId=session_id transcriptPath=transcript_path permissionMode=permission_mode "
+        "hookEventName=hook_event_name toolName=tool_name toolInput=tool_input toolResponse=tool_response "
+        "stopHookActive=stop_hook_active customInstructions=custom_instructions "
+        "previousSessionId=previous_session_id"
+    ),
     variables=("FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     exported=_EXPORTED,
     texts=frozenset({"SessionStart", "UserPromptSubmit"}),

@@ -13,15 +13,15 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _mcp, _reply_codec, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, join_blocks, rules_at
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
-from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects import _reply_codec, _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import LINES, ArgsCodec, ToolRow, final_output, rename, tool_map, without
+from hookline.dialects._tool_calls import NO_CALL
+from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -59,80 +59,61 @@ def _urls_into_prompt(args: dict[str, object]) -> dict[str, object]:
     return {**without(args, "urls"), "prompt": " ".join(filter(None, (prompt, *wanted)))}
 
 
-_FILE: Final = {"path": "file_path"}
-_FOLDER: Final = {"path": "dir_path"}
 _RANGE: Final = (LINES, rename({"startLine": "start_line", "endLine": "end_line"}))
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_shell_command",), keys={"cwd": "dir_path", "background": "is_background"}),
-    ToolRow("shell_control", ("read_background_output", "list_background_processes"), keys={"session": "pid"}),
-    ToolRow("read_file", ("read_file",), keys=_FILE, codecs=_RANGE),
-    ToolRow("read_files", ("read_many_files",), keys={"paths": "include"}),
-    ToolRow("write_file", ("write_file",), keys=_FILE),
-    ToolRow(
-        "edit_file",
-        ("replace",),
-        keys={**_FILE, "old": "old_string", "new": "new_string", "replace_all": "allow_multiple"},
-    ),
-    ToolRow("list_dir", ("list_directory",), keys=_FOLDER),
-    ToolRow("glob", ("glob",), keys=_FOLDER),
+    tool_row("shell", "run_shell_command", keys="cwd=dir_path background=is_background"),
+    tool_row("shell_control", "read_background_output list_background_processes", keys="session=pid"),
+    tool_row("read_file", "read_file", keys="path=file_path", codecs=_RANGE),
+    tool_row("read_files", "read_many_files", keys="paths=include"),
+    tool_row("write_file", "write_file", keys="path=file_path"),
+    tool_row("edit_file", "replace", keys="path=file_path old=old_string new=new_string replace_all=allow_multiple"),
+    tool_row("list_dir", "list_directory", keys="path=dir_path"),
+    tool_row("glob", "glob", keys="path=dir_path"),
     # the second is an old name that still works, and hooks get the name that was called
-    ToolRow("grep", ("grep_search", "search_file_content"), keys={**_FOLDER, "include": "include_pattern"}),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ArgsCodec(_urls_into_prompt, _urls_from_prompt),)),
-    ToolRow("web_search", ("google_web_search",)),
-    ToolRow("subagent", ("invoke_agent",), keys={"type": "agent_name"}),
-    ToolRow("skill", ("activate_skill",)),
-    ToolRow("todo", ("write_todos", "update_topic"), keys={"items": "todos"}),
-    ToolRow("plan_mode", ("enter_plan_mode", "exit_plan_mode")),
-    ToolRow("ask_user", ("ask_user",)),
+    tool_row("grep", "grep_search search_file_content", keys="path=dir_path include=include_pattern"),
+    tool_row("web_fetch", "web_fetch", codecs=(ArgsCodec(_urls_into_prompt, _urls_from_prompt),)),
+    tool_row("web_search", "google_web_search"),
+    tool_row("subagent", "invoke_agent", keys="type=agent_name"),
+    tool_row("skill", "activate_skill"),
+    tool_row("todo", "write_todos update_topic", keys="items=todos"),
+    tool_row("plan_mode", "enter_plan_mode exit_plan_mode"),
+    tool_row("ask_user", "ask_user"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
-_STOPS: Final = frozenset({_A.BLOCK, _A.STOP, _A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "SessionStart": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START),
-        # the program does not wait for the answer
-        "SessionEnd": (frozenset(), EventName.SESSION_END),
-        "BeforeAgent": (_STOPS | {_A.CONTEXT}, EventName.BEFORE_AGENT),
-        "AfterAgent": (_STOPS | {_A.FOLLOW_UP}, EventName.AFTER_AGENT),
-        "BeforeModel": (_STOPS, EventName.BEFORE_MODEL),
-        "AfterModel": (_STOPS | {_A.OUTPUT}, EventName.AFTER_MODEL),
-        "BeforeToolSelection": (_MESSAGE | {_A.BLOCK}, EventName.BEFORE_TOOL_SELECTION),
-        # An allow does not skip the permission prompt: it is no opinion. A question of a hook would turn a denial of the user's own
-        # rules into a question, and without a terminal the program waits for ever: it is sent as a denial.
-        "BeforeTool": (_STOPS | {_A.ARGS}, EventName.BEFORE_TOOL),
-        "AfterTool": (_STOPS | {_A.OUTPUT, _A.CONTEXT}, EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-        "Notification": (_MESSAGE, EventName.NOTIFICATION),
-        "PreCompress": (_MESSAGE, EventName.PRE_COMPRESS),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "SessionStart": ("context message", EventName.SESSION_START),
+    # the program does not wait for the answer
+    "SessionEnd": ("", EventName.SESSION_END),
+    "BeforeAgent": ("block stop context message", EventName.BEFORE_AGENT),
+    "AfterAgent": ("block stop message follow_up", EventName.AFTER_AGENT),
+    "BeforeModel": ("block stop message", EventName.BEFORE_MODEL),
+    "AfterModel": ("block stop rewrite_output message", EventName.AFTER_MODEL),
+    "BeforeToolSelection": ("block message", EventName.BEFORE_TOOL_SELECTION),
+    # An allow does not skip the permission prompt: it is no opinion. A question of a hook would turn a denial of the user's own
+    # rules into a question, and without a terminal the program waits for ever: it is sent as a denial.
+    "BeforeTool": ("block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "AfterTool": ("block stop rewrite_output context message", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    "Notification": ("message", EventName.NOTIFICATION),
+    "PreCompress": ("message", EventName.PRE_COMPRESS),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Gemini CLI",
-    events=_EVENTS.events,
-    tools={
-        # a guard of Gemini CLI's two ways to change a file has to see the others
-        **_TOOLS.names_by_tool(),
-        "apply_patch": ("replace", "write_file"),
-        "multi_edit": ("replace",),
-        "insert_text": ("replace",),
-        "edit_lines": ("replace",),
-    },
+SPEC: Final = agent_spec(
+    _NAME,
+    "Gemini CLI",
+    events=_EVENTS,
+    tools=_TOOLS,
+    # a guard of Gemini CLI's two ways to change a file has to see the others
+    matched="apply_patch=replace,write_file multi_edit=replace insert_text=replace edit_lines=replace",
     timeout=60.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    own=frozenset(_TOOLS.by_tool),
-    abilities=ABILITIES,
     aliases=("gemini",),
     mcp="mcp_{server}_{tool}",
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 
 # events
@@ -149,8 +130,9 @@ _RESULT: Final = Field("result", "tool_response.llmContent")
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events, {"AfterTool": _tool_event}),
+    names=EventNames(SPEC.events, {"AfterTool": _tool_event}),
     tools=_TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.AFTER_AGENT: (Field("response", "prompt_response"),),
@@ -186,20 +168,17 @@ def _write_event(event: Event) -> dict[str, object]:
     }
     if event.host != _NAME:
         document["transcript_path"] = ""
-    if event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.tool or event.name in TOOL_EVENTS:
         document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
-        if event.host != _NAME and (parts := _mcp.split_name(event.tool)) is not None:
+        if event.host != _NAME and (parts := _tool_calls.split_name(event.tool)) is not None:
             document["mcp_context"] = {"server_name": parts[0], "tool_name": parts[1]}
-    if event.name is not EventName.TOOL_FAILED:
-        return _CODEC.write_data(event, document)
-    # only the error distinguishes a failed tool
-    error = event.data.get("error") or NO_MESSAGE
-    if "error_type" in event.data:
-        error = {"message": error, "type": event.data["error_type"]}
-    data = {**without(event.data, "error", "error_type"), "error": error}
-    return _CODEC.write_data(replace(event, data=data), document)
+    if event.name is EventName.TOOL_FAILED:
+        # only the error distinguishes a failed tool
+        error = event.data.get("error") or NO_MESSAGE
+        if "error_type" in event.data:
+            error = {"message": error, "type": event.data["error_type"]}
+        event = replace(event, data={**without(event.data, "error_type"), "error": error})
+    return _CODEC.write_data(event, document)
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
@@ -208,8 +187,15 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     native = _CODEC.read_name(document.pop("hook_event_name", None), name, where="hook_event_name")
     session = Session(id=_READER.pop_text(document, "session_id"))
     cwd = _READER.pop_text(document, "cwd")
-    has_call = "tool_name" in document or native in {"BeforeTool", "AfterTool"}
-    call = _read_call(document, cwd) if has_call else NO_CALL
+    call = NO_CALL
+    if "tool_name" in document or native in {"BeforeTool", "AfterTool"}:
+        tool = _READER.require_text(document.pop("tool_name", None), "tool_name")
+        args = document.pop("tool_input", None)
+        match document.get("mcp_context"):
+            case {"server_name": str(server), "tool_name": str(name_there)}:
+                call = _CODEC.decode_call(tool, args, cwd=cwd, server=server, tool=name_there)
+            case _:
+                call = _CODEC.decode_call(tool, args, cwd=cwd)
     event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call)
     error = event.data.get("error")
     if event.name is not EventName.TOOL_FAILED or not isinstance(error, dict) or error.keys() != {"message", "type"}:
@@ -217,22 +203,88 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     return replace(event, data={**event.data, "error": error["message"], "error_type": error["type"]})
 
 
-def _read_call(document: dict[str, object], cwd: str) -> DecodedCall:
-    name = _READER.require_text(document.pop("tool_name", None), "tool_name")
-    args = document.pop("tool_input", None)
-    match document.get("mcp_context"):
-        case {"server_name": str(server), "tool_name": str(tool)}:
-            return _CODEC.decode_call(name, args, cwd=cwd, server=server, tool=tool)
-        case _:
-            return _CODEC.decode_call(name, args, cwd=cwd)
-
-
 # answers of hooks
+
+
+def decode_reply(reply: Reply, request: Request) -> Verdict:
+    """Return the verdict of a hook's reply.
+
+    Exit code 2 blocks whatever was printed: the program lets a hook pass that prints nothing beside it, but a guard that could
+    not print its reason has denied all the same.
+    """
+    text = b""
+    printed = reply
+    if reply.value is UNSET:
+        text = _unquote(reply.stdout.strip() or reply.stderr.strip())
+        # with a text, every code but 0 and 1 blocks
+        code = reply.exit_code if reply.exit_code in {0, _WARNING} or not text else _RULES.deny_exit
+        printed = replace(reply, stdout=text, exit_code=code)
+    verdict = _CODEC.read_reply(_RULES, printed, request)
+    if request.event.name in _RESULTS:
+        verdict = _reply_codec.hide_result(verdict)
+    if reply.exit_code or not text or verdict != Verdict(notes=verdict.notes) or text.startswith(b"{"):
+        return verdict
+    return replace(verdict, effects=(Effect(EffectKind.MESSAGE, text.decode("utf-8", "replace")),))
+
+
+def _unquote(printed: bytes) -> bytes:
+    """Return the answer in a JSON string, as the program does."""
+    try:
+        inner = json_codec.load(printed) if printed.startswith(b'"') else None
+    except ValueError:
+        return printed
+    return inner.strip().encode("utf-8", "replace") if isinstance(inner, str) else printed
+
+
+# an allow of a hook does not skip the permission prompt here, so it must not elsewhere
+_WORDS: Final = decision_words("allow=pass approve=pass ask=ask block=deny deny=deny")
+
+
+def _read_answer(document: dict[str, object], request: Request) -> Verdict:
+    event = request.event
+    own = _READER.get_object(document, "hookSpecificOutput")
+    reason, message = _READER.get_text(document, "reason"), _READER.get_text(document, "systemMessage")
+    word = document.get("decision")
+    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
+    if _READER.get_flag(document, "continue") is False:
+        decision, reason = Decision.STOP, _READER.get_text(document, "stopReason") or reason
+    match own.get("toolConfig"):
+        case {"mode": "NONE"} if event.name is EventName.BEFORE_TOOL_SELECTION:
+            decision = max(decision, Decision.DENY)
+    if decision is Decision.ASK:
+        # the question shows the message, and not the reason
+        reason, message = "\n\n".join(dict.fromkeys(filter(None, (message, reason)))), ""
+    context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
+    return Verdict(
+        decision=decision,
+        reason=reason if decision else "",
+        effects=(
+            *_RULES.args_effects(own.get("tool_input"), event, where="tool_input"),
+            *(_read_chunk(own.get("llm_response")) if event.name is EventName.AFTER_MODEL else ()),
+            *_RULES.text_effects(own.get("additionalContext"), context, where="additionalContext"),
+            *((Effect(EffectKind.MESSAGE, message),) if message else ()),
+        ),
+        ends=decision is Decision.STOP,
+        metadata={**without(document, *_READ), **without(own, *_READ_OWN)},
+    )
+
+
+def _read_chunk(response: object) -> tuple[Effect, ...]:
+    """Return the effect of a chunk that replaces the model's: its text, as far as an answer can change one."""
+    match response:
+        case {"candidates": [{"content": {"parts": [*parts]}}, *_]} if all(isinstance(part, str) for part in parts):
+            return (Effect(EffectKind.REWRITE, "".join(parts), ("output",)),)
+        case {"text": str(text)}:
+            return (Effect(EffectKind.REWRITE, text, ("output",)),)
+        case _:
+            return ()
+
 
 _READ: Final = key_set("continue stopReason suppressOutput systemMessage decision reason hookSpecificOutput")
 _READ_OWN: Final = key_set("hookEventName tool_input additionalContext")
 _RULES: Final = ReplyRules(
     dialect=_NAME,
+    read=_read_answer,
     reads=_READ | {f"hookSpecificOutput.{key}" for key in (*_READ_OWN, "toolConfig", "llm_response")},
     tools=_TOOLS,
     allow_empty=True,
@@ -243,99 +295,6 @@ _RULES: Final = ReplyRules(
 )
 _WARNING: Final = 1
 
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply.
-
-    Exit code 2 blocks whatever was printed: the program lets a hook pass that prints nothing beside it, but a guard that could
-    not print its reason has denied all the same.
-    """
-    text = b""
-    if reply.value is UNSET:
-        text = _unquote(reply.stdout.strip() or reply.stderr.strip())
-        # with a text, every code but 0 and 1 blocks
-        code = reply.exit_code if reply.exit_code in {0, _WARNING} or not text else _RULES.deny_exit
-        printed = replace(reply, stdout=text, exit_code=code)
-    else:
-        printed = reply
-    verdict = rules_at(_RULES, SPEC, request.event).read_reply(printed, request, _read_answer)
-    if request.event.name in _RESULTS:
-        verdict = _reply_codec.hide_result(verdict)
-    if reply.exit_code or not text or verdict != Verdict(notes=verdict.notes) or text.startswith(b"{"):
-        return verdict
-    return replace(verdict, effects=(Effect(EffectKind.MESSAGE, text.decode("utf-8", "replace")),))
-
-
-def _unquote(printed: bytes) -> bytes:
-    """Return the answer in a JSON string, as the program does."""
-    if not printed.startswith(b'"'):
-        return printed
-    try:
-        inner = json_codec.load(printed)
-    except ValueError:
-        return printed
-    return inner.strip().encode("utf-8", "replace") if isinstance(inner, str) else printed
-
-
-# an allow of a hook does not skip the permission prompt here, so it must not elsewhere
-_WORDS: Final = {
-    "allow": Decision.PASS,
-    "approve": Decision.PASS,
-    "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "deny": Decision.DENY,
-}
-
-
-def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    event = request.event
-    own = _READER.get_object(document, "hookSpecificOutput")
-    decision, reason = _read_decision(document, own, event)
-    message = _READER.get_text(document, "systemMessage")
-    if decision is Decision.ASK:
-        # the question shows the message, and not the reason
-        reason, message = "\n\n".join(dict.fromkeys(filter(None, (message, reason)))), ""
-    context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT
-    return Verdict(
-        decision=decision,
-        reason=reason,
-        effects=(
-            *_RULES.args_effects(own.get("tool_input"), event, where="tool_input"),
-            *_read_response(own, event),
-            *_RULES.text_effects(own.get("additionalContext"), context, where="additionalContext"),
-            *((Effect(EffectKind.MESSAGE, message),) if message else ()),
-        ),
-        ends=decision is Decision.STOP,
-        metadata={**without(document, *_READ), **without(own, *_READ_OWN)},
-    )
-
-
-def _read_decision(document: Mapping[str, object], own: Mapping[str, object], event: Event) -> tuple[Decision, str]:
-    reason = _READER.get_text(document, "reason")
-    word = document.get("decision")
-    decision = _READER.read_decision(word, "decision", _WORDS, wanted=", ".join(sorted(_WORDS)))
-    if _READER.get_flag(document, "continue") is False:
-        return Decision.STOP, _READER.get_text(document, "stopReason") or reason
-    tools = own.get("toolConfig")
-    if event.name is EventName.BEFORE_TOOL_SELECTION and isinstance(tools, dict) and tools.get("mode") == "NONE":
-        decision = max(decision, Decision.DENY)
-    return decision, reason if decision else ""
-
-
-def _read_response(own: Mapping[str, object], event: Event) -> tuple[Effect, ...]:
-    """Return the effect of a chunk that replaces the model's: its text, as far as an answer can change one."""
-    response = own.get("llm_response")
-    if event.name is not EventName.AFTER_MODEL or not isinstance(response, dict):
-        return ()
-    match response:
-        case {"candidates": [{"content": {"parts": [*parts]}}, *_]} if all(isinstance(part, str) for part in parts):
-            return (Effect(EffectKind.REWRITE, "".join(parts), ("output",)),)
-        case {"text": str(text)}:
-            return (Effect(EffectKind.REWRITE, text, ("output",)),)
-        case _:
-            return ()
-
-
 # answers to the agent
 
 _RESULTS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
@@ -343,11 +302,11 @@ _RESULTS: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Gemini CLI; an empty one is no opinion."""
-    reason = outcome.reason or (_reply_codec.NO_REASON if outcome.decision >= Decision.ASK else "")
+    reason = _reply_codec.find_reason(outcome)
     stops = outcome.decision is Decision.STOP
     word, why = _answer_decision(outcome, event, reason)
     own = _reply_codec.drop_unset(_answer_own(outcome, event))
-    document = _reply_codec.drop_unset(
+    return _reply_codec.encode_opinion(
         {
             "continue": False if stops else UNSET,
             "stopReason": reason if stops else UNSET,
@@ -357,7 +316,6 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
             "hookSpecificOutput": {"hookEventName": SPEC.native(event), **own} if own else UNSET,
         }
     )
-    return _reply_codec.encode_answer(document) if document else Answer()
 
 
 def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, str]:
@@ -365,7 +323,7 @@ def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, 
         # the call itself must not run either; at the end of a turn, a denial would continue the run
         return ("", "") if event.name in TURN_ENDS else ("deny", reason)
     output = final_output(outcome) if event.name is EventName.AFTER_TOOL else UNSET
-    instead = "" if output is UNSET else _tool_results.to_text(output)
+    instead = "" if output is UNSET else _tool_calls.result_text(output)
     if outcome.decision >= Decision.ASK:
         more = outcome.follow_ups if event.name in TURN_ENDS else outcome.context if event.name in _RESULTS else ()
         return ("deny", join_blocks(dict.fromkeys((reason, instead, *more))))
@@ -388,7 +346,7 @@ def _answer_own(outcome: Outcome, event: Event) -> dict[str, object]:
         is_selection = event.name is EventName.BEFORE_TOOL_SELECTION
         return {"toolConfig": {"mode": "NONE"} if is_selection else UNSET, "additionalContext": context}
     if event.name is EventName.BEFORE_TOOL:
-        return {"tool_input": _CODEC.apply_rewrite(outcome, event)}
+        return {"tool_input": _tool_calls.apply_rewrite(_TOOLS, outcome, event)}
     if event.name is EventName.AFTER_MODEL:
         return {"llm_response": _answer_chunk(outcome, event)}
     return {"additionalContext": context}
@@ -398,7 +356,7 @@ def _answer_chunk(outcome: Outcome, event: Event) -> object:
     output = final_output(outcome)
     if output is UNSET:
         return UNSET
-    text = _mcp.to_text(output)
+    text = _tool_calls.to_text(output)
     response = event.data.get("llm_response")
     rest = dict(response) if isinstance(response, dict) else {}
     content = {"role": "model", "parts": [text]}

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from hookline.dialects import _reply_codec
-from hookline.dialects._codec import SESSION_OBJECTS, SESSION_TEXTS, build_session
+from msgspec import UNSET
+
+from hookline.dialects._codec import SESSION_OBJECTS, SESSION_TEXTS, new_session
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Reply, Request
@@ -30,6 +31,7 @@ SPEC: Final = DialectSpec(
 )
 
 _TEXTS: Final = ("id", "cwd", "tool", "native_tool", "native_name")
+_EVENTS: Final = {name.value: name for name in EventName}
 
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
@@ -40,21 +42,15 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
 
 def _write_event(event: Event) -> dict[str, object]:
     document: dict[str, object] = {"event": event.name.value}
-    for key in _TEXTS:
-        if value := getattr(event, key):
-            document[key] = value
+    document.update((key, value) for key in _TEXTS if (value := getattr(event, key)))
     if event.tool or event.args:
         document["args"] = dict(event.args)
     if event.timestamp:
         document["timestamp"] = event.timestamp
-    session: dict[str, object] = {"id": event.session.id}
-    for key in (*SESSION_TEXTS, "started"):
-        if value := getattr(event.session, key):
-            session[key] = value
-    for key in SESSION_OBJECTS:
-        if value := getattr(event.session, key):
-            session[key] = dict(value)
-    return {**document, "session": session, "data": dict(event.data)}
+    session = {key: getattr(event.session, key) for key in (*SESSION_TEXTS, "started")}
+    objects = {key: dict(getattr(event.session, key)) for key in SESSION_OBJECTS}
+    known = {key: value for key, value in {**session, **objects}.items() if value or key == "id"}
+    return {**document, "session": known, "data": dict(event.data)}
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
@@ -68,44 +64,26 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
         data.setdefault("event_name", native)
     args = _READER.get_object(document, "args")
     found = _READER.get_object(document, "session")
-    session = build_session(
-        {key: _READER.get_text(found, key, within="session.") for key in SESSION_TEXTS},
-        {key: _READER.get_object(found, key, within="session.") for key in SESSION_OBJECTS},
-        started=_READER.read_time(found.get("started"), "session.started"),
-    )
     build: Callable[..., Event] = Event
     return build(
         name=_EVENTS.get(native, EventName.CUSTOM),
         data=data,
         args=args,
-        session=session,
+        session=new_session(
+            **{key: _READER.get_text(found, key, within="session.") for key in SESSION_TEXTS},
+            **{key: _READER.get_object(found, key, within="session.") for key in SESSION_OBJECTS},
+            started=_READER.read_time(found.get("started"), "session.started"),
+        ),
         timestamp=_READER.read_time(document.get("timestamp"), "timestamp"),
         **texts,
     )
-
-
-_EVENTS: Final = {name.value: name for name in EventName}
-_WORDS: Final = {decision.word: decision for decision in Decision}
-_EFFECTS: Final = {
-    "context": EffectKind.CONTEXT,
-    "message": EffectKind.MESSAGE,
-    "ask_agent": EffectKind.ASK_AGENT,
-}
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=key_set("decision reason metadata args output data raise") | _EFFECTS.keys(),
-    allow_empty=True,
-    deny_exit=2,
-)
 
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Return the verdict of a hook's reply."""
     if isinstance(reply.value, Verdict):
         return reply.value
-    if reply.value is None:
-        return Verdict(notes=reply.notes)
-    return _RULES.read_reply(reply, request, _read_answer)
+    return Verdict(notes=reply.notes) if reply.value is None else _RULES.read_reply(reply, request)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -114,12 +92,10 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     if decision is None:
         raise _READER.error(word, "decision", wanted=f"one of {', '.join(_WORDS)}")
     metadata = _READER.get_object(document, "metadata")
-    reason = _READER.get_text(document, "reason")
-    effects = _RULES.read_effects(document, request.event, args="args", output="output", texts=_EFFECTS, data="data")
     return Verdict(
         decision=decision,
-        reason=reason,
-        effects=(*effects, *_read_raised(document.get("raise"))),
+        reason=_READER.get_text(document, "reason"),
+        effects=(*_RULES.read_effects(document, request.event), *_read_raised(document.get("raise"))),
         ends=decision is Decision.STOP,
         metadata={**_RULES.extra_keys(document), **metadata},
     )
@@ -133,18 +109,18 @@ def _read_raised(events: object) -> Iterator[Effect]:
         yield Effect(EffectKind.RAISE, _READER.get_object(event, "data", within="raise."), (name,))
 
 
+_WORDS: Final = {decision.word: decision for decision in Decision}
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set("decision reason metadata args output data raise context message ask_agent"),
+    effects=EffectKeys("args", "output", "context", "message", "ask_agent", "data"),
+    allow_empty=True,
+    deny_exit=2,
+)
+
+
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
-    return _reply_codec.encode_answer(
-        {
-            "decision": outcome.decision.word,
-            "reason": parts.reason,
-            "args": parts.args,
-            "output": parts.output,
-            "context": parts.context,
-            "message": parts.messages,
-            "ask_agent": parts.prompts,
-            "data": parts.data,
-        }
-    )
+    effects = _RULES.write_effects(outcome, event)
+    return encode_answer({"decision": outcome.decision.word, "reason": outcome.reason or UNSET, **effects})

@@ -9,14 +9,15 @@ from functools import partial
 from typing import Final
 
 from hookline import json_codec
-from hookline.dialects import _exit_code_reply, _mcp, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, AgentCodec
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_maps, native_events
+from hookline.dialects import _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader
+from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, ToolRow, tool_map, without
+from hookline.dialects._tool_map import ONE_URL, ArgsCodec, tool_map, tool_row, without
 from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -27,8 +28,6 @@ _READER: Final = JsonReader(_NAME)
 
 # tools: `fs_write` is several canonical tools by its verb, and `fs_read` a list of things to read
 
-_READ: Final = ("fs_read", "read")
-_WRITE: Final = ("fs_write", "write")
 # the keys of one operation of `fs_read`
 _OPERATION: Final = ("mode", "path", "start_line", "end_line", "pattern", "context_lines", "depth", "image_paths")
 
@@ -76,24 +75,20 @@ def _one_operation(mode: str) -> ArgsCodec:
         return {"operations": [operation], **without(args, *_OPERATION, "offset", "limit")}
 
     def to_canonical(args: dict[str, object]) -> dict[str, object]:
-        match _operations(args):
-            case [operation]:
-                return {**without(args, "operations"), **_count_lines(dict(operation))}
-            case _:
-                return args
+        operations = _operations(args)
+        if len(operations) != 1:
+            return args
+        operation = dict(operations[0])
+        first, last = operation.get("start_line"), operation.get("end_line")
+        # a range that is counted from the end stays unchanged
+        if isinstance(first, int) and first > 0:
+            operation["offset"] = operation.pop("start_line")
+            if isinstance(last, int) and last >= first:
+                operation["limit"] = last - first + 1
+                del operation["end_line"]
+        return {**without(args, "operations"), **operation}
 
     return ArgsCodec(to_native, to_canonical)
-
-
-def _count_lines(operation: dict[str, object]) -> dict[str, object]:
-    """Convert a range of lines to the canonical offset and limit; a range counted from the end stays unchanged."""
-    first, last = operation.get("start_line"), operation.get("end_line")
-    if isinstance(first, int) and first > 0:
-        operation["offset"] = operation.pop("start_line")
-        if isinstance(last, int) and last >= first:
-            operation["limit"] = last - first + 1
-            del operation["end_line"]
-    return operation
 
 
 def _paths(args: Mapping[str, object]) -> list[object]:
@@ -116,100 +111,96 @@ def _paths_to_operations(args: dict[str, object]) -> dict[str, object]:
     return {**rest, "operations": [{"mode": "Line", "path": path} for path in paths]}
 
 
-def _operations_to_paths(args: dict[str, object]) -> dict[str, object]:
-    return {**args, "paths": _paths(args)} if "operations" in args and "paths" not in args else args
-
+_PATHS: Final = ArgsCodec(
+    _paths_to_operations,
+    lambda args: {**args, "paths": _paths(args)} if "operations" in args and "paths" not in args else args,
+)
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("execute_bash", "shell"), keys={"cwd": "working_dir"}),
-    ToolRow("grep", ("grep",)),
-    ToolRow("read_files", _READ, codecs=(ArgsCodec(_paths_to_operations, _operations_to_paths),)),
-    ToolRow("read_file", _READ, codecs=(_one_operation("Line"),), when=_is_one("line")),
-    ToolRow("list_dir", _READ, codecs=(_one_operation("Directory"),), when=_is_one("directory")),
-    ToolRow("grep", _READ, codecs=(_one_operation("Search"),), when=_is_one("search")),
-    ToolRow(
-        "write_file", _WRITE, codecs=(ArgsCodec(_write_to_native, _write_to_canonical),), when=_verb("create", "append")
+    tool_row("shell", "execute_bash shell", keys="cwd=working_dir"),
+    tool_row("grep", "grep"),
+    tool_row("read_files", "fs_read read", codecs=(_PATHS,)),
+    tool_row("read_file", "fs_read read", codecs=(_one_operation("Line"),), when=_is_one("line")),
+    tool_row("list_dir", "fs_read read", codecs=(_one_operation("Directory"),), when=_is_one("directory")),
+    tool_row("grep", "fs_read read", codecs=(_one_operation("Search"),), when=_is_one("search")),
+    tool_row(
+        "write_file",
+        "fs_write write",
+        codecs=(ArgsCodec(_write_to_native, _write_to_canonical),),
+        when=_verb("create", "append"),
     ),
-    ToolRow(
+    tool_row(
         "edit_file",
-        _WRITE,
-        keys={"old": "old_str", "new": "new_str"},
+        "fs_write write",
+        keys="old=old_str new=new_str",
         codecs=(_with_verb("str_replace"),),
         when=_verb("str_replace"),
     ),
-    ToolRow(
+    tool_row(
         "insert_text",
-        _WRITE,
-        keys={"line": "insert_line", "text": "new_str"},
+        "fs_write write",
+        keys="line=insert_line text=new_str",
         codecs=(_with_verb("insert"),),
         when=_verb("insert"),
     ),
-    ToolRow("glob", ("glob",)),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search",)),
-    ToolRow("subagent", ("use_subagent", "delegate")),
-    ToolRow("todo", ("todo_list",)),
+    tool_row("glob", "glob"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search"),
+    tool_row("subagent", "use_subagent delegate"),
+    tool_row("todo", "todo_list"),
 )
 
 
 # what an answer can do
 
-_A: Final = Ability
-_CONTEXT: Final = frozenset({_A.CONTEXT})
 _NOTHING: Final[frozenset[Ability]] = frozenset()
 
-_EVENTS: Final = native_events(
-    {
-        # in an agent's file
-        "agentSpawn": (_CONTEXT, EventName.SESSION_START),
-        "userPromptSubmit": (_CONTEXT, EventName.BEFORE_AGENT),
-        "preToolUse": (frozenset({_A.BLOCK}), EventName.BEFORE_TOOL),
-        "postToolUse": (_NOTHING, EventName.AFTER_TOOL),
-        "stop": (_NOTHING, EventName.AFTER_AGENT),
-        # in files of their own
-        "SessionStart": (_CONTEXT, EventName.SESSION_START),
-        "AgentSpawn": (_CONTEXT, EventName.SESSION_START),
-        "SessionEnd": (_NOTHING, EventName.SESSION_END),
-        "UserPromptSubmit": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_AGENT),
-        "PreToolUse": (_CONTEXT | {_A.BLOCK}, EventName.BEFORE_TOOL),
-        "PostToolUse": (_CONTEXT, EventName.AFTER_TOOL),
-        # its documentation contradicts itself on whether an answer can send it back to work: nothing is promised
-        "Stop": (_NOTHING, EventName.AFTER_AGENT),
-        "PostFileCreate": (_CONTEXT, EventName.FILE_CREATED),
-        "PostFileSave": (_CONTEXT, EventName.FILE_EDITED),
-        "PostFileDelete": (_CONTEXT, EventName.FILE_DELETED),
-        "PreTaskExec": (_CONTEXT | {_A.BLOCK},),
-        "PostTaskExec": (_CONTEXT,),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    # in an agent's file
+    "agentSpawn": ("context", EventName.SESSION_START),
+    "userPromptSubmit": ("context", EventName.BEFORE_AGENT),
+    "preToolUse": ("block", EventName.BEFORE_TOOL),
+    "postToolUse": ("", EventName.AFTER_TOOL),
+    "stop": ("", EventName.AFTER_AGENT),
+    # in files of their own
+    "SessionStart": ("context", EventName.SESSION_START),
+    "AgentSpawn": ("context", EventName.SESSION_START),
+    "SessionEnd": ("", EventName.SESSION_END),
+    "UserPromptSubmit": ("block context", EventName.BEFORE_AGENT),
+    "PreToolUse": ("block context", EventName.BEFORE_TOOL),
+    "PostToolUse": ("context", EventName.AFTER_TOOL),
+    # its documentation contradicts itself on whether an answer can send it back to work: nothing is promised
+    "Stop": ("", EventName.AFTER_AGENT),
+    "PostFileCreate": ("context", EventName.FILE_CREATED),
+    "PostFileSave": ("context", EventName.FILE_EDITED),
+    "PostFileDelete": ("context", EventName.FILE_DELETED),
+    "PreTaskExec": ("block context",),
+    "PostTaskExec": ("context",),
+}
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Kiro",
-    events=_EVENTS.events,
-    tools={
-        # a guard of `fs_write` has to see every way to change a file
-        **TOOLS.names_by_tool(),
-        **dict.fromkeys(("multi_edit", "edit_lines", "apply_patch", "notebook_edit"), ("fs_write", "write")),
-        "delete_file": ("fs_write", "write"),
-    },
+SPEC: Final = agent_spec(
+    _NAME,
+    "Kiro",
+    events=_EVENTS,
+    tools=TOOLS,
+    # a guard of `fs_write` has to see every way to change a file
+    matched=(
+        "multi_edit=fs_write,write edit_lines=fs_write,write apply_patch=fs_write,write "
+        "notebook_edit=fs_write,write delete_file=fs_write,write"
+    ),
     timeout=30.0,
-    shell=True,
     matcher=MatcherStyle.REGEX,
-    abilities=ABILITIES,
     aliases=("kiro-cli",),
-    own=frozenset(TOOLS.by_tool),
     mcp="@{server}/{tool}",
-    more_events=_EVENTS.more_events,
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 _FILE: Final = (Field("path", "file_path"),)
 _RESULT: Final = (Field("result", "tool_response"),)
 _CODEC: Final = AgentCodec(
     spec=SPEC,
     # a failed tool is one that ran, and its response contains the failure
-    names=event_names({**SPEC.events, EventName.TOOL_FAILED: "postToolUse"}),
+    names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "postToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
     field_maps=field_maps(
         {
@@ -245,21 +236,15 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         document["session_id"] = event.session.id
     # calls that Kiro collected until the end of a turn are only in the list
     if (event.tool or event.name in TOOL_EVENTS) and not (event.host == _NAME and "hook_events" in event.data):
-        tool, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
-        parts = _mcp.split_name(event.tool)
-        document["tool_name"] = SPEC.mcp.format(server=parts[0], tool=parts[1]) if parts else tool
-        document["tool_input"] = args
+        document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
     data = dict(event.data)
-    if event.name is EventName.CUSTOM and data.get("event_name") == native:
-        del data["event_name"]
     if event.name is EventName.TOOL_FAILED:
         error = data.pop("error", None)
         if event.host != _NAME or "result" not in data:
             data["result"] = {"success": False, "result": [error or NO_MESSAGE]}
     elif event.name is EventName.AFTER_TOOL and ("result" in data or event.host != _NAME):
         data["result"] = _wrap_result(data.get("result"))
-    _CODEC.field_maps[event.name].write(data, document, session=event.session)
-    return document
+    return _CODEC.write_data(event, document, data)
 
 
 def _wrap_result(result: object) -> object:
@@ -271,31 +256,32 @@ def _wrap_result(result: object) -> object:
 def decode_event(raw: bytes, name: str = "") -> Event:
     """Return the event of a document of Kiro."""
     document = _READER.load_object(raw)
-    written = _READER.pop_text(document, "hook_event_name")
-    native = _CODEC.read_name(_match_name(written, name), name, where="hook_event_name")
-    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
-    response = document.get("tool_response")
-    if native in {"postToolUse", "PostToolUse"} and isinstance(response, Mapping) and response.get("success") is False:
-        canonical = EventName.TOOL_FAILED
+    native = _READER.pop_text(document, "hook_event_name")
+    capital = native[:1].upper() + native[1:]
+    if name in ABILITIES and native.casefold() in {"", name.casefold()}:
+        # the name that the hook was called with, where the document has the same
+        native = name
+    elif native not in ABILITIES and capital in ABILITIES:
+        native = capital
+    native = _CODEC.read_name(native, name, where="hook_event_name")
+    canonical = _CODEC.names.decode(native, document)
+    match document.get("tool_response"):
+        case {"success": False} if canonical is EventName.AFTER_TOOL:
+            canonical = EventName.TOOL_FAILED
     cwd = _READER.pop_text(document, "cwd")
     session = Session(id=_READER.pop_text(document, "session_id"))
     call = _read_call(canonical, document, cwd=cwd)
-    data = _CODEC.field_maps[canonical].read(document, "", _READER)
+    data = _CODEC.field_maps(canonical).read(document, "", _READER)
     if canonical is EventName.TOOL_FAILED and "error" not in data:
-        data["error"] = _read_error(data.get("result"))
+        response = data.get("result")
+        result = response.get("result") if isinstance(response, Mapping) else None
+        parts = result if isinstance(result, list) else [result] if result else []
+        data["error"] = "\n".join(_tool_calls.to_text(part) for part in parts) or NO_MESSAGE
     elif canonical is EventName.AFTER_TOOL:
         match data.get("result"):
             case {"success": True, "result": [result], **more} if not more and _wrap_result(result) is not result:
                 data["result"] = result
-    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd)
-
-
-def _match_name(written: str, given: str) -> str:
-    """Return an event's own name: the one that the hook was called with, where the document has the same."""
-    if given in ABILITIES and written.casefold() in {"", given.casefold()}:
-        return given
-    capital = written[:1].upper() + written[1:]
-    return capital if written not in ABILITIES and capital in ABILITIES else written
+    return _CODEC.build_event(canonical, native, data, call=call, session=session, cwd=cwd)
 
 
 def _read_call(name: EventName, document: dict[str, object], *, cwd: str) -> DecodedCall:
@@ -309,20 +295,8 @@ def _read_call(name: EventName, document: dict[str, object], *, cwd: str) -> Dec
     else:
         tool, native_args = document.pop("tool_name", None), document.pop("tool_input", None)
     native = _READER.require_text(tool, "tool_name")
-    call = _tool_calls.normalise_call(TOOLS, native, native_args, cwd=cwd)
-    server, slash, name_there = native.removeprefix("@").partition("/")
-    if not native.startswith("@") or not slash:
-        return call
-    plain = {} if native_args is None else {_tool_calls.PLAIN: native_args}
-    args = dict(native_args) if isinstance(native_args, Mapping) else plain
-    return DecodedCall(_mcp.join_name(server, name_there), args, native, native_args)
-
-
-def _read_error(response: object) -> str:
-    """Return the texts of a failed response."""
-    result = response.get("result") if isinstance(response, Mapping) else None
-    parts = result if isinstance(result, list) else [result] if result else []
-    return "\n".join(_mcp.to_text(part) for part in parts) or NO_MESSAGE
+    server, _, name_there = native.removeprefix("@").partition("/") if native.startswith("@") else ("", "", "")
+    return _CODEC.decode_call(native, native_args, cwd=cwd, server=server, tool=name_there)
 
 
 # answers
@@ -330,12 +304,12 @@ def _read_error(response: object) -> str:
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:
     """Return the verdict of a hook's reply: exit code 2 denies, and text is context where Kiro reads it."""
-    return _exit_code_reply.read_reply(reply, dialect=_NAME, is_context=_reads_context(request.native))
+    return read_exit_code(reply, dialect=_NAME, is_context=_reads_context(request.native))
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Kiro: the context, a denial, or an empty one."""
-    return _exit_code_reply.encode_outcome(outcome, is_context=_reads_context(_CODEC.native_name(event)))
+    return encode_exit_code(outcome, is_context=_reads_context(_CODEC.native_name(event)))
 
 
 def _reads_context(native: str) -> bool:

@@ -14,63 +14,51 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION_KEYS, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import event_names, field_map
+from hookline.dialects import _json_reader
+from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
+from hookline.dialects._field_map import EventNames, field_maps, parse_events
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_map import ONE_URL, ToolRow, tool_map
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
+from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.event import Event
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
-from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
+from hookline.model.verdict import Decision, Outcome, Verdict
 
 _NAME: Final = "ollama-cli"
 _READER: Final = JsonReader(_NAME)
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash", "Bash", "shell_exec")),
-    ToolRow("read_file", ("Read", "file_read")),
-    ToolRow("write_file", ("file_write",)),
-    ToolRow("edit_lines", ("file_edit",), keys={"first": "startLine", "last": "endLine", "text": "newContent"}),
-    ToolRow("glob", ("Glob",), keys={"path": "directory"}),
-    ToolRow("grep", ("Grep", "grep_search"), keys={"path": "directory"}),
-    ToolRow("web_fetch", ("web_fetch",), codecs=(ONE_URL,)),
+    tool_row("shell", "bash Bash shell_exec"),
+    tool_row("read_file", "Read file_read"),
+    tool_row("write_file", "file_write"),
+    tool_row("edit_lines", "file_edit", keys="first=startLine last=endLine text=newContent"),
+    tool_row("glob", "Glob", keys="path=directory"),
+    tool_row("grep", "Grep grep_search", keys="path=directory"),
+    tool_row("web_fetch", "web_fetch", codecs=(ONE_URL,)),
 )
 
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="Ollama CLI, lifecycle hooks",
-    events={
-        EventName.SETUP: "Setup",
-        EventName.SESSION_START: "SessionStart",
-        EventName.SESSION_END: "SessionEnd",
-        EventName.BEFORE_AGENT: "UserPromptSubmit",
-        EventName.BEFORE_TOOL: "PreToolUse",
-        EventName.AFTER_TOOL: "PostToolUse",
-        EventName.TOOL_FAILED: "PostToolUseFailure",
-        EventName.PERMISSION_REQUEST: "PermissionRequest",
-        EventName.SKILL_TRIGGER: "SkillTrigger",
-        EventName.PRE_COMPRESS: "PreCompact",
-        EventName.AFTER_AGENT: "Stop",
-        EventName.SUBAGENT_START: "SubagentStart",
-        EventName.SUBAGENT_STOP: "SubagentStop",
-        EventName.NOTIFICATION: "Notification",
-    },
+    events=parse_events(
+        "setup=Setup session_start=SessionStart session_end=SessionEnd before_agent=UserPromptSubmit "
+        "before_tool=PreToolUse after_tool=PostToolUse tool_failed=PostToolUseFailure "
+        "permission_request=PermissionRequest skill_trigger=SkillTrigger pre_compress=PreCompact after_agent=Stop "
+        "subagent_start=SubagentStart subagent_stop=SubagentStop notification=Notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 
 _RESERVED: Final = frozenset({"hook", "timestamp", "session_id", "model", "provider", "data"})
-_SHAPE: Final = field_map(taken=("tool", "tool_name", "tool_input", "cwd"), objects={"session": SESSION_KEYS})
 
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=_TOOLS,
-    field_maps=dict.fromkeys(EventName, _SHAPE),
-    foreign=_SHAPE,
+    field_maps=field_maps({}, taken=("tool", "tool_name", "tool_input", "cwd"), objects=SESSION),
     tool=("tool", "tool_name"),
     args=("tool_input",),
 )
@@ -96,16 +84,15 @@ def _write_event(event: Event) -> dict[str, object]:
     if rest := write_session(session, without=("id", "model", "provider")):
         data["session"] = rest
     _BODY.write(event, data, flatten=True)
-    document: dict[str, object] = {
+    return {
         "hook": _BODY.names.encode(event),
         "timestamp": _json_reader.to_iso(event.timestamp) if event.timestamp else None,
         "session_id": session.id,
         "model": session.model,
         "provider": session.provider,
         "data": data,
+        **{key: value for key, value in data.items() if key not in _RESERVED},
     }
-    document.update((key, value) for key, value in data.items() if key not in _RESERVED)
-    return document
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the document names the event
@@ -125,22 +112,6 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
 
 
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY}
-_TEXTS: Final = {
-    "additionalContext": EffectKind.CONTEXT,
-    "systemMessage": EffectKind.MESSAGE,
-    "askAgent": EffectKind.ASK_AGENT,
-}
-_RULES: Final = ReplyRules(
-    dialect=_NAME,
-    reads=key_set("permissionDecision reason continue stopReason updatedInput updatedOutput data") | _TEXTS.keys(),
-    tools=_TOOLS,
-    allow_empty=True,
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -151,38 +122,39 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     return Verdict(
         decision=Decision.STOP if stops else decision,
         reason=(stop_reason or reason) if stops else reason,
-        effects=_RULES.read_effects(
-            document, request.event, args="updatedInput", output="updatedOutput", texts=_TEXTS, data="data"
-        ),
+        effects=_RULES.read_effects(document, request.event),
         ends=stops,
         metadata=_RULES.extra_keys(document),
     )
 
 
-_ANSWER_WORDS: Final = {
-    Decision.ALLOW: "allow",
-    Decision.ASK: "ask",
-    Decision.DENY: "deny",
-    Decision.STOP: "deny",
-}
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set(
+        "permissionDecision reason continue stopReason updatedInput updatedOutput data "
+        "additionalContext systemMessage askAgent"
+    ),
+    effects=EffectKeys("updatedInput", "updatedOutput", "additionalContext", "systemMessage", "askAgent", "data"),
+    tools=_TOOLS,
+    allow_empty=True,
+)
+decode_reply = _RULES.read_reply
+
+_ANSWER_WORDS: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask", Decision.DENY: "deny", Decision.STOP: "deny"}
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
     stops = outcome.decision is Decision.STOP
-    return _reply_codec.encode_answer(
+    reason = outcome.reason or UNSET
+    return encode_answer(
         {
             "permissionDecision": _ANSWER_WORDS.get(outcome.decision, UNSET),
             # a reason without a decision is not an answer
-            "reason": parts.reason if outcome.decision else UNSET,
+            "reason": reason if outcome.decision else UNSET,
             "continue": False if stops else UNSET,
-            "stopReason": parts.reason if stops else UNSET,
-            "updatedInput": parts.args,
-            "updatedOutput": parts.output,
-            "additionalContext": parts.context,
-            "systemMessage": parts.messages,
-            "askAgent": parts.prompts,
-            "data": parts.data,
+            "stopReason": reason if stops else UNSET,
+            **_RULES.write_effects(outcome, event),
         }
     )

@@ -10,14 +10,14 @@ from typing import Final
 from msgspec import UNSET
 
 from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION_KEYS, BodyCodec, field_maps_with_error, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, Field, event_names, field_map, tool_event_by_error
+from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
+from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, ToolRow, edits, tool_map
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules
+from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
-from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
+from hookline.model.exchange import Answer, Failure, FailureKind, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -28,56 +28,46 @@ _EDITS: Final = edits({"old": "target", "new": "replacement"})
 
 # the tools of OLLM CLI, which its three dialects share
 TOOL_ROWS: Final = (
-    ToolRow("shell", ("shell",), codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("read_file", "read-file"), codecs=(LINES,)),
-    ToolRow("read_files", ("read_many_files", "read-many-files"), codecs=(LINES,)),
-    ToolRow("write_file", ("write_file", "write-file"), codecs=(OVERWRITE,)),
-    ToolRow("multi_edit", ("edit_file", "edit-file"), codecs=(_EDITS,)),
+    tool_row("shell", "shell", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "read_file read-file", codecs=(LINES,)),
+    tool_row("read_files", "read_many_files read-many-files", codecs=(LINES,)),
+    tool_row("write_file", "write_file write-file", codecs=(OVERWRITE,)),
+    tool_row("multi_edit", "edit_file edit-file", codecs=(_EDITS,)),
     # its one editing tool takes a list of edits, so a single edit is sent as a list of one
-    ToolRow("edit_file", ("edit_file", "edit-file"), codecs=(ONE_EDIT, _EDITS)),
-    ToolRow("list_dir", ("ls",)),
-    ToolRow("glob", ("glob",), keys={"path": "directory"}),
-    ToolRow("grep", ("grep",), keys={"path": "directory", "include": "filePattern"}),
-    ToolRow("web_fetch", ("web_fetch", "web-fetch"), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("web_search", "web-search")),
-    ToolRow("todo", ("write_todos", "write-todos")),
+    tool_row("edit_file", "edit_file edit-file", codecs=(ONE_EDIT, _EDITS)),
+    tool_row("list_dir", "ls"),
+    tool_row("glob", "glob", keys="path=directory"),
+    tool_row("grep", "grep", keys="path=directory include=filePattern"),
+    tool_row("web_fetch", "web_fetch web-fetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "web_search web-search"),
+    tool_row("todo", "write_todos write-todos"),
 )
 _TOOLS: Final = tool_map(*TOOL_ROWS)
 
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook system",
-    events={
-        EventName.SESSION_START: "session_start",
-        EventName.SESSION_END: "session_end",
-        EventName.BEFORE_AGENT: "before_agent",
-        EventName.AFTER_AGENT: "after_agent",
-        EventName.BEFORE_MODEL: "before_model",
-        EventName.AFTER_MODEL: "after_model",
-        EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
-        EventName.BEFORE_TOOL: "before_tool",
-        EventName.AFTER_TOOL: "after_tool",
-        EventName.TOOL_FAILED: "after_tool",
-        EventName.PRE_COMPRESS: "pre_compress",
-        EventName.POST_COMPRESS: "post_compress",
-        EventName.NOTIFICATION: "notification",
-    },
+    events=parse_events(
+        "session_start=session_start session_end=session_end before_agent=before_agent after_agent=after_agent "
+        "before_model=before_model after_model=after_model before_tool_selection=before_tool_selection "
+        "before_tool=before_tool after_tool=after_tool tool_failed=after_tool pre_compress=pre_compress "
+        "post_compress=post_compress notification=notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 
-_FIELDS: Final = dict.fromkeys(
-    (EventName.BEFORE_MODEL, EventName.AFTER_MODEL), (Field("model", "model", default="model"),)
-)
-_TAKEN: Final = ("session_id", "sessionId", "tool_name", "args", "cwd", "timestamp")
-_OBJECTS: Final = {"session": SESSION_KEYS}
-
+_MODEL: Final = (Field("model", "model", default="model"),)
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=event_names(SPEC.events, {"after_tool": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"after_tool": tool_event_by_error}),
     tools=_TOOLS,
-    field_maps=field_maps_with_error(_FIELDS, taken=_TAKEN, objects=_OBJECTS),
-    foreign=field_map(taken=_TAKEN, objects=_OBJECTS),
+    field_maps=field_maps(
+        {EventName.BEFORE_MODEL: _MODEL, EventName.AFTER_MODEL: _MODEL},
+        taken=("session_id", "sessionId", "tool_name", "args", "cwd", "timestamp"),
+        taken_at=ERROR_TAKEN,
+        objects=SESSION,
+    ),
     tool=("tool_name",),
     args=("args",),
 )
@@ -107,26 +97,13 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
     document = _READER.load_object(raw)
     native = _READER.require_text(document.get("event"), "event")
     data = _READER.get_object(document, "data")
-    known = {"id": ""}
-    for key in ("sessionId", "session_id"):
-        known["id"] = _READER.read_text(data.pop(key, None), f"data.{key}") or known["id"]
-    session = read_session(data, "data.session", _READER, known=known)
+    ids = [_READER.read_text(data.pop(key, None), f"data.{key}") for key in ("session_id", "sessionId")]
+    session = read_session(data, "data.session", _READER, known={"id": ids[0] or ids[1]})
     timestamp = _READER.read_time(data.pop("timestamp", None), "data.timestamp")
     return _BODY.read(native, data, session=session, timestamp=timestamp)
 
 
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "deny": Decision.DENY, "block": Decision.DENY}
-_TEXTS: Final = {
-    "context": EffectKind.CONTEXT,
-    "message": EffectKind.MESSAGE,
-    "askAgent": EffectKind.ASK_AGENT,
-}
-_RULES: Final = ReplyRules(dialect=_NAME, reads=key_set("continue systemMessage data error"), tools=_TOOLS)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -135,13 +112,20 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         raise _READER.error(goes_on, "continue", wanted="true or false")
     message, error = _READER.get_text(document, "systemMessage"), _READER.get_text(document, "error")
     data = dict(_READER.get_object(document, "data"))
-    if goes_on and not data and not error:
-        return Verdict(effects=(Effect(EffectKind.CONTEXT, message),) if message else ())
-    decision = _take_decision(data, goes_on=goes_on)
+    # an unknown word is the hook's own and stays among the data
+    word = data.get("decision")
+    decision = _WORDS.get(word, Decision.PASS) if isinstance(word, str) else Decision.PASS
+    if decision:
+        del data["decision"]
+    if not goes_on:
+        halted = Decision.ASK if decision is Decision.ASK else Decision.DENY
+        decision = Decision.STOP if data.get("stop") is True else halted
+    if decision is Decision.STOP:
+        del data["stop"]
     blocks = decision >= Decision.ASK
     why = data.pop("reason") if decision is Decision.ALLOW and isinstance(data.get("reason"), str) else ""
-    context = (Effect(EffectKind.CONTEXT, message),) if message and not blocks else ()
     effects = _take_effects(data, request.event)
+    context = (Effect(EffectKind.CONTEXT, message),) if message and not blocks else ()
     handed_on = (Effect(EffectKind.DATA, value, (str(key),)) for key, value in data.items())
     return Verdict(
         decision=decision,
@@ -152,21 +136,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     )
 
 
-def _take_decision(data: dict[str, object], *, goes_on: bool) -> Decision:
-    """Remove the decision from the data; an unknown word is the hook's own and stays."""
-    word = data.get("decision")
-    decision = _WORDS.get(word) if isinstance(word, str) else None
-    if decision is not None:
-        del data["decision"]
-    if goes_on:
-        return decision or Decision.PASS
-    if data.get("stop") is True:
-        del data["stop"]
-        return Decision.STOP
-    return Decision.ASK if decision is Decision.ASK else Decision.DENY
-
-
 def _take_effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
+    """Remove the effects from the data; a value of another type is the hook's own and stays."""
     effects: list[Effect] = []
     if event.tool and "args" in data:
         effects += _RULES.args_effects(data.pop("args"), event, where="data.args")
@@ -180,25 +151,34 @@ def _take_effects(data: dict[str, object], event: Event) -> tuple[Effect, ...]:
     return tuple(effects)
 
 
-_OWN_WORDS: Final = key_set("args result decision reason stop") | _TEXTS.keys()
+_TEXTS: Final = {"context": EffectKind.CONTEXT, "message": EffectKind.MESSAGE, "askAgent": EffectKind.ASK_AGENT}
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set("continue systemMessage data error"),
+    effects=EffectKeys("args", "result", "context", "message", "askAgent", "data"),
+    tools=_TOOLS,
+)
+decode_reply = _RULES.read_reply
+
+_OWN_WORDS: Final = key_set("args result decision reason stop context message askAgent")
 _ANSWER_WORDS: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask"}
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
+    effects = _RULES.write_effects(outcome, event)
     blocks = outcome.decision >= Decision.ASK
-    handed_on = parts.data if isinstance(parts.data, dict) else {}
+    handed_on = _READER.get_object(effects, "data")
+    reason, context = outcome.reason or UNSET, effects.get("context", UNSET)
     data = _reply_codec.drop_unset(
         {
             "decision": _ANSWER_WORDS.get(outcome.decision, UNSET),
-            "reason": parts.reason if outcome.decision is Decision.ALLOW else UNSET,
+            "reason": reason if outcome.decision is Decision.ALLOW else UNSET,
             "stop": True if outcome.decision is Decision.STOP else UNSET,
-            "args": parts.args,
-            "result": parts.output,
-            "context": parts.context if blocks else UNSET,
-            "message": parts.messages,
-            "askAgent": parts.prompts,
+            **effects,
+            "context": context if blocks else UNSET,
+            "data": UNSET,
             # a datum under one of these keys would be read as a decision or an effect
             **{key: value for key, value in handed_on.items() if key not in _OWN_WORDS},
         }
@@ -206,7 +186,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     return _reply_codec.encode_answer(
         {
             "continue": not blocks,
-            "systemMessage": parts.reason if blocks else _reply_codec.join_texts(parts.context),
+            "systemMessage": reason if blocks else _reply_codec.join_texts(context),
             "data": data or UNSET,
         }
     )

@@ -16,16 +16,16 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION_KEYS, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, FieldMap, FieldMaps, event_names, field_map
-from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
+from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules
 from hookline.dialects._tool_map import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
-from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
+from hookline.model.exchange import Answer, Failure, FailureKind, Request
 from hookline.model.hook import Hook, OnError
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -38,23 +38,13 @@ _TOOLS: Final = tool_map(*(replace(row, names=row.names[::-1]) for row in TOOL_R
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook protocol 1.0.0",
-    events={
-        EventName.SESSION_START: "on-session-start",
-        EventName.SESSION_END: "on-session-end",
-        EventName.BEFORE_MODEL: "pre-execution",
-        EventName.AFTER_MODEL: "post-execution",
-        EventName.BEFORE_TOOL: "pre-tool-call",
-        EventName.AFTER_TOOL: "post-tool-call",
-        EventName.TOOL_FAILED: "post-tool-call",
-        EventName.PERMISSION_REQUEST: "on-approval-request",
-        EventName.CONTEXT_OVERFLOW: "on-context-overflow",
-        EventName.FILE_CREATED: "on-file-change",
-        EventName.FILE_EDITED: "on-file-change",
-        EventName.FILE_DELETED: "on-file-change",
-        EventName.GIT_COMMIT: "on-git-commit",
-        EventName.ERROR: "on-error",
-        EventName.CUSTOM: "custom",
-    },
+    events=parse_events(
+        "session_start=on-session-start session_end=on-session-end before_model=pre-execution "
+        "after_model=post-execution before_tool=pre-tool-call after_tool=post-tool-call "
+        "tool_failed=post-tool-call permission_request=on-approval-request context_overflow=on-context-overflow "
+        "file_created=on-file-change file_edited=on-file-change file_deleted=on-file-change "
+        "git_commit=on-git-commit error=on-error custom=custom"
+    ),
     tools=_TOOLS.names_by_tool(),
     timeout=5.0,
     on_error=OnError.BLOCK,
@@ -72,7 +62,7 @@ _FILE: Final = (
 )
 _DURATION: Final = Field("duration", "metrics.duration")
 
-_FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
+_FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     EventName.BEFORE_MODEL: (
         Field("model", "config.model", default="model"),
         Field("temperature", "config.temperature"),
@@ -96,25 +86,13 @@ _FIELDS: Final[Mapping[EventName, tuple[Field, ...]]] = {
     ),
     EventName.CUSTOM: (Field("event_name", "eventName"), Field("payload", "data")),
 }
-_MARKS: Final[Mapping[EventName, tuple[tuple[str, object], ...]]] = {
+_MARKS: Final[Mapping[str, tuple[tuple[str, object], ...]]] = {
     EventName.AFTER_TOOL: (("metrics.success", True),),
     EventName.TOOL_FAILED: (("metrics.success", False),),
     EventName.FILE_CREATED: (("changes.type", "created"),),
     EventName.FILE_EDITED: (("changes.type", "modified"),),
     EventName.FILE_DELETED: (("changes.type", "deleted"),),
 }
-_TAKEN: Final = ("tool", "args", "cwd")
-_OBJECTS: Final = {"session": SESSION_KEYS}
-
-
-def _field_map(name: EventName) -> FieldMap:
-    return field_map(
-        _FIELDS.get(name, ()),
-        marks=_MARKS.get(name, ()),
-        taken=_TAKEN,
-        objects=_OBJECTS,
-        scalars={"error": "error"} if name in {EventName.TOOL_FAILED, EventName.ERROR} else {},
-    )
 
 
 def _tool_event(context: Mapping[str, object]) -> EventName:
@@ -128,16 +106,22 @@ def _tool_event(context: Mapping[str, object]) -> EventName:
 def _file_event(context: Mapping[str, object]) -> EventName:
     changes = context.get("changes")
     kind = changes.get("type") if isinstance(changes, dict) else None
-    return next((name for name, marks in _MARKS.items() if marks == (("changes.type", kind),)), EventName.FILE_EDITED)
+    marked = (("changes.type", kind),)
+    return EventName(next((name for name, marks in _MARKS.items() if marks == marked), EventName.FILE_EDITED))
 
 
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="context",
-    names=event_names(SPEC.events, {"post-tool-call": _tool_event, "on-file-change": _file_event}),
+    names=EventNames(SPEC.events, {"post-tool-call": _tool_event, "on-file-change": _file_event}),
     tools=_TOOLS,
-    field_maps=FieldMaps(_field_map),
-    foreign=field_map(taken=_TAKEN, objects=_OBJECTS),
+    field_maps=field_maps(
+        _FIELDS,
+        taken=("tool", "args", "cwd"),
+        marks=_MARKS,
+        objects=SESSION,
+        scalars={name: {"error": "error"} for name in (EventName.TOOL_FAILED, EventName.ERROR)},
+    ),
     tool=("tool",),
     args=("args",),
 )
@@ -204,20 +188,7 @@ def _check_version(document: Mapping[str, object]) -> None:
         )
 
 
-_WORDS: Final = {
-    "pass": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "deny": Decision.DENY,
-    "block": Decision.DENY,
-}
-_OUR_WORDS: Final = key_set("decision stop reason error modifiedArgs modifiedResult context messages askAgent data")
-_RULES: Final = ReplyRules(dialect=_NAME, reads=key_set("allow message metadata version"), tools=_TOOLS)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
+_WORDS: Final = decision_words("pass=pass allow=allow ask=ask deny=deny block=deny")
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -227,44 +198,27 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         raise _READER.error(allow, "allow", wanted="true or false")
     message = _READER.get_text(document, "message")
     metadata = _READER.get_object(document, "metadata")
-    if allow and _OUR_WORDS.isdisjoint(metadata):
-        approves = request.event.name is EventName.PERMISSION_REQUEST
-        return Verdict(
-            decision=Decision.ALLOW if approves else Decision.PASS,
-            effects=(Effect(EffectKind.MESSAGE, message),) if message else (),
-            metadata=metadata,
-        )
-    decision = _read_decision(metadata, request.event.name, allow=allow)
-    reason = metadata.get("reason")
+    word, reason, error = metadata.get("decision"), metadata.get("reason"), metadata.get("error")
+    decision = _WORDS.get(word) if isinstance(word, str) else None
+    if not allow:
+        halted = Decision.ASK if decision is Decision.ASK else Decision.DENY
+        decision = Decision.STOP if metadata.get("stop") is True else halted
+    elif decision is None:
+        decision = Decision.ALLOW if request.event.name is EventName.PERMISSION_REQUEST else Decision.PASS
+    failure = None
+    if error and not allow:
+        # the hook blocks because it could not decide
+        text = error if isinstance(error, str) else _json_reader.preview(error)
+        failure = Failure(FailureKind.HOOK_ERROR, f"{text}: {message}" if message else text)
     blocks = decision >= Decision.ASK
     return Verdict(
         decision=decision,
         reason=(message if blocks else "") or (reason if isinstance(reason, str) else ""),
         effects=_read_effects(metadata, request.event, message="" if blocks else message),
-        failure=None if allow else _read_failure(metadata, message),
+        failure=failure,
         ends=decision is Decision.STOP,
         metadata=metadata,
     )
-
-
-def _read_decision(metadata: Mapping[str, object], event: EventName, *, allow: bool) -> Decision:
-    word = metadata.get("decision")
-    decision = _WORDS.get(word) if isinstance(word, str) else None
-    if allow:
-        approves = event is EventName.PERMISSION_REQUEST and decision is None
-        return Decision.ALLOW if approves else decision or Decision.PASS
-    if metadata.get("stop") is True:
-        return Decision.STOP
-    return Decision.ASK if decision is Decision.ASK else Decision.DENY
-
-
-def _read_failure(metadata: Mapping[str, object], message: str) -> Failure | None:
-    """Return the error that a hook reports about itself when it blocks because it could not decide."""
-    error = metadata.get("error")
-    if not error:
-        return None
-    text = error if isinstance(error, str) else _json_reader.preview(error)
-    return Failure(FailureKind.HOOK_ERROR, f"{text}: {message}" if message else text)
 
 
 def _read_effects(metadata: Mapping[str, object], event: Event, *, message: str) -> tuple[Effect, ...]:
@@ -284,6 +238,15 @@ def _read_effects(metadata: Mapping[str, object], event: Event, *, message: str)
     )
 
 
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set("allow message metadata version"),
+    effects=EffectKeys("modifiedArgs", "modifiedResult", "context", "messages", "askAgent", "data"),
+    tools=_TOOLS,
+)
+decode_reply = _RULES.read_reply
+
 _ANSWER_WORDS: Final = {Decision.ALLOW: "allow", Decision.ASK: "ask"}
 
 
@@ -292,25 +255,17 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     decision = outcome.decision
     if decision is Decision.PASS and event.name is EventName.PERMISSION_REQUEST:
         decision = Decision.ASK
-    parts = _RULES.split_outcome(outcome, event)
+    effects = _RULES.write_effects(outcome, event)
     blocks = decision >= Decision.ASK
+    reason = outcome.reason or UNSET
+    # a message that stands beside a reason is one of several
+    message = reason if blocks else _reply_codec.join_texts(effects.pop("messages", UNSET))
     metadata = _reply_codec.drop_unset(
         {
             "decision": _ANSWER_WORDS.get(decision, UNSET),
             "stop": True if decision is Decision.STOP else UNSET,
-            "reason": UNSET if blocks else parts.reason,
-            "modifiedArgs": parts.args,
-            "modifiedResult": parts.output,
-            "context": parts.context,
-            "messages": parts.messages if blocks else UNSET,
-            "askAgent": parts.prompts,
-            "data": parts.data,
+            "reason": UNSET if blocks else reason,
+            **effects,
         }
     )
-    return _reply_codec.encode_answer(
-        {
-            "allow": not blocks,
-            "message": parts.reason if blocks else _reply_codec.join_texts(parts.messages),
-            "metadata": metadata or UNSET,
-        }
-    )
+    return _reply_codec.encode_answer({"allow": not blocks, "message": message, "metadata": metadata or UNSET})

@@ -11,22 +11,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _reply_codec
+from hookline.dialects import _json_reader
 from hookline.dialects._codec import BodyCodec, read_session, write_session
-from hookline.dialects._field_map import Field, event_names, field_map
-from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
+from hookline.dialects._json_reader import JsonReader, decision_words, key_set
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
 from hookline.dialects._tool_map import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
-from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
+from hookline.model.exchange import Answer, Failure, FailureKind, Request
 from hookline.model.hook import Hook
-from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
+from hookline.model.verdict import Decision, Outcome, Verdict
 
 _NAME: Final = "ollm-rpc"
 _READER: Final = JsonReader(_NAME)
@@ -39,16 +38,11 @@ _ID_KEY: Final = "jsonrpc_id"
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, event automation",
-    events={
-        EventName.BEFORE_AGENT: "promptSubmit",
-        EventName.AFTER_AGENT: "agentStop",
-        EventName.BEFORE_TOOL_SELECTION: "before_tool_selection",
-        EventName.FILE_CREATED: "fileCreated",
-        EventName.FILE_EDITED: "fileEdited",
-        EventName.FILE_DELETED: "fileDeleted",
-        EventName.USER_TRIGGERED: "userTriggered",
-        EventName.NOTIFICATION: "notification",
-    },
+    events=parse_events(
+        "before_agent=promptSubmit after_agent=agentStop before_tool_selection=before_tool_selection "
+        "file_created=fileCreated file_edited=fileEdited file_deleted=fileDeleted user_triggered=userTriggered "
+        "notification=notification"
+    ),
     tools=_TOOLS.names_by_tool(),
 )
 
@@ -58,17 +52,13 @@ _USER: Final[Mapping[str, object]] = {"preferences": {}, "settings": {}}
 
 _FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
 _FILE: Final = (("path", "path"), ("content", "content"), ("diff", "changes"))
-_TAKEN: Final = ("tool_name", "args", "cwd")
-_PLAIN: Final = field_map(taken=_TAKEN)
-_CHANGED: Final = field_map((Field("diff", "changes"),), taken=_TAKEN)
 
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="params.event.data",
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events),
     tools=_TOOLS,
-    field_maps={name: _CHANGED if name in _FILE_EVENTS else _PLAIN for name in EventName},
-    foreign=_PLAIN,
+    field_maps=field_maps(dict.fromkeys(_FILE_EVENTS, (Field("diff", "changes"),)), taken=("tool_name", "args", "cwd")),
     tool=("tool_name",),
     args=("args",),
 )
@@ -144,29 +134,7 @@ def _check_rpc(document: Mapping[str, object]) -> None:
         raise _READER.error(document.get("jsonrpc"), "jsonrpc", wanted=f'"{_RPC}"')
 
 
-_ACTIONS: Final = {
-    "continue": Decision.PASS,
-    "none": Decision.PASS,
-    "askAgent": Decision.PASS,
-    "allow": Decision.ALLOW,
-    "ask": Decision.ASK,
-    "block": Decision.DENY,
-    "stop": Decision.STOP,
-}
-_TEXTS: Final = {
-    "context": EffectKind.CONTEXT,
-    "message": EffectKind.MESSAGE,
-    "prompt": EffectKind.ASK_AGENT,
-}
-_FIELDS: Final = key_set("action metadata reason modifiedArgs modifiedResult data") | _TEXTS.keys()
-_RULES: Final = ReplyRules(
-    dialect=_NAME, reads=key_set("jsonrpc id result error") | {f"result.{key}" for key in _FIELDS}, tools=_TOOLS
-)
-
-
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _RULES.read_reply(reply, request, _read_answer)
+_ACTIONS: Final = decision_words("continue=pass none=pass askAgent=pass allow=allow ask=ask block=deny stop=stop")
 
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
@@ -184,22 +152,21 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         return Verdict(failure=Failure(FailureKind.HOOK_ERROR, _error_message(error)), metadata={"error": error})
     if not isinstance(result, dict):
         raise _READER.error(result, "result", wanted="an object")
-    decision = _read_action(result.get("action"))
+    action = result.get("action")
+    if action == "runCommand":
+        raise DialectError(
+            "a hook may not answer `runCommand`: only configured hooks may run commands, see `then` in the hook's file",
+            dialect=_NAME,
+            where="result.action",
+        )
+    decision = _ACTIONS.get(action) if isinstance(action, str) else None
+    if decision is None:
+        raise _READER.error(action, "result.action", wanted=f"one of {', '.join(_ACTIONS)}")
     metadata = _READER.get_object(result, "metadata", within="result.")
-    reason = _READER.get_text(result, "reason", within="result.")
-    effects = _RULES.read_effects(
-        result,
-        request.event,
-        args="modifiedArgs",
-        output="modifiedResult",
-        texts=_TEXTS,
-        data="data",
-        within="result.",
-    )
     return Verdict(
         decision=decision,
-        reason=reason,
-        effects=effects,
+        reason=_READER.get_text(result, "reason", within="result."),
+        effects=_RULES.read_effects(result, request.event, within="result."),
         ends=decision is Decision.STOP,
         metadata={**{key: value for key, value in result.items() if key not in _FIELDS}, **metadata},
     )
@@ -214,18 +181,15 @@ def _error_message(error: object) -> str:
     return f"{text}: {reason if isinstance(reason, str) else _json_reader.preview(reason)}" if reason else text
 
 
-def _read_action(action: object) -> Decision:
-    decision = _ACTIONS.get(action) if isinstance(action, str) else None
-    if decision is not None:
-        return decision
-    if action == "runCommand":
-        raise DialectError(
-            "a hook may not answer `runCommand`: only configured hooks may run commands, see `then` in the hook's file",
-            dialect=_NAME,
-            where="result.action",
-        )
-    raise _READER.error(action, "result.action", wanted=f"one of {', '.join(_ACTIONS)}")
-
+_FIELDS: Final = key_set("action metadata reason modifiedArgs modifiedResult data context message prompt")
+_RULES: Final = ReplyRules(
+    dialect=_NAME,
+    read=_read_answer,
+    reads=key_set("jsonrpc id result error") | {f"result.{key}" for key in _FIELDS},
+    effects=EffectKeys("modifiedArgs", "modifiedResult", "context", "message", "prompt", "data"),
+    tools=_TOOLS,
+)
+decode_reply = _RULES.read_reply
 
 _ANSWER_ACTIONS: Final = {
     Decision.PASS: "continue",
@@ -238,18 +202,11 @@ _ANSWER_ACTIONS: Final = {
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the response for a host of this dialect."""
-    parts = _RULES.split_outcome(outcome, event)
-    asks = outcome.decision is Decision.PASS and parts.prompts is not UNSET
-    result = _reply_codec.drop_unset(
-        {
-            "action": "askAgent" if asks else _ANSWER_ACTIONS[outcome.decision],
-            "prompt": _reply_codec.join_texts(parts.prompts),
-            "reason": parts.reason,
-            "modifiedArgs": parts.args,
-            "modifiedResult": parts.output,
-            "context": parts.context,
-            "message": parts.messages,
-            "data": parts.data,
-        }
-    )
-    return _reply_codec.encode_answer({"jsonrpc": _RPC, "result": result, "id": _request_id(event)})
+    effects = _RULES.write_effects(outcome, event)
+    asks = outcome.decision is Decision.PASS and "prompt" in effects
+    result = {"action": "askAgent" if asks else _ANSWER_ACTIONS[outcome.decision], **effects}
+    if "prompt" in effects:
+        result["prompt"] = join_texts(effects["prompt"])
+    if outcome.reason:
+        result["reason"] = outcome.reason
+    return encode_answer({"jsonrpc": _RPC, "result": result, "id": _request_id(event)})

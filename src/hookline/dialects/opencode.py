@@ -11,91 +11,77 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _mcp, _reply_codec, _tool_results
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, ignore_allow, join_blocks, rules_at
-from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects import _tool_calls
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
-from hookline.dialects._reply_codec import ReplyRules
+from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, ToolRow, edits, final_output, tool_map
-from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec
+from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict
+from hookline.model.verdict import Decision, Outcome, Verdict
 
 _NAME: Final = "opencode"
 _READER: Final = JsonReader(_NAME)
 
 # tools
 
-_FILE: Final = {"path": "filePath"}
 _EDIT: Final = {"old": "oldString", "new": "newString", "replace_all": "replaceAll"}
 
 _TOOLS: Final = tool_map(
-    ToolRow("shell", ("bash",), keys={"cwd": "workdir"}, codecs=(TIMEOUT_MS,)),
-    ToolRow("read_file", ("read",), keys=_FILE),
-    ToolRow("write_file", ("write",), keys=_FILE),
-    ToolRow("edit_file", ("edit",), keys={**_FILE, **_EDIT}),
-    ToolRow("multi_edit", ("multiedit",), keys=_FILE, codecs=(edits(_EDIT),)),
-    ToolRow("apply_patch", ("apply_patch", "patch"), keys={"patch": "patchText"}),
-    ToolRow("list_dir", ("list",)),
-    ToolRow("glob", ("glob",)),
-    ToolRow("grep", ("grep",)),
-    ToolRow("web_fetch", ("webfetch",), codecs=(ONE_URL,)),
-    ToolRow("web_search", ("websearch",)),
-    ToolRow("subagent", ("task",), keys={"type": "subagent_type"}),
-    ToolRow("skill", ("skill",)),
-    ToolRow("todo", ("todowrite", "todoread"), keys={"items": "todos"}),
-    ToolRow("ask_user", ("question",)),
+    tool_row("shell", "bash", keys="cwd=workdir", codecs=(TIMEOUT_MS,)),
+    tool_row("read_file", "read", keys="path=filePath"),
+    tool_row("write_file", "write", keys="path=filePath"),
+    tool_row("edit_file", "edit", keys="path=filePath old=oldString new=newString replace_all=replaceAll"),
+    tool_row("multi_edit", "multiedit", keys="path=filePath", codecs=(edits(_EDIT),)),
+    tool_row("apply_patch", "apply_patch patch", keys="patch=patchText"),
+    tool_row("list_dir", "list"),
+    tool_row("glob", "glob"),
+    tool_row("grep", "grep"),
+    tool_row("web_fetch", "webfetch", codecs=(ONE_URL,)),
+    tool_row("web_search", "websearch"),
+    tool_row("subagent", "task", keys="type=subagent_type"),
+    tool_row("skill", "skill"),
+    tool_row("todo", "todowrite todoread", keys="items=todos"),
+    tool_row("ask_user", "question"),
 )
 
 # what an answer can do
 
-_A: Final = Ability
-_MESSAGE: Final = frozenset({_A.MESSAGE})
 
-_EVENTS: Final = native_events(
-    {
-        "session.created": (_MESSAGE | {_A.CONTEXT}, EventName.SESSION_START, EventName.SUBAGENT_START),
-        "session.deleted": (_MESSAGE, EventName.SESSION_END),
-        "session.error": (_MESSAGE, EventName.ERROR),
-        "session.compacted": (_MESSAGE, EventName.POST_COMPRESS),
-        "session.idle": (_MESSAGE | {_A.BLOCK, _A.FOLLOW_UP, _A.STOP}, EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
-        "chat.message": (_MESSAGE | {_A.BLOCK, _A.CONTEXT}, EventName.BEFORE_AGENT),
-        "tool.execute.before": (_MESSAGE | {_A.BLOCK, _A.ARGS, _A.STOP}, EventName.BEFORE_TOOL),
-        "tool.execute.after": (_MESSAGE | {_A.BLOCK, _A.OUTPUT, _A.CONTEXT, _A.STOP}, EventName.AFTER_TOOL),
-        "permission.asked": (_MESSAGE | {_A.ALLOW, _A.ASK, _A.BLOCK, _A.STOP}, EventName.PERMISSION_REQUEST),
-        "experimental.session.compacting": (_MESSAGE | {_A.CONTEXT}, EventName.PRE_COMPRESS),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "session.created": ("context message", EventName.SESSION_START, EventName.SUBAGENT_START),
+    "session.deleted": ("message", EventName.SESSION_END),
+    "session.error": ("message", EventName.ERROR),
+    "session.compacted": ("message", EventName.POST_COMPRESS),
+    "session.idle": ("block stop message follow_up", EventName.AFTER_AGENT, EventName.SUBAGENT_STOP),
+    "chat.message": ("block context message", EventName.BEFORE_AGENT),
+    "tool.execute.before": ("block stop rewrite_args message", EventName.BEFORE_TOOL),
+    "tool.execute.after": ("block stop rewrite_output context message", EventName.AFTER_TOOL),
+    "permission.asked": ("allow block ask stop message", EventName.PERMISSION_REQUEST),
+    "experimental.session.compacting": ("context message", EventName.PRE_COMPRESS),
+}
 
 BY_MODE: Final[Mapping[str, str]] = {
     "session.idle": "only in the terminal program: `opencode run` ends with the turn and does not go back to work",
     "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is heard",
 }
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="opencode",
+SPEC: Final = agent_spec(
+    _NAME,
+    "opencode",
+    events=_EVENTS,
+    tools=_TOOLS,
     by_mode=BY_MODE,
-    events=_EVENTS.events,
-    tools={
-        # a guard of writing and editing has to see every way to do it
-        **_TOOLS.names_by_tool(),
-        "apply_patch": ("apply_patch", "patch", "edit", "write"),
-        "multi_edit": ("multiedit", "edit"),
-        "insert_text": ("edit",),
-        "edit_lines": ("edit",),
-    },
+    # a guard of writing and editing has to see every way to do it
+    matched="apply_patch=apply_patch,patch,edit,write multi_edit=multiedit,edit insert_text=edit edit_lines=edit",
     timeout=30.0,
-    shell=True,
     own=frozenset(_TOOLS.by_tool) - {"multi_edit"},
-    abilities=ABILITIES,
     mcp="{server}_{tool}",
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 # events
 
@@ -111,7 +97,7 @@ def _or(main: EventName, child: EventName) -> Callable[[Mapping[str, object]], E
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(
+    names=EventNames(
         SPEC.events,
         {
             "session.created": _or(EventName.SESSION_START, EventName.SUBAGENT_START),
@@ -152,15 +138,14 @@ def _write_event(event: Event) -> dict[str, object]:
     if event.tool or event.name in TOOL_EVENTS:
         given["tool"], args = _CODEC.encode_call(event)
         (output if event.name is EventName.BEFORE_TOOL else given)["args"] = args
-        if (parts := _mcp.split_name(event.tool)) is not None:
+        if (parts := _tool_calls.split_name(event.tool)) is not None:
             document["mcp"] = {"server": parts[0], "tool": parts[1]}
     if event.name in _CHILDREN and event.host != _NAME:
         document["parent"] = event.session.id or "main"
     if event.name is EventName.BEFORE_AGENT and isinstance(prompt := event.data.get("prompt"), str):
-        rest = {key: value for key, value in event.data.items() if key != "prompt"}
+        event = replace(event, data=without(event.data, "prompt"))
         if event.host != _NAME:
             output["parts"] = [{"type": "text", "text": prompt}]
-        return _CODEC.write_data(replace(event, data=rest), document)
     return _CODEC.write_data(event, document)
 
 
@@ -183,35 +168,51 @@ def decode_event(raw: bytes, name: str = "") -> Event:
                 call = _CODEC.decode_call(tool, args, cwd=cwd, server=server, tool=name_there)
             case _:
                 call = _CODEC.decode_call(tool, args, cwd=cwd)
-    document.update(_reply_codec.drop_unset({"input": given or UNSET, "output": output or UNSET}))
+    document.update(drop_unset({"input": given or UNSET, "output": output or UNSET}))
     event = _CODEC.decode_document(native, document, session=session, cwd=cwd, call=call, iso=False)
-    if event.name is EventName.CUSTOM and not event.native_name:
-        return replace(event, native_name=native, data={**event.data, "event_name": native})
     if event.name is not EventName.BEFORE_AGENT:
         return event
-    return replace(event, data={**event.data, "prompt": _join_prompt(output.get("parts"))})
-
-
-def _join_prompt(parts: object) -> str:
-    """Return what the user typed, without the parts that the program added."""
+    # what the user typed, without the parts that the program added
+    parts = output.get("parts")
     texts = [
         part.get("text")
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and part.get("type") == "text" and part.get("synthetic") is not True
     ]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    prompt = "\n".join(text for text in texts if isinstance(text, str))
+    return replace(event, data={**event.data, "prompt": prompt})
 
 
 # answers of hooks and answers to the plugin have the same form
 
-_TEXTS: Final = {
-    "context": EffectKind.CONTEXT,
-    "message": EffectKind.MESSAGE,
-    "prompt": EffectKind.ASK_AGENT,
-}
+
+def decode_reply(reply: Reply, request: Request) -> Verdict:
+    """Return the verdict of a hook's reply."""
+    return _CODEC.read_reply(_RULES, reply, request)
+
+
+def _read_answer(document: dict[str, object], request: Request) -> Verdict:
+    found = [(Decision.PASS, "")]
+    found += [(decision, _READER.get_text(document, key)) for decision, key in _KEYS.items() if key in document]
+    allows = _READER.get_flag(document, "allow")
+    if allows is not None:
+        found.append((Decision.ALLOW if allows else Decision.DENY, ""))
+    decision, reason = max(found, key=lambda item: item[0])
+    return Verdict(
+        decision=decision,
+        reason=reason,
+        effects=_RULES.read_effects(document, request.event),
+        ends=decision is Decision.STOP,
+        metadata=_RULES.extra_keys(document),
+    )
+
+
+_KEYS: Final = {Decision.ASK: "ask", Decision.DENY: "block", Decision.STOP: "stop"}
 _RULES: Final = ReplyRules(
     dialect=_NAME,
-    reads=key_set("block allow ask stop args output") | _TEXTS.keys(),
+    read=_read_answer,
+    reads=key_set("block allow ask stop args output context message prompt"),
+    effects=EffectKeys("args", "output", "context", "message", "prompt"),
     tools=_TOOLS,
     allow_empty=True,
     allow_text=True,
@@ -220,51 +221,19 @@ _RULES: Final = ReplyRules(
 )
 
 
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    verdict = rules_at(_RULES, SPEC, request.event).read_reply(reply, request, _read_answer)
-    return ignore_allow(verdict, SPEC, request.event)
-
-
-def _read_answer(document: dict[str, object], request: Request) -> Verdict:
-    decision, reason = _read_decision(document)
-    return Verdict(
-        decision=decision,
-        reason=reason,
-        effects=_RULES.read_effects(document, request.event, args="args", output="output", texts=_TEXTS),
-        ends=decision is Decision.STOP,
-        metadata=_RULES.extra_keys(document),
-    )
-
-
-def _read_decision(document: Mapping[str, object]) -> tuple[Decision, str]:
-    found = [(Decision.PASS, "")]
-    for key, decision in (("ask", Decision.ASK), ("block", Decision.DENY), ("stop", Decision.STOP)):
-        if key in document:
-            found.append((decision, _READER.get_text(document, key)))
-    allows = _READER.get_flag(document, "allow")
-    if allows is not None:
-        found.append((Decision.ALLOW if allows else Decision.DENY, ""))
-    return max(found, key=lambda item: item[0])
-
-
-_KEYS: Final = {Decision.ASK: "ask", Decision.DENY: "block", Decision.STOP: "stop"}
-
-
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for the plugin; an empty one is no opinion."""
     decision = outcome.decision
     output = final_output(outcome)
     document: dict[str, object] = {
         "allow": True if decision is Decision.ALLOW else UNSET,
-        "args": UNSET if decision >= Decision.DENY else _CODEC.apply_rewrite(outcome, event),
-        "output": UNSET if output is UNSET else _tool_results.to_text(output),
+        "args": UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(_TOOLS, outcome, event),
+        "output": UNSET if output is UNSET else _tool_calls.result_text(output),
         "context": join_blocks(outcome.context) or UNSET,
         "message": join_blocks(outcome.messages) or UNSET,
     }
     if decision >= Decision.ASK:
-        document[_KEYS[decision]] = outcome.reason or _reply_codec.NO_REASON
+        document[_KEYS[decision]] = find_reason(outcome)
     if event.name in TURN_ENDS and outcome.follow_ups and decision is not Decision.STOP:
         document["prompt"] = join_blocks(outcome.follow_ups)
-    document = _reply_codec.drop_unset(document)
-    return _reply_codec.encode_answer(document) if document else Answer()
+    return encode_opinion(document)

@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.dialects import _exit_code_reply, _json_reader, _mcp, _tool_calls
-from hookline.dialects._codec import AgentCodec
-from hookline.dialects._field_map import Field, event_names, field_maps, native_events
+from hookline.dialects import _tool_calls
+from hookline.dialects._codec import AgentCodec, EventTable, agent_spec
+from hookline.dialects._field_map import EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader
+from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ToolRow, edits, tool_map
-from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec, MatcherStyle
+from hookline.dialects._tool_map import edits, tool_map, tool_row
+from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -29,34 +28,30 @@ _NAME: Final = "windsurf"
 _READER: Final = JsonReader(_NAME)
 _INFO: Final = "tool_info"
 
-_FILE: Final = {"path": "file_path"}
 
 TOOLS: Final = tool_map(
-    ToolRow("shell", ("run_command",), keys={"command": "command_line"}),
-    ToolRow("read_file", ("read_code",), keys=_FILE),
-    ToolRow("multi_edit", ("write_code",), keys=_FILE, codecs=(edits({"old": "old_string", "new": "new_string"}),)),
+    tool_row("shell", "run_command", keys="command=command_line"),
+    tool_row("read_file", "read_code", keys="path=file_path"),
+    tool_row(
+        "multi_edit", "write_code", keys="path=file_path", codecs=(edits({"old": "old_string", "new": "new_string"}),)
+    ),
 )
 
-_BLOCKS: Final = frozenset({Ability.BLOCK})
-_NOTHING: Final[frozenset[Ability]] = frozenset()
 
-_EVENTS: Final = native_events(
-    {
-        "pre_user_prompt": (_BLOCKS, EventName.BEFORE_AGENT),
-        "pre_run_command": (_BLOCKS, EventName.BEFORE_TOOL),
-        "pre_write_code": (_BLOCKS, EventName.BEFORE_TOOL),
-        "pre_read_code": (_BLOCKS, EventName.BEFORE_TOOL),
-        "pre_mcp_tool_use": (_BLOCKS, EventName.BEFORE_TOOL),
-        "post_run_command": (_NOTHING, EventName.AFTER_TOOL),
-        "post_write_code": (_NOTHING, EventName.AFTER_TOOL),
-        "post_read_code": (_NOTHING, EventName.AFTER_TOOL),
-        "post_mcp_tool_use": (_NOTHING, EventName.AFTER_TOOL),
-        "post_cascade_response": (_NOTHING, EventName.AFTER_AGENT),
-        "post_cascade_response_with_transcript": (_NOTHING,),
-        "post_setup_worktree": (_NOTHING,),
-    }
-)
-ABILITIES: Final = _EVENTS.abilities
+_EVENTS: Final[EventTable] = {
+    "pre_user_prompt": ("block", EventName.BEFORE_AGENT),
+    "pre_run_command": ("block", EventName.BEFORE_TOOL),
+    "pre_write_code": ("block", EventName.BEFORE_TOOL),
+    "pre_read_code": ("block", EventName.BEFORE_TOOL),
+    "pre_mcp_tool_use": ("block", EventName.BEFORE_TOOL),
+    "post_run_command": ("", EventName.AFTER_TOOL),
+    "post_write_code": ("", EventName.AFTER_TOOL),
+    "post_read_code": ("", EventName.AFTER_TOOL),
+    "post_mcp_tool_use": ("", EventName.AFTER_TOOL),
+    "post_cascade_response": ("", EventName.AFTER_AGENT),
+    "post_cascade_response_with_transcript": ("",),
+    "post_setup_worktree": ("",),
+}
 
 # the event about a canonical tool; all others are written as tools of a server
 _ABOUT: Final = {
@@ -67,18 +62,15 @@ _ABOUT: Final = {
     "write_file": "write_code",
 }
 
-SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
-    name=_NAME,
-    title="Windsurf",
-    events=_EVENTS.events,
-    tools=TOOLS.names_by_tool(),
+SPEC: Final = agent_spec(
+    _NAME,
+    "Windsurf",
+    events=_EVENTS,
+    tools=TOOLS,
     timeout=30.0,
-    shell=True,
     matcher=MatcherStyle.SEARCH,
-    abilities=ABILITIES,
     aliases=("cascade",),
     own=frozenset(_ABOUT),
-    more_events=_EVENTS.more_events,
     event_tools={
         **dict.fromkeys(("pre_run_command", "post_run_command"), ("shell",)),
         **dict.fromkeys(("pre_write_code", "post_write_code"), WRITING),
@@ -86,17 +78,12 @@ SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and 
         **dict.fromkeys(("pre_mcp_tool_use", "post_mcp_tool_use"), ("mcp__*",)),
     },
 )
+ABILITIES: Final = SPEC.abilities or {}
 
 
-class _WindsurfToolEvent(Struct, frozen=True):
-    """An event about one tool, and the keys of `tool_info` that are its arguments."""
-
-    tool: str
-    keys: tuple[str, ...]
-
-
-_TOOL_EVENTS: Final[Mapping[str, _WindsurfToolEvent]] = {
-    f"{when}_{tool}": _WindsurfToolEvent(tool, keys)
+# events about one tool, and the keys of `tool_info` that are its arguments
+_TOOL_EVENTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    f"{when}_{tool}": (tool, keys)
     for when in ("pre", "post")
     for tool, keys in {
         "run_command": ("command_line", "cwd"),
@@ -105,21 +92,35 @@ _TOOL_EVENTS: Final[Mapping[str, _WindsurfToolEvent]] = {
     }.items()
 }
 _MCP_EVENTS: Final = frozenset({"pre_mcp_tool_use", "post_mcp_tool_use"})
-_MCP_KEYS: Final = ("mcp_server_name", "mcp_tool_name", "mcp_tool_arguments")
 _WHEN: Final = {EventName.BEFORE_TOOL: "pre", EventName.AFTER_TOOL: "post"}
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=event_names(SPEC.events),
+    names=EventNames(SPEC.events, more=SPEC.more_events),
     tools=TOOLS,
+    has_iso_time=True,
     field_maps=field_maps(
         {
             EventName.BEFORE_AGENT: (Field("prompt", f"{_INFO}.user_prompt"),),
             EventName.AFTER_AGENT: (Field("response", f"{_INFO}.response"),),
             EventName.AFTER_TOOL: (Field("result", f"{_INFO}.mcp_result"),),
         },
-        taken=("agent_action_name", "trajectory_id", "model_name", "timestamp", "cwd", _INFO),
-        objects={_INFO: frozenset({"command_line", "cwd", "file_path", "edits", *_MCP_KEYS, "tool_name", "tool_args"})},
+        taken=("agent_action_name", "trajectory_id", "model_name", "cwd", _INFO),
+        objects={
+            _INFO: frozenset(
+                {
+                    "command_line",
+                    "cwd",
+                    "file_path",
+                    "edits",
+                    "mcp_server_name",
+                    "mcp_tool_name",
+                    "mcp_tool_arguments",
+                    "tool_name",
+                    "tool_args",
+                }
+            )
+        },
     ),
 )
 
@@ -137,60 +138,43 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 
 def _write_event(event: Event, native: str) -> dict[str, object]:
-    data = dict(event.data)
     document: dict[str, object] = {"agent_action_name": native, "trajectory_id": event.session.id}
-    if event.host == _NAME and _READER.is_source_of(data.get("timestamp"), event.timestamp):
-        # the agent wrote it in another format than ours
-        document["timestamp"] = data.pop("timestamp")
-    elif event.timestamp:
-        document["timestamp"] = _json_reader.to_iso(event.timestamp)
     if event.session.model:
         document["model_name"] = event.session.model
-    info: dict[str, object] = {}
-    document[_INFO] = info
-    if native in _MCP_EVENTS:
-        server, tool = _mcp.split_name(event.tool) or ("", event.tool)
-        native_args = event.native_args if event.host == _NAME else None
-        is_same = native_args is not None and _mcp.parse_text(native_args) == event.args
-        info.update(zip(_MCP_KEYS, (server, tool, native_args if is_same else dict(event.args)), strict=True))
-    elif event.tool or native in _TOOL_EVENTS:
-        _write_call(event, native, info)
+    info = document[_INFO] = _encode_call(event, native)
     if event.cwd and "cwd" not in info:
         document["cwd"] = event.cwd
-    if event.name is EventName.CUSTOM and data.get("event_name") == native:
-        del data["event_name"]
-    _CODEC.field_maps[event.name].write(data, document, session=event.session)
-    return document
+    return _CODEC.write_data(event, document, dict(event.data))
 
 
-def _write_call(event: Event, native: str, info: dict[str, object]) -> None:
-    name, args = _tool_calls.encode_call(TOOLS, event, dialect=_NAME)
+def _encode_call(event: Event, native: str) -> dict[str, object]:
+    is_own = event.host == _NAME
+    if native in _MCP_EVENTS:
+        server, tool = _tool_calls.split_name(event.tool) or ("", event.tool)
+        native_args = event.native_args if is_own else None
+        is_same = native_args is not None and _tool_calls.parse_text(native_args) == event.args
+        args = native_args if is_same else dict(event.args)
+        return {"mcp_server_name": server, "mcp_tool_name": tool, "mcp_tool_arguments": args}
+    if not event.tool and native not in _TOOL_EVENTS:
+        return {}
+    name, args = _CODEC.encode_call(event)
     given = dict(args) if isinstance(args, Mapping) else {}
-    about = _TOOL_EVENTS.get(native)
-    if about is None:
-        info.update(tool_name=name, tool_args=given)
-        return
-    if about.tool == "write_code" and event.host != _NAME:
-        given = {**given, "file_path": event.args.get("path", ""), "edits": _encode_edits(event)}
-    elif about.tool == "run_command" and event.host != _NAME and event.cwd:
+    if native not in _TOOL_EVENTS:
+        return {"tool_name": name, "tool_args": given}
+    about = _TOOL_EVENTS[native][0]
+    if about == "write_code" and not is_own:
+        edits_given = given.get("edits", []) if event.tool == "multi_edit" else [_tool_calls.as_edit(event.args)]
+        return {**given, "file_path": event.args.get("path", ""), "edits": edits_given}
+    if about == "run_command" and not is_own and event.cwd:
         given.setdefault("cwd", event.cwd)
-    info.update(given)
-
-
-def _encode_edits(event: Event) -> object:
-    """Return the change of another agent's tool as a list of edits; a change of the whole file is one edit."""
-    if event.tool == "multi_edit":
-        return TOOLS.encode(event)[1].get("edits", [])
-    old, new = event.args.get("old", ""), event.args.get("new")
-    whole = next((event.args[key] for key in ("content", "text", "patch", "source") if key in event.args), "")
-    return [{"old_string": old, "new_string": whole if new is None else new}]
+    return given
 
 
 def decode_event(raw: bytes, name: str = "") -> Event:
     """Return the event of a document of Windsurf."""
     document = _READER.load_object(raw)
     native = _CODEC.read_name(document.pop("agent_action_name", None), name, where="agent_action_name")
-    canonical = _CODEC.canonical_name(native) or EventName.CUSTOM
+    canonical = _CODEC.names.decode(native, document)
     session = Session(id=_READER.pop_text(document, "trajectory_id"), model=_READER.pop_text(document, "model_name"))
     timestamp = _READER.take_time(document, "timestamp")
     info = dict(_READER.read_object(document.pop(_INFO, None), _INFO))
@@ -199,15 +183,14 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     call = _read_call(canonical, native, info, cwd=cwd)
     if info:
         document[_INFO] = info
-    data = _CODEC.field_maps[canonical].read(document, "", _READER)
-    return _CODEC.build_native_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
+    data = _CODEC.field_maps(canonical).read(document, "", _READER)
+    return _CODEC.build_event(canonical, native, data, call=call, session=session, cwd=cwd, timestamp=timestamp)
 
 
 def _read_call(name: EventName, native: str, info: dict[str, object], *, cwd: str) -> DecodedCall:
-    about = _TOOL_EVENTS.get(native)
-    if about is not None:
-        args = {key: info.pop(key) for key in about.keys if key in info}
-        return _tool_calls.normalise_call(TOOLS, about.tool, args, cwd=cwd)
+    if native in _TOOL_EVENTS:
+        about, keys = _TOOL_EVENTS[native]
+        return _CODEC.decode_call(about, {key: info.pop(key) for key in keys if key in info}, cwd=cwd)
     if native in _MCP_EVENTS:
         server = _READER.read_text(info.pop("mcp_server_name", None), f"{_INFO}.mcp_server_name")
         tool = _READER.require_text(info.pop("mcp_tool_name", None), f"{_INFO}.mcp_tool_name")
@@ -218,7 +201,7 @@ def _read_call(name: EventName, native: str, info: dict[str, object], *, cwd: st
         return NO_CALL
     tool = _READER.require_text(info.pop("tool_name", None), f"{_INFO}.tool_name")
     args = _READER.read_object(info.pop("tool_args", None), f"{_INFO}.tool_args")
-    return _tool_calls.normalise_call(TOOLS, tool, args, cwd=cwd)
+    return _CODEC.decode_call(tool, args, cwd=cwd)
 
 
 # answers
@@ -226,9 +209,9 @@ def _read_call(name: EventName, native: str, info: dict[str, object], *, cwd: st
 
 def decode_reply(reply: Reply, request: Request) -> Verdict:  # noqa: ARG001 - an exit code means the same at every event
     """Return the verdict of a hook's reply; what the hook prints is only shown to the user."""
-    return _exit_code_reply.read_reply(reply, dialect=_NAME, is_context=False)
+    return read_exit_code(reply, dialect=_NAME, is_context=False)
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:  # noqa: ARG001 - the same
     """Return the answer for Windsurf: a denial, or an empty one."""
-    return _exit_code_reply.encode_outcome(outcome, is_context=False)
+    return encode_exit_code(outcome, is_context=False)

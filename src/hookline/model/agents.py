@@ -4,6 +4,7 @@ Each agent has a row in `hosts/agents.py` and two modules named after it: `diale
 plugins, `config/formats/agents/<name>.py`.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 # Settings files are searched in this order, and commands list the agents in it.
@@ -13,6 +14,8 @@ AGENTS: Final = (
 )
 # Agents that load hooks only as plugins, so there is no settings file to read hooks from.
 PLUGIN_AGENTS: Final = frozenset({"opencode"})
+# Agents that also run the settings files of another, as `runs_files_of` of their specs says; their specs have a `signature`.
+FILE_READERS: Final[Mapping[str, tuple[str, ...]]] = {"claude-code": ("cursor", "copilot-cli")}
 
 
 def module_name(agent: str) -> str:

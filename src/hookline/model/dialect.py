@@ -1,6 +1,6 @@
 """The fixed facts of a dialect, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -37,7 +37,8 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     `more_events` are the agent's further names of events, where it has several for one of ours, and `event_tools` the
     tools that an event of its own is about, where its name alone says so. `own` are the tools it really has, where
     `tools` also names others that its matchers are to catch. `by_mode` says of its own events where it depends on how the
-    agent was started what an answer can do.
+    agent was started what an answer can do. `signature` tells whether the agent wrote a document, for an agent that has
+    `runs_files_of`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     event_tools: Mapping[str, tuple[str, ...]] = {}
     own: frozenset[str] = frozenset()
     by_mode: Mapping[str, str] = {}
+    signature: Callable[[Mapping[str, object]], bool] | None = None
 
     @property
     def own_tools(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_results import to_text
+from hookline.dialects._tool_calls import result_text
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Outcome
 from tests.dialects.agents import HOOK, Plain
@@ -66,7 +66,7 @@ def test_results_of_other_tools_stay_what_they_are_to_hooks_with_a_place_for_the
     ],
 )
 def test_a_result_to_text(result: object, text: str) -> None:
-    assert to_text(result) == text
+    assert result_text(result) == text
 
 
 def test_another_result_in_streams_reaches_agents_with_texts_as_its_text() -> None:
