@@ -11,7 +11,7 @@ from msgspec import NODEFAULT, Struct, structs
 from hookline.config.document import KeyPath
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.formats.agents.spec import AgentEvent, AgentFileSpec, MatchTarget
+from hookline.config.formats.agents.reader import AgentEvent, AgentFileSpec, MatchTarget
 from hookline.config.formats.when_then import COMMAND_EVENTS
 from hookline.config.keys import Key, slug, to_file_value
 from hookline.config.known_names import KnownNames, canonical_tools

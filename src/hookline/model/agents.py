@@ -1,7 +1,7 @@
 """The one list of coding agents.
 
-Each agent has three modules named after it: `dialects/<name>.py`, `hosts/<name>.py` and, unless its hooks are plugins,
-`config/formats/agents/<name>.py`. Every table of agents is derived from this list.
+Each agent has two modules named after it, `dialects/<name>.py` and `hosts/<name>.py`, from which tables of agents are
+derived by this list, and, unless its hooks are plugins, a row in `config/formats/agents/__init__.py`.
 """
 
 from typing import Final

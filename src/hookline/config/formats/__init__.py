@@ -37,11 +37,8 @@ class Format(Struct, frozen=True):
     read: Read
 
 
-def _is_any(_document: object) -> bool:
-    return True
-
-
-def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - the name is looked at by who reads it
+def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - as all parsers
+    """Return the text of a program as it is: only its name is looked at."""
     return Document(text)
 
 
@@ -52,8 +49,12 @@ FORMATS: Final[Mapping[str, Format]] = {
     "per_file": Format(jsonc.parse, per_file.matches, per_file.read),
     "native": Format(toml.parse, native.matches, native.read),
     **{
-        name: Format(_program if style.is_program else jsonc.parse, _is_any, partial(agents.read, form=name))
-        for name, style in agents.FILE_SPECS.items()
+        name: Format(
+            _program if spec.is_program else jsonc.parse,
+            lambda _document: True,
+            spec.read or partial(agents.reader.read, spec=spec),
+        )
+        for name, spec in agents.FILE_SPECS.items()
     },
 }
 
