@@ -10,6 +10,18 @@ KeyPath = tuple[str | int, ...]
 Lines = Mapping[KeyPath, int]
 
 
+def nest(steps: KeyPath, value: object) -> object:
+    """Return a value inside the tables and lists that lead to it."""
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def spell(pointer: KeyPath) -> str:
+    """Return a pointer as messages have it."""
+    return ".".join(str(step) for step in pointer) or "the top of the file"
+
+
 class Document:
     """A value read from a file, and the line of each part of it.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, nest, spell
 from hookline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,53 +49,53 @@ def parse(text: str, *, path: str = "") -> Document:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise _error(str(problem), text, path=path) from None
+        message, line = str(problem).replace("Cannot overwrite a value", "this key stands here a second time"), 1
+        if found := _PLACE.match(message):
+            column = f" (column {found['column']})" if found["line"] else ""
+            message, line = found["message"] + column, int(found["line"] or text.rstrip("\n").count("\n") + 1)
+        raise ConfigError(message, path=path, line=line) from None
     except RecursionError:
         raise ConfigError("nested too deeply", path=path, line=1) from None
     except ValueError as problem:
         # Python itself refuses numbers of thousands of digits
         raise ConfigError(f"a value cannot be read: {problem}", path=path, line=1) from None
     lines: dict[KeyPath, int] = {}
-    for key, line, _ in iter_keys(text):
+    for statement in _list_statements(text):
         # `[[hook]]` and `[a.b]` are the first word about what they stand in, too
-        for length in range(len(key), 0, -1):
-            if lines.setdefault(key[:length], line) != line:
+        for length in range(len(statement.path), 0, -1):
+            if lines.setdefault(statement.path[:length], statement.start + 1) != statement.start + 1:
                 break
     return Document(value, lines)
 
 
-def _error(message: str, text: str, *, path: str) -> ConfigError:
-    found = _PLACE.match(message.replace("Cannot overwrite a value", "this key stands here a second time"))
-    if found is None:
-        return ConfigError(message, path=path, line=1)
-    if found["line"] is None:
-        return ConfigError(found["message"], path=path, line=text.rstrip("\n").count("\n") + 1)
-    return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A header or a key: its path, the path of the table it stands in, and its lines, the last one excluded."""
+
+    path: KeyPath
+    table: KeyPath
+    start: int
+    end: int
+    is_header: bool
 
 
-def iter_keys(text: str) -> Iterator[tuple[KeyPath, int, int]]:
-    """Return the path, the first and the last line of every table header and every key of a valid document."""
+def _list_statements(text: str) -> list[_Statement]:
+    """Find every table header and every key of a valid document."""
+    found: list[_Statement] = []
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
-    for first, last, header, steps in _statements(text):
-        if not header:
-            yield (*table, *steps), first, last
-            continue
-        table = _resolve(steps, counts)
-        if header == len("[["):
-            counts[table] = counts.get(table, -1) + 1
-            table = (*table, counts[table])
-        yield table, first, last
-
-
-def _resolve(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
-    """Put the current element's number after each step that names a list of tables, the last one excepted."""
-    path: KeyPath = ()
-    for step in steps:
-        if path in counts:
-            path = (*path, counts[path])
-        path = (*path, step)
-    return path
+    for first, last, brackets, steps in _statements(text):
+        if brackets:
+            table = ()
+            for step in steps:
+                # after each step that names a list of tables stands the number of its current element
+                table = (*table, counts[table], step) if table in counts else (*table, step)
+            if brackets == len("[["):
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+        path = table if brackets else (*table, *steps)
+        found.append(_Statement(path, table, first - 1, last, is_header=bool(brackets)))
+    return found
 
 
 def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
@@ -119,7 +119,7 @@ def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
             in_value = True
         elif kind in {"word", "text"} and not in_value:
             first = first if steps else line
-            steps += _steps(word)
+            steps += [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]
         elif kind in {"open", "close"}:
             brackets += kind == "open" and not in_value
             depth += 0 if not in_value else 1 if kind == "open" else -1
@@ -129,22 +129,7 @@ def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
         yield first, last, brackets, steps
 
 
-def _steps(word: str) -> list[str]:
-    return [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]
-
-
-_WHOLE: Final = "the tables of this file are written in a way that is changed by hand only"
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A header or a key: its path, the path of the table it stands in, and its lines, the last one excluded."""
-
-    path: KeyPath
-    table: KeyPath
-    start: int
-    end: int
-    is_header: bool
+_BY_HAND: Final = "the tables of this file are written in a way that is changed by hand only"
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
@@ -165,15 +150,15 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     table = max(tables, key=lambda one: len(one.path)).path if tables else ()
     rest = pointer[len(table) :]
     if not rest or not isinstance(rest[0], str):
-        raise ConfigError(_WHOLE)
+        raise ConfigError(_BY_HAND)
     # beside `env.A = "1"` stands `env.B = "2"`
     size = next(size for size in range(len(rest), 0, -1) if size == 1 or _has(statements, (*table, *rest[: size - 1])))
-    for step in reversed(rest[size:]):
-        value = {step: value} if isinstance(step, str) else [value]
     inside = [one for one in statements if one.table == table and (not one.is_header or one.path == table)]
     place = max((one.end for one in inside), default=0)
     indent = _indent(lines[inside[-1].start]) if inside else ""
-    return _insert_lines(lines, place, place, [indent + _key_line(rest[:size], value)], newline=_newline(text))
+    return _insert_lines(
+        lines, place, place, [indent + _key_line(rest[:size], nest(rest[size:], value))], newline=_newline(text)
+    )
 
 
 def append(text: str, pointer: KeyPath, value: object) -> str:
@@ -214,7 +199,7 @@ def drop(text: str, pointer: KeyPath) -> str:
         return "".join(lines)
     found = _find_statement(statements, pointer)
     if found is None:
-        raise ConfigError(_nothing_at(pointer))
+        raise ConfigError(f"there is nothing at {spell(pointer)}")
     return _rewrite(lines, found, pointer, None)
 
 
@@ -223,24 +208,8 @@ def _split_lines(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
-def _list_statements(text: str) -> list[_Statement]:
-    """Find every statement with its lines."""
-    lines = _split_lines(text)
-    found: list[_Statement] = []
-    table: KeyPath = ()
-    for path, first, last in iter_keys(text):
-        is_header = lines[first - 1].lstrip().startswith("[")
-        table = path if is_header else table
-        found.append(_Statement(path, table, first - 1, last, is_header))
-    return found
-
-
 def _has(statements: list[_Statement], path: KeyPath) -> bool:
     return any(one.path[: len(path)] == path for one in statements)
-
-
-def _nothing_at(pointer: KeyPath) -> str:
-    return f"there is nothing at {'.'.join(str(step) for step in pointer)}"
 
 
 def _find_statement(statements: list[_Statement], pointer: KeyPath) -> _Statement | None:
@@ -262,7 +231,7 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
                 owner.setdefault(step, tomlkit.inline_table())
             owner = owner[step]  # type: ignore[index]
     except (KeyError, IndexError, TypeError):
-        raise ConfigError(_nothing_at(pointer)) from None
+        raise ConfigError(f"there is nothing at {spell(pointer)}") from None
     match owner, last:
         case MutableMapping(), str() if value is None:
             del owner[last]
@@ -275,7 +244,7 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
         case MutableSequence(), int():
             owner[last] = _toml_item(value)
         case _:
-            raise ConfigError(_WHOLE)
+            raise ConfigError(_BY_HAND)
     return "".join((*lines[: statement.start], document.as_string(), *lines[statement.end :]))
 
 
@@ -285,7 +254,11 @@ def _remove_table(lines: list[str], statements: list[_Statement], header: _State
     after = next((one for one in statements[place + 1 :] if one.is_header and one.path[:size] != header.path), None)
     end = max(one.end for one in statements[place:] if one.start < (after.start if after else len(lines)))
     limit = _comments_above(lines, after.start, floor=end) if after else len(lines)
-    start = _own_comments_above(lines, header.start, floor=statements[place - 1].end if place else 0)
+    start = header.start
+    above = _comments_above(lines, start, floor=statements[place - 1].end if place else 0)
+    if above and not lines[above - 1].strip():
+        # a comment is the table's own where nothing else could have it: neither the file nor what stands right above
+        start = above
     # a comment right below its last key is its own, unless it stands right above the next table
     while end < limit and lines[end].strip():
         end += 1
@@ -302,12 +275,6 @@ def _comments_above(lines: list[str], start: int, *, floor: int) -> int:
     while start > floor and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     return start
-
-
-def _own_comments_above(lines: list[str], start: int, *, floor: int) -> int:
-    """Count a comment to a table where nothing else could have it: neither the file nor what stands right above."""
-    above = _comments_above(lines, start, floor=floor)
-    return above if above and not lines[above - 1].strip() else start
 
 
 def _indent(line: str) -> str:
