@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Final, Protocol
 
 from hookline.config import jsonc, toml, yaml
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, spell
 from hookline.errors import ConfigError
 
 _MARK: Final = "\ufeff"
@@ -29,8 +29,7 @@ class Syntax(Protocol):
 
 SYNTAXES: Final[Mapping[str, Syntax]] = {"json": jsonc, "toml": toml, "yaml": yaml}
 _SYNTAX_BY_ENDING: Final[Mapping[str, str]] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
-# what a text without anything in it stands for
-_EMPTY: Final[Mapping[str, object]] = {}
+_LEAST: Final = 2
 
 
 def syntax_of(path: str) -> str:
@@ -45,7 +44,7 @@ def value_of(text: str, *, path: str) -> object:
         ConfigError: It is broken; the message says where.
     """
     plain = text.removeprefix(_MARK)
-    return SYNTAXES[syntax_of(path)].parse(plain, path=path).value if plain.strip() else dict(_EMPTY)
+    return SYNTAXES[syntax_of(path)].parse(plain, path=path).value if plain.strip() else {}
 
 
 def put(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
@@ -81,12 +80,20 @@ def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:
     """
     syntax = SYNTAXES[syntax_of(path)]
     before = value_of(text, path=path)
-    place = _prune_pointer(before, pointer) if prune else pointer
+    place = pointer
+    # up as long as taking the place out would leave its owner empty, the outermost list excepted
+    while prune and len(place) > _LEAST:
+        owner = value_at(before, place[:-1])
+        if not isinstance(owner, Mapping | list) or len(owner) > 1:
+            break
+        place = place[:-1]
+        # a group without hooks is nothing, whatever else it says
+        if place[-1] == "hooks" and len(place) > _LEAST:
+            place = place[:-1]
     try:
         wanted = _remove_value(before, place)
     except LookupError:
-        spelled = ".".join(str(step) for step in pointer)
-        raise ConfigError(f"there is nothing at {spelled}; nothing was changed", path=path) from None
+        raise ConfigError(f"there is nothing at {spell(pointer)}; nothing was changed", path=path) from None
     return _apply_checked(text, lambda plain: syntax.drop(plain, place), wanted, path=path)
 
 
@@ -156,20 +163,6 @@ def _normalise(value: object, *, path: str) -> object:
     if syntax_of(path) != "toml" or not isinstance(value, Mapping):
         return value
     return {key: one for key, one in value.items() if one != []}
-
-
-def _prune_pointer(value: object, pointer: KeyPath) -> KeyPath:
-    """Go up as long as taking the place out would leave its owner empty, the outermost list excepted."""
-    least = 2
-    while len(pointer) > least:
-        owner = value_at(value, pointer[:-1])
-        if not isinstance(owner, Mapping | list) or len(owner) > 1:
-            break
-        pointer = pointer[:-1]
-        # a group without hooks is nothing, whatever else it says
-        if pointer[-1] == "hooks" and len(pointer) > least:
-            pointer = pointer[:-1]
-    return pointer
 
 
 def _plain(value: object) -> object:

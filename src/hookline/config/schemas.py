@@ -38,14 +38,16 @@ def schema(name: str, known: KnownNames) -> Schema:
     return {"$schema": DRAFT, "title": named.title, **named.make(known)}
 
 
-def _value(key: Key) -> Schema:
-    found = SCHEMAS[key.read] if key.schema is None else key.schema
-    return {**found, "description": key.about}
-
-
 def _object(keys: Mapping[str, Key], /, *, required: Iterable[str] = (), **special: Schema) -> Schema:
     """Make the schema of an object with these keys; `special` ones depend on more than their value."""
-    properties = {name: {**_value(key), **special.get(name, {})} for name, key in keys.items()}
+    properties = {
+        name: {
+            **(SCHEMAS[key.read] if key.schema is None else key.schema),
+            "description": key.about,
+            **special.get(name, {}),
+        }
+        for name, key in keys.items()
+    }
     return {
         "type": "object",
         "properties": properties,
@@ -58,8 +60,7 @@ def _object(keys: Mapping[str, Key], /, *, required: Iterable[str] = (), **speci
 
 
 def _meaning(canonical: Iterable[str]) -> str:
-    found = [f"{EVENTS[EventName(name)].when} ({name})" for name in canonical]
-    return "; ".join(found)
+    return "; ".join(f"{EVENTS[EventName(name)].when} ({name})" for name in canonical)
 
 
 def _event_names(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = False) -> dict[str, str]:
@@ -82,13 +83,10 @@ def _event(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = Fals
     return {"anyOf": [*({"const": name, "description": when} for name, when in names.items()), _CUSTOM]}
 
 
-def _one_or_more(event: Schema) -> Schema:
-    return {"anyOf": [event, {"type": "array", "items": event, "minItems": 1}]}
-
-
 def _all_events(known: KnownNames, *, has_tools: bool = False) -> dict[str, object]:
     """Define `events`: every name of every system, from which editors complete."""
-    return {"events": _one_or_more(_event(known, (), has_tools=has_tools))}
+    event = _event(known, (), has_tools=has_tools)
+    return {"events": {"anyOf": [event, {"type": "array", "items": event, "minItems": 1}]}}
 
 
 _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}

@@ -46,7 +46,16 @@ def anchor_scripts(
     )
     program, *args = words
     files = _ScriptFinder(places, asked if asked is not None else {})
-    found = [_program(program, files), *_arguments(program, args, files)]
+    found = [program]
+    if "/" in program and not program.startswith(("/", "~")) and not Path(program).is_absolute():
+        found = [files.find(program) or _join_path(places[0], program)]
+    name = program.rpartition("/")[2]
+    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
+    for place, word in enumerate(args):
+        if code_flags is None or word in code_flags:
+            found += args[place:]
+            break
+        found.append(word if word.startswith(("-", "/")) else files.find(word) or word)
     if found == words:
         return hook
     return replace(hook, command=quote_program(found[0], found[1:]), args=tuple(found[1:]))
@@ -90,29 +99,6 @@ class _ScriptFinder:
             if found:
                 return path
         return ""
-
-    def expected_path(self, word: str) -> str:
-        """Return where a file would be that is nowhere."""
-        return _join_path(self._folders[0], word)
-
-
-def _program(word: str, files: _ScriptFinder) -> str:
-    if "/" not in word or word.startswith(("/", "~")) or Path(word).is_absolute():
-        return word
-    return files.find(word) or files.expected_path(word)
-
-
-def _arguments(program: str, args: list[str], files: _ScriptFinder) -> list[str]:
-    name = program.rpartition("/")[2]
-    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
-    if code_flags is None:
-        return args
-    found: list[str] = []
-    for place, word in enumerate(args):
-        if word in code_flags:
-            return [*found, *args[place:]]
-        found.append(word if word.startswith(("-", "/")) else files.find(word) or word)
-    return found
 
 
 def _join_path(folder: str, word: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hookline.config.document import Document, KeyPath, nest, spell
+from hookline.config.keys import describe
 from hookline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     place = max((one.end for one in inside), default=0)
     indent = _indent(lines[inside[-1].start]) if inside else ""
     return _insert_lines(
-        lines, place, place, [indent + _key_line(rest[:size], nest(rest[size:], value))], newline=_newline(text)
+        lines, place, place, [indent + key_line(rest[:size], nest(rest[size:], value))], newline=_newline(text)
     )
 
 
@@ -176,7 +177,7 @@ def append(text: str, pointer: KeyPath, value: object) -> str:
         return put(text, pointer, [value])
     like = [one for one in statements if not one.is_header and one.table[:-1] == pointer]
     indent = _indent(lines[like[-1].start]) if like else ""
-    new = [f"[[{pointer[0]}]]", *(indent + _key_line((key,), one) for key, one in value.items())]
+    new = [f"[[{pointer[0]}]]", *(indent + key_line((key,), one) for key, one in value.items())]
     gap = [""] if lines and lines[-1].strip() else []
     return _insert_lines(lines, len(lines), len(lines), [*gap, *new], newline=_newline(text))
 
@@ -236,13 +237,13 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
         case MutableMapping(), str() if value is None:
             del owner[last]
         case MutableMapping(), str():
-            owner[last] = _toml_item(value)
+            owner[last] = to_item(value)
         case MutableSequence(), -1:
-            owner.append(_toml_item(value))
+            owner.append(to_item(value))
         case MutableSequence(), int() if value is None:
             del owner[last]
         case MutableSequence(), int():
-            owner[last] = _toml_item(value)
+            owner[last] = to_item(value)
         case _:
             raise ConfigError(_BY_HAND)
     return "".join((*lines[: statement.start], document.as_string(), *lines[statement.end :]))
@@ -293,22 +294,39 @@ def _insert_lines(lines: list[str], start: int, end: int, new: list[str], *, new
     return before + edge + newline.join(new) + last + "".join(lines[end:])
 
 
-def _key_line(steps: KeyPath, value: object) -> str:
+def key_line(steps: KeyPath, value: object) -> str:
+    """Write a key and its value on one line.
+
+    Raises:
+        ConfigError: TOML has no such value.
+    """
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     name = tomlkit.key([str(step) for step in steps]).as_string()
-    return f"{name} = {_toml_item(value).as_string()}"
+    return f"{name} = {to_item(value).as_string()}"
 
 
-def _toml_item(value: object) -> "Item":
-    """Write a value on one line; a text of several lines is one that people can read."""
+def to_item(value: object, *, multiline: bool = True) -> "Item":
+    """Write a value on one line; a text of several lines is one that people can read.
+
+    Raises:
+        ConfigError: TOML has no such value.
+    """
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     if isinstance(value, Mapping):
         table = tomlkit.inline_table()
         for key, one in value.items():
-            table[key] = _toml_item(one)
+            table[str(key)] = to_item(one)
         return table
-    if isinstance(value, str) and "\n" in value.strip("\n") and not set(value) & set("\r\"'\\"):
+    if isinstance(value, list | tuple):
+        array = tomlkit.array()
+        for one in value:
+            array.append(to_item(one))
+        return array
+    if multiline and isinstance(value, str) and "\n" in value.strip("\n") and not set(value) & set("\r\"'\\"):
         return tomlkit.string(value, multiline=True)
-    return tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    try:
+        return tomlkit.item(value)
+    except ValueError:
+        raise ConfigError(f"TOML cannot carry {describe(value)}") from None
