@@ -355,26 +355,31 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
 }
 
 
-def make_keys(rows: Mapping[str, tuple[Callable[[object], object], bool, str]]) -> dict[str, Key]:
-    """Return keys that each set the field of their own name: how it is read, whether it is vital, its help text."""
-    return {name: Key(read, name, vital=vital, about=about) for name, (read, vital, about) in rows.items()}
+def make_keys(rows: Mapping[str, Key | tuple[Callable[[object], object], bool, str]]) -> dict[str, Key]:
+    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, its help text."""
+    return {
+        name: row if isinstance(row, Key) else Key(row[0], name, vital=row[1], about=row[2])
+        for name, row in rows.items()
+    }
 
 
 # how JSON formats say what a hook runs
-RUNNERS: Final[Mapping[str, Key]] = {
-    "command": Key(
-        text,
-        "command",
-        vital=True,
-        schema=NAME,
-        about="The program to run, or a whole line where its dialect has lines.",
-    ),
-    "args": Key(texts, "args", vital=True, about="The arguments of the program, one word each."),
-    "working_directory": Key(text, "working_directory", vital=True, about="The folder it runs in."),
-    "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
-    "function": Key(text, "function", vital=True, about="The function to call in the module."),
-    "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
-}
+RUNNERS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "command": Key(
+            text,
+            "command",
+            vital=True,
+            about="The program to run, or a whole line where its dialect has lines.",
+            schema=NAME,
+        ),
+        "args": (texts, True, "The arguments of the program, one word each."),
+        "working_directory": (text, True, "The folder it runs in."),
+        "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
+        "function": (text, True, "The function to call in the module."),
+        "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
+    }
+)
 # those of them that say how a hook is reached; it needs exactly one
 TARGETS: Final = ("command", "module", "url")
 
@@ -382,81 +387,75 @@ TARGETS: Final = ("command", "module", "url")
 SCHEMA_KEY: Final[Mapping[str, Key]] = {"$schema": Key(text, about="The schema an editor completes this file with.")}
 
 # what every format calls the same
-SHARED: Final[Mapping[str, Key]] = {
-    "id": Key(text, about="What commands and traces call it; made of the name unless it is given."),
-    "name": Key(text, about="What people call it."),
-    **make_keys(
-        {
-            "matcher": (text, True, "Which tools, or other subjects of the event, it is for."),
-            "files": (one_or_more_texts, True, "Runs only for these files: patterns as in a .gitignore."),
-            "writes": (one_or_more_texts, True, "Runs only for tool calls that may write one of these files."),
-            "deletes": (one_or_more_texts, True, "Runs only for tool calls that may delete one of these files."),
-            "reads": (one_or_more_texts, True, "Runs only for tool calls that may read one of these files."),
-            "runs": (one_or_more_texts, True, 'Runs only for tool calls that may run such a command: "git push".'),
-            "urls": (
-                one_or_more_texts,
-                True,
-                'Runs only for tool calls that may reach such a host or URL: "example.com".',
-            ),
-            "unknown": (
-                unknown,
-                True,
-                "What it does when a call cannot be known: skip it, match it, or have the user confirm it.",
-            ),
-            "timeout": (seconds, False, 'How long it may take, in seconds, or with a unit: "500ms", "2m".'),
-            "env": (table, True, "Environment variables it gets on top."),
-            "headers": (table, True, "Headers of the web request."),
-            "header_env": (texts, True, "Variables that the URL and headers may name, as $NAME or ${NAME}."),
-            "body": (
-                request_body,
-                True,
-                'What the web request sends in place of the event: a text, or a table; { text = "{{message}}" }.',
-            ),
-            "method": (text, True, "Method of the web request; POST unless it is given."),
-            "shell": (flag, True, "Whether the command is a line for a shell."),
-            "plain": (flag, True, "Text that the command prints is added to the conversation."),
-            "includes": (one_or_more_texts, True, "Files that belong to it though its command does not name them."),
-            "isolated": (flag, True, "Whether a Python function runs in a process of its own."),
-            "on_error": (on_error, False, "What its failure means: block the operation, or continue without it."),
-            "priority": (priority, False, "Its place in the order: a name, or a number; lower runs earlier."),
-            "parallel": (flag, False, "Whether it may run beside its neighbours that say the same."),
-        }
-    ),
-    "if": Key(
-        nonempty_text,
-        "condition",
-        vital=True,
-        about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
-    ),
-    **make_keys(
-        {
-            "after": (one_or_more_texts, False, "Runs after these hooks, named by their ids."),
-            "before": (one_or_more_texts, False, "Runs before these hooks, named by their ids."),
-            "once": (flag, False, "Runs once in a session."),
-            "per_minute": (count, False, "Runs at most this often in any minute."),
-            "cooldown": (seconds, False, "How long it rests after each run."),
-            "debounce": (
-                seconds,
-                False,
-                "How long the same file or subject must have been quiet; in the background, the last of several events counts.",
-            ),
-            "batch": (
-                batch_window,
-                False,
-                "Runs once, in the background, for all files of events that come within a second, or this time.",
-            ),
-            "breaker": (count, False, "After so many failures in a row it pauses."),
-            "retry_after": (seconds, False, "How long it pauses before it is tried again."),
-            "needs": (needs, False, "Tools, files, services and variables that must be there."),
-            "cache": (caching, False, "How long its answer holds, and what the answer depends on."),
-            "background": (flag, False, "Nobody waits for it: it runs from a queue, at least once."),
-            "persistent": (flag, True, "The command stays and answers one event per line."),
-            "warm": (flag, False, "The command is a Python script, run in a process that was made ahead."),
-            "observe": (flag, True, "Record what it would do, and enforce nothing."),
-            "enabled": (flag, True, "Whether it runs at all."),
-            "version": (version, False, "The version of the hook itself."),
-            "source_version": (version, False, "The version of the system it was written for."),
-        }
-    ),
-    "description": Key(anything, about="For people; it means nothing to the program."),
-}
+SHARED: Final[Mapping[str, Key]] = make_keys(
+    {
+        "id": Key(text, about="What commands and traces call it; made of the name unless it is given."),
+        "name": Key(text, about="What people call it."),
+        "matcher": (text, True, "Which tools, or other subjects of the event, it is for."),
+        "files": (one_or_more_texts, True, "Runs only for these files: patterns as in a .gitignore."),
+        "writes": (one_or_more_texts, True, "Runs only for tool calls that may write one of these files."),
+        "deletes": (one_or_more_texts, True, "Runs only for tool calls that may delete one of these files."),
+        "reads": (one_or_more_texts, True, "Runs only for tool calls that may read one of these files."),
+        "runs": (one_or_more_texts, True, 'Runs only for tool calls that may run such a command: "git push".'),
+        "urls": (
+            one_or_more_texts,
+            True,
+            'Runs only for tool calls that may reach such a host or URL: "example.com".',
+        ),
+        "unknown": (
+            unknown,
+            True,
+            "What it does when a call cannot be known: skip it, match it, or have the user confirm it.",
+        ),
+        "timeout": (seconds, False, 'How long it may take, in seconds, or with a unit: "500ms", "2m".'),
+        "env": (table, True, "Environment variables it gets on top."),
+        "headers": (table, True, "Headers of the web request."),
+        "header_env": (texts, True, "Variables that the URL and headers may name, as $NAME or ${NAME}."),
+        "body": (
+            request_body,
+            True,
+            'What the web request sends in place of the event: a text, or a table; { text = "{{message}}" }.',
+        ),
+        "method": (text, True, "Method of the web request; POST unless it is given."),
+        "shell": (flag, True, "Whether the command is a line for a shell."),
+        "plain": (flag, True, "Text that the command prints is added to the conversation."),
+        "includes": (one_or_more_texts, True, "Files that belong to it though its command does not name them."),
+        "isolated": (flag, True, "Whether a Python function runs in a process of its own."),
+        "on_error": (on_error, False, "What its failure means: block the operation, or continue without it."),
+        "priority": (priority, False, "Its place in the order: a name, or a number; lower runs earlier."),
+        "parallel": (flag, False, "Whether it may run beside its neighbours that say the same."),
+        "if": Key(
+            nonempty_text,
+            "condition",
+            vital=True,
+            about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
+        ),
+        "after": (one_or_more_texts, False, "Runs after these hooks, named by their ids."),
+        "before": (one_or_more_texts, False, "Runs before these hooks, named by their ids."),
+        "once": (flag, False, "Runs once in a session."),
+        "per_minute": (count, False, "Runs at most this often in any minute."),
+        "cooldown": (seconds, False, "How long it rests after each run."),
+        "debounce": (
+            seconds,
+            False,
+            "How long the same file or subject must have been quiet; in the background, the last of several events counts.",
+        ),
+        "batch": (
+            batch_window,
+            False,
+            "Runs once, in the background, for all files of events that come within a second, or this time.",
+        ),
+        "breaker": (count, False, "After so many failures in a row it pauses."),
+        "retry_after": (seconds, False, "How long it pauses before it is tried again."),
+        "needs": (needs, False, "Tools, files, services and variables that must be there."),
+        "cache": (caching, False, "How long its answer holds, and what the answer depends on."),
+        "background": (flag, False, "Nobody waits for it: it runs from a queue, at least once."),
+        "persistent": (flag, True, "The command stays and answers one event per line."),
+        "warm": (flag, False, "The command is a Python script, run in a process that was made ahead."),
+        "observe": (flag, True, "Record what it would do, and enforce nothing."),
+        "enabled": (flag, True, "Whether it runs at all."),
+        "version": (version, False, "The version of the hook itself."),
+        "source_version": (version, False, "The version of the system it was written for."),
+        "description": Key(anything, about="For people; it means nothing to the program."),
+    }
+)

@@ -135,9 +135,9 @@ def judge(
     lost = tuple(problem for problem in problems if problem.severity is Severity.ERROR and not problem.settled)
     problems += candidates.notes
     hooks = _drop_duplicates(merge_copies(hooks, tools), problems)
-    for hook in hooks if refusal is not None else ():
+    for hook in hooks:
         # what is wrong with the definition was reported where it was read
-        if not hook.invalid and (reason := refusal(hook)):
+        if refusal is not None and not hook.invalid and (reason := refusal(hook)):
             problems.append(_hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}"))
     return LoadResult(tuple(hooks), tuple(problems), candidates.files, candidates.found, lost, candidates.stamps)
 

@@ -292,10 +292,9 @@ class FileReader:
             return True
         if any(EVENTS[EventName(event.partition(":")[0])].subject != "tool" for event in hook.on):
             return True
-        entry = value_at(self.document.value, where)
         for word in find_unknown_tools(hook.matcher):
-            keys = ("tools", "matcher") if isinstance(entry, Mapping) else ()
-            place = next(((*where, key) for key in keys if key in entry), where)
+            keys = ((*where, key) for key in ("tools", "matcher"))
+            place = next((key for key in keys if value_at(self.document.value, key) is not None), where)
             own = f'a tool of your own is written "other:{word}"'
             near = find_closest(word, known_tools().values(), cutoff=_NEARLY)
             if near:

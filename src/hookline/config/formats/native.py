@@ -45,63 +45,57 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
-KEYS: Final[Mapping[str, Key]] = {
-    "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
-    "tools": Key(
-        _tools,
-        "matcher",
-        vital=True,
-        about="The tools it is for; * stands for anything.",
-        schema=SCHEMAS[one_or_more_texts],
-    ),
-    "run": Key(
-        _run,
-        vital=True,
-        about="The command to run: one line, or a list with one word each.",
-        schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1}]},
-    ),
-    "call": Key(
-        _call,
-        vital=True,
-        about='The Python function to call: "module:function".',
-        schema={"type": "string", "pattern": "^[^:]+:."},
-    ),
-    "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
-    "ask": Key(
-        nonempty_text,
-        "prompt",
-        vital=True,
-        about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-    ),
-    **make_keys(
-        {
-            "steps": (one_or_more_texts, True, "The hooks it consists of, by their ids; they run one after another."),
-            "notify": (nonempty_text, True, "What to show on the desktop: {{agent}} is done in {{project}}."),
-        }
-    ),
-    "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
-    **make_keys(
-        {
-            "deny": (
-                keys.decision,
-                True,
-                "Block, with this reason; {{args.command}} and other values of the event are filled in. No program runs.",
-            ),
-            "confirm": (keys.decision, True, "Ask the person first, with this question."),
-            "allow": (keys.decision, True, "Allow without asking the person, with this reason."),
-            "tell": (nonempty_text, True, "Show the person this text."),
-            "context": (nonempty_text, True, "Add this text to the conversation, for the model."),
-            "schedule": (
-                nonempty_text,
-                True,
-                "When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
-            ),
-        }
-    ),
-    "cwd": Key(keys.text, "working_directory", vital=True, about="The folder it runs in."),
-    "dialect": Key(keys.text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
-    **SHARED,
-}
+KEYS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+        "tools": Key(
+            _tools,
+            "matcher",
+            vital=True,
+            about="The tools it is for; * stands for anything.",
+            schema=SCHEMAS[one_or_more_texts],
+        ),
+        "run": Key(
+            _run,
+            vital=True,
+            about="The command to run: one line, or a list with one word each.",
+            schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1}]},
+        ),
+        "call": Key(
+            _call,
+            vital=True,
+            about='The Python function to call: "module:function".',
+            schema={"type": "string", "pattern": "^[^:]+:."},
+        ),
+        "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
+        "ask": Key(
+            nonempty_text,
+            "prompt",
+            vital=True,
+            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
+        ),
+        "steps": (one_or_more_texts, True, "The hooks it consists of, by their ids; they run one after another."),
+        "notify": (nonempty_text, True, "What to show on the desktop: {{agent}} is done in {{project}}."),
+        "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
+        "deny": (
+            keys.decision,
+            True,
+            "Block, with this reason; {{args.command}} and other values of the event are filled in. No program runs.",
+        ),
+        "confirm": (keys.decision, True, "Ask the person first, with this question."),
+        "allow": (keys.decision, True, "Allow without asking the person, with this reason."),
+        "tell": (nonempty_text, True, "Show the person this text."),
+        "context": (nonempty_text, True, "Add this text to the conversation, for the model."),
+        "schedule": (
+            nonempty_text,
+            True,
+            "When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
+        ),
+        "cwd": Key(keys.text, "working_directory", vital=True, about="The folder it runs in."),
+        "dialect": Key(keys.text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+        **SHARED,
+    }
+)
 _FIELDS: Final[Mapping[str, Key]] = {
     **KEYS,
     **{name: Key(keys.anything, name) for name in ("command", "args", "module", "function")},
@@ -119,31 +113,24 @@ TABLES: Final[Mapping[str, str]] = {
 }
 # what other systems call the same, so that who comes from there is not left with "unknown key"
 FOREIGN_KEYS: Final[Mapping[str, str]] = {
-    "event": "on",
-    "events": "on",
-    "when": "on",
-    "tool": "tools",
-    "file": "files",
-    "patterns": "files",
-    "command": "run",
-    "cmd": "run",
-    "script": "run",
-    "args": "run",
-    "module": "call",
-    "function": "call",
-    "url": "post",
-    "webhook": "post",
-    "prompt": "ask",
-    "condition": "if",
-    "cron": "schedule",
-    "emit": "raise",
-    "block": "deny",
-    "reject": "deny",
-    "forbid": "deny",
-    "permit": "allow",
-    "approve": "allow",
-    "message": "tell",
-    "working_directory": "cwd",
+    other: ours
+    for ours, others in {
+        "on": ("event", "events", "when"),
+        "tools": ("tool",),
+        "files": ("file", "patterns"),
+        "run": ("command", "cmd", "script", "args"),
+        "call": ("module", "function"),
+        "post": ("url", "webhook"),
+        "ask": ("prompt",),
+        "if": ("condition",),
+        "schedule": ("cron",),
+        "raise": ("emit",),
+        "deny": ("block", "reject", "forbid"),
+        "allow": ("permit", "approve"),
+        "tell": ("message",),
+        "cwd": ("working_directory",),
+    }.items()
+    for other in others
 }
 
 
