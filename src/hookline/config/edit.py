@@ -90,11 +90,15 @@ def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:
         # a group without hooks is nothing, whatever else it says
         if place[-1] == "hooks" and len(place) > _LEAST:
             place = place[:-1]
-    try:
-        wanted = _remove_value(before, place)
-    except LookupError:
-        raise ConfigError(f"there is nothing at {spell(pointer)}; nothing was changed", path=path) from None
-    return _apply_checked(text, lambda plain: syntax.drop(plain, place), wanted, path=path)
+    owner, step = value_at(before, place[:-1]), place[-1]
+    match owner, step:
+        case dict(), str() if step in owner:
+            del owner[step]
+        case list(), int() if 0 <= step < len(owner):
+            del owner[step]
+        case _:
+            raise ConfigError(f"there is nothing at {spell(pointer)}; nothing was changed", path=path)
+    return _apply_checked(text, lambda plain: syntax.drop(plain, place), before, path=path)
 
 
 def _apply_checked(text: str, change: Callable[[str], str], wanted: object, *, path: str) -> str:
@@ -139,23 +143,6 @@ def _set_value(value: object, pointer: KeyPath, new: object) -> object:
             items = list(value) if isinstance(value, list) else []
             items[step : step + 1] = [_set_value(items[step] if step < len(items) else None, rest, new)]
             return items
-
-
-def _remove_value(value: object, pointer: KeyPath) -> object:
-    """Return the same values without one of them."""
-    step, rest = pointer[0], pointer[1:]
-    match value, step:
-        case Mapping(), str() if step in value:
-            inside = dict(value)
-            if rest:
-                inside[step] = _remove_value(inside[step], rest)
-            else:
-                del inside[step]
-            return inside
-        case list(), int() if 0 <= step < len(value):
-            return [*value[:step], *([_remove_value(value[step], rest)] if rest else []), *value[step + 1 :]]
-        case _:
-            raise LookupError(step)
 
 
 def _normalise(value: object, *, path: str) -> object:

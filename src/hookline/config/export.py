@@ -360,15 +360,16 @@ def _write_agent(hook: Hook, target: ExportTarget, *, spec: AgentFileSpec) -> Ex
     if not hook.enabled and "enabled" not in spec.writers:
         return ExportResult((), ("it is switched off, and hooks in this file have no switch",))
     # what the entry says whatever the event, and what it cannot say
-    fields = {name: spelling[0] for name, spelling in spec.writers.items()}
-    plain, lost = _export_fields(hook, fields, apart=_SET_BY_POSITION)
+    plain, lost = _export_fields(hook, spec.writers, apart=_SET_BY_POSITION)
     entry: dict[str, object] = {"name": hook.name or hook.id} if "name" in spec.writers else {}
     if "type" in spec.keys or "action" in spec.keys:
         entry["type"] = _TYPE_NAMES[hook.kind]
     if hook.command:
-        entry[spec.writers["command"][0]] = shell_line(hook, target)
-    by_key = {key: name for name, key in fields.items()}
-    entry |= {key: spec.writers[by_key[key]][1](getattr(hook, by_key[key])) for key in plain}
+        entry[spec.writers["command"]] = shell_line(hook, target)
+    for name, convert in spec.converters.items():
+        if spec.writers[name] in plain:
+            plain[spec.writers[name]] = convert(getattr(hook, name))
+    entry |= plain
     if hook.method != "POST":
         lost.append("there is no key for method")
     if not hook.enabled:

@@ -86,8 +86,8 @@ class LoadedFile(Struct, frozen=True):
 class LoadResult(Struct, frozen=True):
     """All hooks, strongest place first; all problems; and the files they came from.
 
-    `lost` are the problems because of which a configured hook may be missing. `stamps` are what the files
-    and the folders around them looked like before they were read.
+    `notes` are problems that cannot have cost a configured hook, `lost` those because of which one may be missing.
+    `stamps` are what the files and the folders around them looked like before they were read.
     """
 
     hooks: tuple[Hook, ...] = ()
@@ -96,21 +96,7 @@ class LoadResult(Struct, frozen=True):
     loaded_files: tuple[LoadedFile, ...] = ()
     lost: tuple[Problem, ...] = ()
     stamps: FileStamps = FileStamps()
-
-
-class Candidates(Struct, frozen=True):
-    """Every hook as read, before validation, in the order of the files.
-
-    `problems` may have cost a configured hook, `notes` cannot have. `stamps` are what the files and the folders
-    around them looked like before they were read.
-    """
-
-    hooks: tuple[Hook, ...] = ()
-    problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
-    files: tuple[str, ...] = ()
-    found: tuple[LoadedFile, ...] = ()
-    stamps: FileStamps = FileStamps()
 
 
 def load(search: SearchPaths, *, unusable: FindReason | None = None, refusal: FindReason | None = None) -> LoadResult:
@@ -119,7 +105,7 @@ def load(search: SearchPaths, *, unusable: FindReason | None = None, refusal: Fi
 
 
 def judge(
-    candidates: Candidates,
+    candidates: LoadResult,
     *,
     tools: Mapping[str, Mapping[str, tuple[str, ...]]],
     unusable: FindReason | None = None,
@@ -139,11 +125,11 @@ def judge(
         # what is wrong with the definition was reported where it was read
         if refusal is not None and not hook.invalid and (reason := refusal(hook)):
             problems.append(_hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}"))
-    return LoadResult(tuple(hooks), tuple(problems), candidates.files, candidates.found, lost, candidates.stamps)
+    return replace(candidates, hooks=tuple(hooks), problems=tuple(problems), lost=lost)
 
 
-def read_candidates(search: SearchPaths) -> Candidates:
-    """Read every configuration of a project and of the user working on it.
+def read_candidates(search: SearchPaths) -> LoadResult:
+    """Read every configuration of a project and of the user working on it; `judge` decides which of the hooks count.
 
     A file that cannot be read is a problem, and everything else still loads.
     """
@@ -178,16 +164,16 @@ def read_candidates(search: SearchPaths) -> Candidates:
             writes=search.records,
         )
         notes += renewed
-    return Candidates(
-        tuple(hooks),
-        tuple(problems),
-        tuple(notes),
-        tuple(file.path for file in files),
-        tuple(
+    return LoadResult(
+        hooks=tuple(hooks),
+        problems=tuple(problems),
+        files=tuple(file.path for file in files),
+        loaded_files=tuple(
             LoadedFile(file.path, place.layer, place.source, place.dialect, file.root, len(read[file.path]))
             for file, place in files_read
         ),
-        replace(stamps, scripts=tuple(asked.items())),
+        stamps=replace(stamps, scripts=tuple(asked.items())),
+        notes=tuple(notes),
     )
 
 

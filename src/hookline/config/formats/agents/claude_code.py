@@ -151,9 +151,6 @@ def _quote_word(word: str) -> str:
     return '"' + re.sub(r"\\\$\{(\w+)\}", r"${\1}", plain) + '"'
 
 
-# what writes have in common among those who write like Claude Code
-WRITERS: Final = {"command": files.COMMAND, "timeout": files.SECONDS}
-
 SPEC: Final = AgentFileSpec(
     local=(".claude/settings.local.json",),
     project=(".claude/settings.json",),
@@ -175,11 +172,11 @@ SPEC: Final = AgentFileSpec(
     finish=_finish,
     why_disabled=files.why_all_disabled,
     writers={
-        **WRITERS,
-        "url": ("url", files.as_is),
-        "headers": ("headers", files.as_is),
-        "header_env": ("allowedEnvVars", files.as_is),
-        "background": ("async", files.as_is),
-        "on_error": ("onFailure", str),
+        **files.WRITERS,
+        "url": "url",
+        "headers": "headers",
+        "header_env": "allowedEnvVars",
+        "background": "async",
+        "on_error": "onFailure",
     },
 )

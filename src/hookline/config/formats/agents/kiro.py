@@ -7,7 +7,7 @@ from typing import Final
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats.agents import reader as files
 from hookline.config.formats.agents.reader import IGNORED, AgentEvent, AgentFileSpec, ConfigEntry, MatchTarget
-from hookline.config.keys import SHARED, Key, any_texts, anything, describe, nonempty_text, read_texts, text
+from hookline.config.keys import LONG, SHARED, Key, any_texts, anything, describe, nonempty_text, read_texts, text
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
@@ -49,6 +49,11 @@ def _cache(value: object) -> Caching | None:
     raise ValueError(f"wanted seconds, got {describe(value)}")
 
 
+def _seconds_or_never(value: object) -> float:
+    """Read a time of which 0 means that the hook may take as long as it likes."""
+    return float(LONG) if value == 0 and not isinstance(value, bool) else files.whole_seconds(value)
+
+
 def _events(rows: Mapping[str, str], *, matches: MatchTarget = MatchTarget.NOTHING) -> dict[str, AgentEvent]:
     return {name: AgentEvent(on=(on,), matches=matches) for name, on in rows.items()}
 
@@ -82,9 +87,7 @@ _LEGACY_EVENTS: Final[Mapping[str, AgentEvent]] = {
     ),
     **_events({"preToolUse": "before_tool", "postToolUse": "after_tool"}, matches=MatchTarget.SUBJECT),
 }
-_TIMED: Final = Key(
-    files.seconds_or_never, "timeout", about="How long it may take, in seconds; 0 for as long as it likes."
-)
+_TIMED: Final = Key(_seconds_or_never, "timeout", about="How long it may take, in seconds; 0 for as long as it likes.")
 _PROMPT: Final = Key(nonempty_text, "prompt", vital=True, about="What to ask the agent.")
 _COMMAND: Final = files.PLAIN["command"]
 KEYS: Final[Mapping[str, Key]] = {
@@ -215,13 +218,7 @@ SPEC: Final = AgentFileSpec(
     types={"command": "command", "agent": "prompt"},
     events=_EVENTS,
     finish=_finish,
-    writers={
-        "name": ("name", files.as_is),
-        "command": files.COMMAND,
-        "prompt": ("prompt", files.as_is),
-        "timeout": ("timeout", files.as_seconds),
-        "enabled": ("enabled", files.as_is),
-    },
+    writers={**files.WRITERS, "name": "name", "prompt": "prompt", "enabled": "enabled"},
     header={"version": "v1"},
 )
 AGENT_SPEC: Final = AgentFileSpec(
@@ -243,7 +240,8 @@ AGENT_SPEC: Final = AgentFileSpec(
         **_events({"preToolUse": "before_tool", "postToolUse": "after_tool"}, matches=MatchTarget.SUBJECT),
     },
     finish=_finish,
-    writers={"command": files.COMMAND, "timeout": ("timeout_ms", files.as_milliseconds)},
+    writers={"command": "command", "timeout": "timeout_ms"},
+    converters={"timeout": files.as_milliseconds},
 )
 LEGACY_SPEC: Final = AgentFileSpec(
     project=(".kiro/hooks/*.kiro.hook",),

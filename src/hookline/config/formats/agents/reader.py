@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import LONG, SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
+from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
 from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
@@ -65,8 +65,6 @@ class ConfigEntry(Struct, frozen=True, kw_only=True):
 
 # Fields of a hook made of an entry; None when it cannot be one, which was reported.
 Finish = Callable[[FileReader, ConfigEntry, dict[str, object]], dict[str, object] | None]
-# how a field of a hook is written: the key, and the value as files have it
-KeyWriter = tuple[str, Callable[[object], object]]
 
 
 def keep_fields(_reading: FileReader, _entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
@@ -85,7 +83,8 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
     `finish` sees to what one key alone does not decide. `why_disabled` says, from the file as a whole, why its hooks
     are switched off, and `is_disabled` whether one of them is.
 
-    `writers` is the way back: which fields can be written, and how. `header` is what a new file holds besides.
+    `writers` is the way back: the fields that can be written, and their keys; `converters` make the values of some.
+    `header` is what a new file holds besides.
 
     `local`, `project` and `home` are the paths of such files in a project and in a home folder, where a star stands for
     any name; new hooks go to the first path, and `stem` takes the place of the star. `read` reads a file that is more
@@ -105,7 +104,8 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
     finish: Finish = keep_fields
     why_disabled: Callable[[Mapping[str, object]], str] = lambda _settings: ""
     is_disabled: Callable[[Mapping[str, object], Mapping[str, object]], bool] = lambda _settings, _entry: False
-    writers: Mapping[str, KeyWriter] = {}
+    writers: Mapping[str, str] = {}
+    converters: Mapping[str, Callable[[object], object]] = {}
     header: Mapping[str, object] = {}
     local: tuple[str, ...] = ()
     project: tuple[str, ...] = ()
@@ -115,30 +115,15 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
     read: Callable[..., tuple[list[Hook], list[Problem]]] | None = None
 
 
-def milliseconds(value: object) -> float:
-    """Read a time that the agent counts in thousandths of a second."""
-    return _above_zero(value, 0.001, "milliseconds")
-
-
-def whole_seconds(value: object) -> float:
-    """Read a time that the agent counts in seconds; units are not known there."""
-    return _above_zero(value, 1.0, "seconds")
-
-
-def seconds_or_milliseconds(value: object) -> float:
-    """Read a time as Qwen Code does: a thousand seconds and more were milliseconds once, and still are."""
-    return _above_zero(value, 0.001 if isinstance(value, int | float) and value >= 1000 else 1.0, "seconds")  # noqa: PLR2004
-
-
-def seconds_or_never(value: object) -> float:
-    """Read a time of which 0 means that the hook may take as long as it likes."""
-    return float(LONG) if value == 0 and not isinstance(value, bool) else whole_seconds(value)
-
-
 def _above_zero(value: object, unit: float, name: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
         return seconds(value * unit)
     raise ValueError(f"wanted {name} above 0, got {describe(value)}")
+
+
+def milliseconds(value: object) -> float:
+    """Read a time that the agent counts in thousandths of a second."""
+    return _above_zero(value, 0.001, "milliseconds")
 
 
 def as_milliseconds(value: object) -> object:
@@ -146,22 +131,9 @@ def as_milliseconds(value: object) -> object:
     return round(float(str(value)) * 1000)
 
 
-def as_seconds(value: object) -> object:
-    """Write a time in seconds, whole ones without a point."""
-    number = float(str(value))
-    return int(number) if number == int(number) else number
-
-
-def as_is(value: object) -> object:
-    """Write a value as it is."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def is_blocking(value: object) -> object:
-    """Write what a failure means where there is only a switch for it."""
-    return value == "block"
+def whole_seconds(value: object) -> float:
+    """Read a time that the agent counts in seconds; units are not known there."""
+    return _above_zero(value, 1.0, "seconds")
 
 
 PLAIN: Final[Mapping[str, Key]] = {
@@ -179,8 +151,8 @@ NAME: Final = Key(text, "name", about="What people call it.")
 ENABLED: Final = Key(flag, "enabled", vital=True, about="Whether it runs at all.")
 IGNORED: Final = Key(anything, about="For the agent; it means nothing elsewhere.")
 BACKGROUND: Final = Key(flag, "background", about="Nobody waits for it.")
-COMMAND: Final[KeyWriter] = ("command", as_is)
-SECONDS: Final[KeyWriter] = ("timeout", as_seconds)
+# what the files of most agents can say
+WRITERS: Final = {"command": "command", "timeout": "timeout"}
 
 
 def why_all_disabled(settings: Mapping[str, object]) -> str:

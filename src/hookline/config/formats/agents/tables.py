@@ -6,16 +6,8 @@ from typing import Final
 
 from hookline.config.document import Document, Problem
 from hookline.config.formats.agents import reader as files
-from hookline.config.formats.agents.claude_code import WEB, WRITERS, add_header_variables
-from hookline.config.formats.agents.reader import (
-    GROUP,
-    IGNORED,
-    PLAIN,
-    UNMATCHED,
-    AgentEvent,
-    AgentFileSpec,
-    MatchTarget,
-)
+from hookline.config.formats.agents.claude_code import WEB, add_header_variables
+from hookline.config.formats.agents.reader import GROUP, IGNORED, PLAIN, UNMATCHED, WRITERS, AgentEvent, AgentFileSpec
 from hookline.config.keys import SHARED, Key, flag, nonempty_text, text
 from hookline.config.known_names import quote
 from hookline.config.reader import FileOrigin, FileReader
@@ -41,7 +33,7 @@ CODEX_CLI: Final = AgentFileSpec(
     },
     events={"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED},
     defaults={"parallel": True},
-    writers={**WRITERS, "background": ("async", files.as_is)},
+    writers={**WRITERS, "background": "async"},
 )
 
 
@@ -112,16 +104,18 @@ GEMINI_CLI: Final = AgentFileSpec(
     defaults={"parallel": True},
     why_disabled=_why_gemini_disabled,
     is_disabled=_is_gemini_disabled,
-    writers={
-        "name": ("name", files.as_is),
-        "command": files.COMMAND,
-        "timeout": ("timeout", files.as_milliseconds),
-        "env": ("env", files.as_is),
-    },
+    writers={**WRITERS, "name": "name", "env": "env"},
+    converters={"timeout": files.as_milliseconds},
 )
 
 
 # Qwen Code: Claude Code's events and types in Gemini CLI's groups; timeouts from 1000 on are milliseconds
+
+
+def _seconds_or_milliseconds(value: object) -> float:
+    """Read a time; a thousand seconds and more were milliseconds once, and still are."""
+    is_milliseconds = isinstance(value, int | float) and value >= 1000  # noqa: PLR2004
+    return files.milliseconds(value) if is_milliseconds else files.whole_seconds(value)
 
 
 def _finish_qwen(reader: FileReader, entry: files.ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
@@ -139,7 +133,7 @@ QWEN_CODE: Final = AgentFileSpec(
         **WEB,
         "name": files.NAME,
         "env": files.ENV,
-        "timeout": Key(files.seconds_or_milliseconds, "timeout", about="Seconds; from 1000 on, milliseconds."),
+        "timeout": Key(_seconds_or_milliseconds, "timeout", about="Seconds; from 1000 on, milliseconds."),
         "async": files.BACKGROUND,
         "shell": Key(text, vital=True, about="The shell that reads the line: bash or powershell."),
         **dict.fromkeys(("description", "statusMessage", "once"), IGNORED),
@@ -153,9 +147,9 @@ QWEN_CODE: Final = AgentFileSpec(
     why_disabled=files.why_all_disabled,
     writers={
         **WRITERS,
-        **{name: (name, files.as_is) for name in ("name", "env", "url", "headers")},
-        "header_env": ("allowedEnvVars", files.as_is),
-        "background": ("async", files.as_is),
+        **{name: name for name in ("name", "env", "url", "headers")},
+        "header_env": "allowedEnvVars",
+        "background": "async",
     },
 )
 
@@ -211,23 +205,24 @@ CURSOR: Final = AgentFileSpec(
     allows_ungrouped=True,
     agent_only={"prompt": "the agent asks a model of its own"},
     events={
-        "beforeShellExecution": AgentEvent(on=_BEFORE, tools=files.RUNS, matches=MatchTarget.COMMAND),
-        "afterShellExecution": AgentEvent(on=_AFTER, tools=files.RUNS, matches=MatchTarget.COMMAND),
+        "beforeShellExecution": AgentEvent(on=_BEFORE, tools=files.RUNS, matches=files.MatchTarget.COMMAND),
+        "afterShellExecution": AgentEvent(on=_AFTER, tools=files.RUNS, matches=files.MatchTarget.COMMAND),
         "beforeMCPExecution": AgentEvent(on=_BEFORE, tools=files.MCP),
         "afterMCPExecution": AgentEvent(on=_AFTER, tools=files.MCP),
-        "beforeReadFile": AgentEvent(on=_BEFORE, tools=files.READS, matches=MatchTarget.CONSTANT, constant="Read"),
-        "afterFileEdit": AgentEvent(on=_AFTER, tools=files.WRITES, matches=MatchTarget.CONSTANT, constant="Write"),
-        "beforeSubmitPrompt": AgentEvent(
-            on=("before_agent",), matches=MatchTarget.CONSTANT, constant="UserPromptSubmit"
+        "beforeReadFile": AgentEvent(
+            on=_BEFORE, tools=files.READS, matches=files.MatchTarget.CONSTANT, constant="Read"
         ),
-        "stop": AgentEvent(on=("after_agent",), matches=MatchTarget.CONSTANT, constant="Stop"),
+        "afterFileEdit": AgentEvent(
+            on=_AFTER, tools=files.WRITES, matches=files.MatchTarget.CONSTANT, constant="Write"
+        ),
+        "beforeSubmitPrompt": AgentEvent(
+            on=("before_agent",), matches=files.MatchTarget.CONSTANT, constant="UserPromptSubmit"
+        ),
+        "stop": AgentEvent(on=("after_agent",), matches=files.MatchTarget.CONSTANT, constant="Stop"),
     },
     finish=_finish_cursor,
-    writers={
-        "command": files.COMMAND,
-        "timeout": files.SECONDS,
-        "on_error": ("failClosed", lambda value: value == "block"),
-    },
+    writers={**WRITERS, "on_error": "failClosed"},
+    converters={"on_error": lambda value: value == OnError.BLOCK},
     header={"version": 1},
 )
 
@@ -245,7 +240,7 @@ WINDSURF: Final = AgentFileSpec(
     allows_ungrouped=True,
     events={
         **{
-            f"{step}_{what}": AgentEvent(on=on, tools=tools, matches=MatchTarget.NOTHING)
+            f"{step}_{what}": AgentEvent(on=on, tools=tools, matches=files.MatchTarget.NOTHING)
             for what, tools in (
                 ("read_code", files.READS),
                 ("write_code", files.WRITES),
@@ -254,10 +249,10 @@ WINDSURF: Final = AgentFileSpec(
             )
             for step, on in (("pre", _BEFORE), ("post", _AFTER))
         },
-        "pre_user_prompt": AgentEvent(on=("before_agent",), matches=MatchTarget.NOTHING),
-        "post_cascade_response": AgentEvent(on=("after_agent",), matches=MatchTarget.NOTHING),
+        "pre_user_prompt": AgentEvent(on=("before_agent",), matches=files.MatchTarget.NOTHING),
+        "post_cascade_response": AgentEvent(on=("after_agent",), matches=files.MatchTarget.NOTHING),
     },
-    writers={"command": files.COMMAND, "working_directory": ("working_directory", files.as_is)},
+    writers={"command": "command", "working_directory": "working_directory"},
 )
 
 
@@ -288,7 +283,7 @@ CLINE: Final = AgentFileSpec(
     home=("Documents/Cline/Hooks/*",),
     keys={},
     events={
-        name: AgentEvent(on=on, matches=MatchTarget.NOTHING)
+        name: AgentEvent(on=on, matches=files.MatchTarget.NOTHING)
         for name, on in {
             "TaskStart": ("session_start",),
             "TaskResume": ("session_start",),
