@@ -18,10 +18,7 @@ class Syntax(Protocol):
         """Parse one document."""
 
     def put(self, text: str, pointer: KeyPath, value: object) -> str:
-        """Replace the value at a place, or add it there."""
-
-    def append(self, text: str, pointer: KeyPath, value: object) -> str:
-        """Add an element at the end of a list."""
+        """Replace the value at a place, or add it there; the index after the last element adds one."""
 
     def drop(self, text: str, pointer: KeyPath) -> str:
         """Take a key or an element out."""
@@ -64,12 +61,10 @@ def append(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
     Raises:
         ConfigError: The text is broken, or there is something else at this place.
     """
-    syntax = SYNTAXES[syntax_of(path)]
-    before = value_of(text, path=path)
-    found = value_at(before, pointer)
-    there = found if isinstance(found, list) else []
-    wanted = _set_value(before, pointer, [*there, value])
-    return _apply_checked(text, lambda plain: syntax.append(plain, pointer, value), wanted, path=path)
+    found = value_at(value_of(text, path=path), pointer)
+    if found is not None and not isinstance(found, list):
+        raise ConfigError(f"wanted a list at {spell(pointer)}; nothing was changed", path=path)
+    return put(text, (*pointer, len(found or ())), value, path=path)
 
 
 def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:

@@ -366,9 +366,9 @@ def _write_agent(hook: Hook, target: ExportTarget, *, spec: AgentFileSpec) -> Ex
         entry["type"] = _TYPE_NAMES[hook.kind]
     if hook.command:
         entry[spec.writers["command"]] = shell_line(hook, target)
-    for name, convert in spec.converters.items():
-        if spec.writers[name] in plain:
-            plain[spec.writers[name]] = convert(getattr(hook, name))
+    for field, convert in spec.converters.items():
+        if spec.writers[field] in plain:
+            plain[spec.writers[field]] = convert(getattr(hook, field))
     entry |= plain
     if hook.method != "POST":
         lost.append("there is no key for method")

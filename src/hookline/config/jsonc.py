@@ -145,7 +145,7 @@ class _Style:
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
+    """Replace the value at a place, or add it there; the index after the last element adds one.
 
     Raises:
         ConfigError: The place cannot be in this document.
@@ -160,23 +160,6 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     in_lines = style.many_lines and (not part.mark or "\n" in text[part.value : part.end])
     indent = _indent_of_line(text, part.start) if in_lines else None
     return text[: part.value] + _render(value, indent, style) + text[part.end :]
-
-
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list, and the list where there is none.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    if not text.strip():
-        return put(text, pointer, [value])
-    root = _scan(blank(text))
-    part, rest = _deepest(root, pointer)
-    if rest:
-        return put(text, pointer, [value])
-    if part.mark != "[":
-        raise ConfigError(f"wanted a list at {spell(pointer)}")
-    return _add(text, part, len(part.parts), value, _detect_style(text, [root]))
 
 
 def drop(text: str, pointer: KeyPath) -> str:

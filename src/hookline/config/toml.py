@@ -134,7 +134,9 @@ _BY_HAND: Final = "the tables of this file are written in a way that is changed 
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
+    """Replace the value at a place, or add it there; the index after the last element adds one.
+
+    A table in a list of the file becomes a `[[table]]` at its end.
 
     Raises:
         ConfigError: The place cannot be in this document.
@@ -147,6 +149,14 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     if _has(statements, pointer):
         # written as a table of its own, or as one key a line
         return put(drop(text, pointer), pointer, value)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    match pointer, value:
+        case (str() as name, int()), Mapping():
+            like = [one for one in statements if not one.is_header and one.table[:-1] == (name,)]
+            indent = _indent(lines[like[-1].start]) if like else ""
+            new = [f"[[{name}]]", *(indent + key_line((key,), one) for key, one in value.items())]
+            gap = [""] if lines and lines[-1].strip() else []
+            return _insert_lines(lines, len(lines), [*gap, *new], newline=newline)
     tables = [one for one in statements if one.is_header and one.path == pointer[: len(one.path)]]
     table = max(tables, key=lambda one: len(one.path)).path if tables else ()
     rest = pointer[len(table) :]
@@ -157,29 +167,8 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     inside = [one for one in statements if one.table == table and (not one.is_header or one.path == table)]
     place = max((one.end for one in inside), default=0)
     indent = _indent(lines[inside[-1].start]) if inside else ""
-    return _insert_lines(
-        lines, place, place, [indent + key_line(rest[:size], nest(rest[size:], value))], newline=_newline(text)
-    )
-
-
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list; a table becomes a `[[table]]` at the end of the file.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    lines = _split_lines(text)
-    statements = _list_statements(text)
-    found = _find_statement(statements, pointer)
-    if found is not None:
-        return _rewrite(lines, found, (*pointer, -1), value)
-    if not isinstance(value, Mapping) or len(pointer) != 1:
-        return put(text, pointer, [value])
-    like = [one for one in statements if not one.is_header and one.table[:-1] == pointer]
-    indent = _indent(lines[like[-1].start]) if like else ""
-    new = [f"[[{pointer[0]}]]", *(indent + key_line((key,), one) for key, one in value.items())]
-    gap = [""] if lines and lines[-1].strip() else []
-    return _insert_lines(lines, len(lines), len(lines), [*gap, *new], newline=_newline(text))
+    new = [indent + key_line(rest[:size], nest(rest[size:], value))]
+    return _insert_lines(lines, place, new, newline=newline)
 
 
 def drop(text: str, pointer: KeyPath) -> str:
@@ -219,7 +208,7 @@ def _find_statement(statements: list[_Statement], pointer: KeyPath) -> _Statemen
 
 
 def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: object) -> str:
-    """Change the value of one statement; None takes the place out, and -1 as the last step adds an element."""
+    """Change the value of one statement; None takes the place out."""
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     block = "".join(lines[statement.start : statement.end])
@@ -238,10 +227,10 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
             del owner[last]
         case MutableMapping(), str():
             owner[last] = to_item(value)
-        case MutableSequence(), -1:
-            owner.append(to_item(value))
         case MutableSequence(), int() if value is None:
             del owner[last]
+        case MutableSequence(), int() if last == len(owner):
+            owner.append(to_item(value))
         case MutableSequence(), int():
             owner[last] = to_item(value)
         case _:
@@ -282,16 +271,12 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _insert_lines(lines: list[str], start: int, end: int, new: list[str], *, newline: str) -> str:
+def _insert_lines(lines: list[str], place: int, new: list[str], *, newline: str) -> str:
     """Put whole lines between others; a file that ended without a newline gets one where the new lines begin."""
-    before = "".join(lines[:start])
+    before = "".join(lines[:place])
     edge = newline if before and not before.endswith("\n") else ""
-    last = newline if edge == "" or lines[end:] else ""
-    return before + edge + newline.join(new) + last + "".join(lines[end:])
+    last = newline if edge == "" or lines[place:] else ""
+    return before + edge + newline.join(new) + last + "".join(lines[place:])
 
 
 def key_line(steps: KeyPath, value: object) -> str:

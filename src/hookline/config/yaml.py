@@ -152,7 +152,7 @@ _Node = Any
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
+    """Replace the value at a place, or add it there; the index after the last element adds one.
 
     Raises:
         ConfigError: The place cannot be in this document.
@@ -170,19 +170,6 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
         return _replace(text, way, pointer, value)
     owner, rest = way[-1], pointer[len(way) - 1 :]
     return _add(text, owner, rest[0], nest(rest[1:], value))
-
-
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list, and the list where there is none.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    root = compose(text) if text.strip() else None
-    way = [] if root is None else _follow(root, pointer)
-    if len(way) <= len(pointer):
-        return put(text, pointer, [value])
-    return _add(text, way[-1], len(way[-1].value), value)
 
 
 def drop(text: str, pointer: KeyPath) -> str:
