@@ -290,8 +290,20 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
     Raises:
         ConfigError: It is not.
     """
+    # a named pipe would keep us waiting for ever
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        raw = _read_regular_file(path, is_managed=is_managed)
+        handle = os.open(path, flags)
+        try:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode):
+                raise ConfigError("this is not a file", path=path)
+            if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
+                why = "the file can be changed by others than the administrator; chmod 644, chown root"
+                raise ConfigError(why, path=path)
+            raw = os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
+        finally:
+            os.close(handle)
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
     if len(raw) > MAX_FILE_BYTES:
@@ -301,23 +313,6 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
     except UnicodeDecodeError as problem:
         line = raw.count(b"\n", 0, problem.start) + 1
         raise ConfigError("the file is not UTF-8; nothing in it is in force", path=path, line=line) from None
-
-
-def _read_regular_file(path: str, *, is_managed: bool) -> bytes:
-    # a named pipe would keep us waiting for ever
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags)
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            raise ConfigError("this is not a file", path=path)
-        if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
-            raise ConfigError(
-                "the file can be changed by others than the administrator; chmod 644, chown root", path=path
-            )
-        return os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
-    finally:
-        os.close(handle)
 
 
 def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: FindReason | None) -> list[Hook]:

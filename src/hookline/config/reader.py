@@ -231,19 +231,6 @@ class FileReader:
                 f"{owner} calls itself trusted; only hooks in your own folders are, so it still has to be approved",
             )
 
-    def resolve_source(self, values: Mapping[str, object], where: KeyPath, *, owner: str) -> Source:
-        """Return whose a hook is: a file may lower its own trust, never raise it."""
-        place = self.origin.source
-        wish = values.get("source")
-        if not isinstance(wish, Source) or TRUST_RANK[wish] == TRUST_RANK[place]:
-            return place
-        if TRUST_RANK[wish] < TRUST_RANK[place]:
-            return wish
-        self.note(
-            (*where, "source"), f"{owner} calls itself a {wish} hook; it was found as a {place} hook and stays one"
-        )
-        return place
-
     def add_hook(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
         """Add a hook made of what was read; `event` is the event as the file spells it.
 

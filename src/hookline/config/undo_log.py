@@ -150,7 +150,11 @@ class UndoLog:
                 be written.
         """
         with self.transaction() as apply:
-            entry = self._choose(number)
+            latest = (entry for entry in self.active() if not entry.follows)
+            left = list(latest) if number is None else self._entries_in_force()
+            entry = next((entry for entry in left if number in {None, entry.id}), None)
+            if entry is None:
+                raise self._nothing_to_undo(number)
             changes = []
             for step in entry.steps:
                 now = read_bytes(step.path)
@@ -164,18 +168,13 @@ class UndoLog:
                 changes.append(FileEdit(step.path, now, self.read_blob(step.before), step.mode, step.folders))
             return entry, apply(changes, f"undo: {entry.what}", undoes=entry.id)
 
-    def _choose(self, number: int | None) -> UndoEntry:
-        latest = (entry for entry in self.active() if not entry.follows)
-        left = list(latest) if number is None else self._entries_in_force()
-        found = next((entry for entry in left if number in {None, entry.id}), None)
-        if found is not None:
-            return found
+    def _nothing_to_undo(self, number: int | None) -> ConfigError:
         if number is None:
-            raise ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
+            return ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
         again = next((entry.id for entry in self._entries_in_force() if entry.undoes == number), 0)
         if again:
-            raise ConfigError(f"change {number} is taken back already; `hookline undo {again}` does it again")
-        raise ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
+            return ConfigError(f"change {number} is taken back already; `hookline undo {again}` does it again")
+        return ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
 
     def _apply(
         self, changes: Sequence[FileEdit], what: str, *, undoes: int = 0, made: bool = False, follows: bool = False

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,19 +14,10 @@ from hookline.config.reader import FileOrigin
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 
-
-class Parse(Protocol):
-    """Turn text into a document that knows its lines; raise `ConfigError` when it is broken."""
-
-    def __call__(self, text: str, *, path: str = "") -> Document:
-        """Parse one text."""
-
-
-class Read(Protocol):
-    """Turn a document into hooks, and a problem for everything in it that is not in force."""
-
-    def __call__(self, document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
-        """Read one document."""
+# turns a text and its `path` into a document that knows its lines; raises `ConfigError` when it is broken
+Parse = Callable[..., Document]
+# turns a document and its `origin` into hooks, and a problem for everything in it that is not in force
+Read = Callable[..., tuple[list[Hook], list[Problem]]]
 
 
 class Format(Struct, frozen=True):

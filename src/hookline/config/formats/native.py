@@ -200,9 +200,19 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
         return
     if values.get("dialect") in AGENTS:
         matcher = _spell_for_agent(dialect, matcher)
-    if on:
-        known = {**values, **_target(values), "matcher": matcher, "on": on, "dialect": dialect}
-        reader.add_hook(known, where, keys=_FIELDS, event=names[0])
+    if not on:
+        return
+    values |= {"matcher": matcher, "on": on, "dialect": dialect}
+    # `run` and `call` stand for several fields
+    match values:
+        case {"run": str() as line}:
+            values["command"] = line
+        case {"run": (str() as program, *args)}:
+            # a list is one word each, whatever the dialect makes of lines
+            values |= {"command": quote_program(program, args), "args": tuple(args), "shell": False}
+        case {"call": (module, function)}:
+            values |= {"module": module, "function": function}
+    reader.add_hook(values, where, keys=_FIELDS, event=names[0])
 
 
 def _events(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
@@ -223,21 +233,6 @@ def _spell_for_agent(agent: str, matcher: str) -> str:
         for word in words
         for name in ([word] if word.casefold() in own else sorted(model_names.resolve_tools(word)))
     )
-
-
-def _target(values: Mapping[str, object]) -> dict[str, object]:
-    """Spread `run` and `call` over the fields they stand for."""
-    match values:
-        case {"run": str() as line}:
-            return {"command": line}
-        case {"run": tuple()}:
-            program, *args = keys.read_texts(values, "run")
-            # a list is one word each, whatever the dialect makes of lines
-            return {"command": quote_program(program, args), "args": tuple(args), "shell": False}
-        case {"call": (module, function)}:
-            return {"module": module, "function": function}
-        case _:
-            return {}
 
 
 def decides_about_tools(values: Mapping[str, object]) -> bool:

@@ -12,7 +12,7 @@ from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats import when_then
 from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, one_or_more_texts, read_texts, text
 from hookline.config.known_names import quote
-from hookline.config.reader import FileOrigin, FileReader, describe_hook
+from hookline.config.reader import TRUST_RANK, FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook, Source
 from hookline.model.names import resolve_events
 
@@ -109,6 +109,12 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath,
             reader.warn((*where, "event"), message)
             break
     reader.check_trusted(values, where, owner=owner)
-    source = reader.resolve_source(values, where, owner=owner)
+    source, wish = reader.origin.source, values.get("source")
+    if isinstance(wish, Source) and TRUST_RANK[wish] < TRUST_RANK[source]:
+        # a file may lower its own trust, never raise it
+        source = wish
+    elif isinstance(wish, Source) and TRUST_RANK[wish] > TRUST_RANK[source]:
+        why = f"{owner} calls itself a {wish} hook; it was found as a {source} hook and stays one"
+        reader.note((*where, "source"), why)
     values |= {"on": on, "dialect": dialect, "source": source, "format": "ollm"}
     reader.add_hook(values, where, keys=KEYS, event=names[0])

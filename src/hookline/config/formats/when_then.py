@@ -106,8 +106,17 @@ def add_definition(reader: FileReader, entry: object, where: KeyPath) -> None:
     ident = str(values.get("id", "")) or slug(name)
     at = (*where, "when", "type") if is_legacy else (*where, "eventType")
     on = reader.resolve_events((str(event),), at, dialect=DIALECT)
-    if not on or not _may_run(reader, action, str(event), where, owner=f"hook {quote(ident)}"):
+    if not on:
         return
+    if "command" in action:
+        refused = (
+            ollm_run_command.describe_wrong_event(str(event))
+            if event not in COMMAND_EVENTS
+            else ollm_run_command.why_command_refused(action["command"])
+        )
+        if refused:
+            reader.error(where, f"hook {quote(ident)}: {refused}; the hook is not loaded")
+            return
     stated = {"trusted": values["trusted"]} if "trusted" in values else {}
     reader.check_trusted(stated, where, owner=f"hook {quote(ident)}")
     if files and not all(name.startswith("file_") for name in on):
@@ -128,18 +137,6 @@ def add_definition(reader: FileReader, entry: object, where: KeyPath) -> None:
         "plain": "command" in action,
     }
     reader.add_hook(hook, where, keys=_FIELDS, event=str(event))
-
-
-def _may_run(reader: FileReader, action: Mapping[str, str], event: str, where: KeyPath, *, owner: str) -> bool:
-    if "command" not in action:
-        return True
-    if event not in COMMAND_EVENTS:
-        what = ollm_run_command.describe_wrong_event(event)
-    else:
-        what = ollm_run_command.why_command_refused(action["command"])
-    if what:
-        reader.error(where, f"{owner}: {what}; the hook is not loaded")
-    return not what
 
 
 def _part(

@@ -67,11 +67,6 @@ class ConfigEntry(Struct, frozen=True, kw_only=True):
 Finish = Callable[[FileReader, ConfigEntry, dict[str, object]], dict[str, object] | None]
 
 
-def keep_fields(_reading: FileReader, _entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
-    """Leave the fields of a hook as its keys say them."""
-    return fields
-
-
 class AgentFileSpec(Struct, frozen=True, kw_only=True):
     """The format of one kind of file in which an agent keeps hooks.
 
@@ -101,7 +96,7 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
     agent_only: Mapping[str, str] = {}
     events: Mapping[str, AgentEvent] = {}
     defaults: Mapping[str, object] = {}
-    finish: Finish = keep_fields
+    finish: Finish | None = None
     why_disabled: Callable[[Mapping[str, object]], str] = lambda _settings: ""
     is_disabled: Callable[[Mapping[str, object], Mapping[str, object]], bool] = lambda _settings, _entry: False
     writers: Mapping[str, str] = {}
@@ -294,7 +289,8 @@ def add_entry(
 ) -> None:
     """Make a hook of an entry that was read."""
     said = {spec.keys[name].field: value for name, value in entry.values.items() if spec.keys[name].field}
-    fields = spec.finish(reader, entry, {**spec.defaults, **shared, **said})
+    plain = {**spec.defaults, **shared, **said}
+    fields = spec.finish(reader, entry, plain) if spec.finish is not None else plain
     if fields is None:
         return
     if not any(fields.get(name) for name in ("command", "url", "prompt")):
