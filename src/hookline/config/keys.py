@@ -397,11 +397,7 @@ SHARED: Final[Mapping[str, Key]] = make_keys(
         "deletes": (one_or_more_texts, True, "Runs only for tool calls that may delete one of these files."),
         "reads": (one_or_more_texts, True, "Runs only for tool calls that may read one of these files."),
         "runs": (one_or_more_texts, True, 'Runs only for tool calls that may run such a command: "git push".'),
-        "urls": (
-            one_or_more_texts,
-            True,
-            'Runs only for tool calls that may reach such a host or URL: "example.com".',
-        ),
+        "urls": (one_or_more_texts, True, 'Runs only for tool calls that may reach such a host or URL: "example.com".'),
         "unknown": (
             unknown,
             True,
