@@ -22,18 +22,15 @@ def spell(pointer: KeyPath) -> str:
     return ".".join(str(step) for step in pointer) or "the top of the file"
 
 
-class Document:
+class Document(Struct, frozen=True):
     """A value read from a file, and the line of each part of it.
 
     `repeated` names keys that occur twice in one object: all but the last are lost to every JSON reader.
     """
 
-    def __init__(
-        self, value: object, lines: Lines | None = None, repeated: tuple[tuple[KeyPath, int], ...] = ()
-    ) -> None:
-        self.value = value
-        self.lines = lines or {}
-        self.repeated = repeated
+    value: object
+    lines: Lines = {}
+    repeated: tuple[tuple[KeyPath, int], ...] = ()
 
     def line_of(self, path: KeyPath) -> int:
         """Return on which line a part stands; for a part without a line of its own, where its owner stands."""

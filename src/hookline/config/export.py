@@ -145,7 +145,7 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
     return ExportResult(entries, (*lost, *left))
 
 
-def _grouped(hook: Hook, target: ExportTarget) -> ExportResult:
+def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
     if not any(carried.get(field) for field in KIND_BY_FIELD):
@@ -464,7 +464,7 @@ def _agent_matcher(hook: Hook, target: ExportTarget, agent_event: AgentEvent, lo
 
 WRITERS: Final[Mapping[str, Writer]] = {
     "native": _native,
-    "grouped": _grouped,
+    "grouped": _group_entries,
     "ollm": _ollm,
     "modern": partial(_automation, is_modern=True),
     "when_then": partial(_automation, is_modern=False),

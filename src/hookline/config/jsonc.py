@@ -92,16 +92,12 @@ def _load(text: str, *, path: str) -> object:
     if not text.strip():
         raise ConfigError("the file is empty, wanted a JSON document", path=path, line=1)
     try:
-        json.loads(text, parse_constant=_refuse_constant)
+        json.loads(text)
     except json.JSONDecodeError as problem:
         raise _error(problem.msg, text, problem.pos, path=path) from None
     except (ValueError, RecursionError):
         pass
     raise ConfigError(f"not a JSON document: {reason}", path=path, line=1)
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(name)
 
 
 def _error(message: str, text: str, position: int, *, path: str) -> ConfigError:
@@ -327,7 +323,7 @@ def _detect_style(text: str, parts: list[_Part]) -> _Style:
 
 
 def _member(step: str | int, value: object, indent: str | None, style: _Style) -> str:
-    name = f"{_word(step)}{style.colon}" if isinstance(step, str) else ""
+    name = f"{json.dumps(step, ensure_ascii=False)}{style.colon}" if isinstance(step, str) else ""
     return name + _render(value, indent, style)
 
 
@@ -343,7 +339,7 @@ def _render(value: object, indent: str | None, style: _Style) -> str:
                 return line
             return _wrap("[]", [_render(one, indent + style.unit, style) for one in value], indent, style)
         case _:
-            return _word(value)
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _wrap(marks: str, members: list[str], indent: str | None, style: _Style) -> str:
@@ -351,7 +347,3 @@ def _wrap(marks: str, members: list[str], indent: str | None, style: _Style) -> 
         return marks[0] + style.comma.join(members) + marks[1]
     edge = style.newline + indent
     return marks[0] + edge + style.unit + f",{edge}{style.unit}".join(members) + edge + marks[1]
-
-
-def _word(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

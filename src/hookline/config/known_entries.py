@@ -141,15 +141,10 @@ def _find_own_edits(
             if file is None:
                 continue
             with suppress(ConfigError):
-                before, after = (
-                    {
-                        digest_entry(hook)
-                        for hook in read((journal.read_blob(name) or b"").decode("utf-8", "replace"), file)
-                    }
-                    if name is not None
-                    else set()
-                    for name in (step.before, step.after)
-                )
+                texts = [
+                    (journal.read_blob(name) or b"").decode("utf-8", "replace") for name in (step.before, step.after)
+                ]
+                before, after = ({digest_entry(hook) for hook in read(text, file)} if text else set() for text in texts)
                 found |= (after - before) & set(wanted)
     return found
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.edit import value_at
-from hookline.config.keys import LONG, SHARED, Key, anything, slug
+from hookline.config.keys import LONG, SHARED, Key, anything, describe, slug
 from hookline.config.known_names import KnownNames, find_closest, quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.agents import AGENTS
@@ -152,6 +152,18 @@ class FileReader:
         if isinstance(timeout, float) and timeout > LONG:
             self.warn((*where, "timeout"), f"timeout of {owner} is {timeout:g} seconds; seconds are meant here")
         return found if usable else None
+
+    def read_part(
+        self, entry: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, owner: str
+    ) -> dict[str, object] | None:
+        """Read the keys of an object inside of an entry; None when there is none, or as for `read_keys`."""
+        name = str(where[-1])
+        part = entry.get(name)
+        if isinstance(part, Mapping):
+            return self.read_keys(part, keys, where, owner=f'"{name}" of {owner}')
+        found = describe(part) if name in entry else "none"
+        self.error(where, f'{owner} needs an object "{name}", got {found}; the hook is not loaded')
+        return None
 
     @contextmanager
     def reading_hook(self, entry: Mapping[str, object], where: KeyPath, *, on: tuple[str, ...] = ()) -> Iterator[None]:

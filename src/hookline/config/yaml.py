@@ -8,14 +8,14 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hookline.config.document import Document, KeyPath, nest, spell
 from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 
-if TYPE_CHECKING:
-    from ruamel.yaml.nodes import Node
+# a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
+_Node = Any
 
 # reading YAML is slow, and one hook is a few lines long
 MAX_BYTES: Final = 65_536
@@ -63,7 +63,7 @@ def parse(text: str, *, path: str = "") -> Document:
     return Document(value, building.lines, tuple(building.repeated))
 
 
-def compose(text: str, *, path: str = "") -> "Node | None":
+def compose(text: str, *, path: str = "") -> _Node | None:
     """Find the parts of a YAML text, each with its place; None for a text without any.
 
     Raises:
@@ -79,7 +79,7 @@ def compose(text: str, *, path: str = "") -> "Node | None":
         with warnings.catch_warnings():
             # an anchor may be set again, and what the reader says of it would show the file as it is
             warnings.simplefilter("ignore", ReusedAnchorWarning)
-            found: Node | None = YAML(typ="safe", pure=True).compose(text)
+            found: _Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         column = f" (column {mark.column + 1})" if mark is not None else ""
@@ -96,59 +96,47 @@ class _ValueBuilder:
     """Make plain values of nodes. A node with an alias is made anew wherever it is named, so nodes are counted."""
 
     def __init__(self, path: str) -> None:
-        from ruamel.yaml import nodes  # noqa: PLC0415 - few have hooks in YAML
-
-        self._nodes = nodes
         self.lines: dict[KeyPath, int] = {}
         self.repeated: list[tuple[KeyPath, int]] = []
         self._path = path
         self._left = MAX_NODES
 
-    def value(self, node: "Node", where: KeyPath, depth: int) -> object:
+    def value(self, node: _Node, where: KeyPath, depth: int) -> object:
         """Make the value of one node."""
         self._left -= 1
-        line = node.start_mark.line + 1
         if self._left < 0 or depth > MAX_DEPTH:
-            raise ConfigError(
-                "the file is too large or too deep when its aliases are followed", path=self._path, line=line
-            )
+            raise self._error("the file is too large or too deep when its aliases are followed", node)
         tag = str(node.tag)
         if tag not in _TAGS:
-            raise ConfigError(f"{quote(tag)} is a tag, and only plain data is read", path=self._path, line=line)
-        if isinstance(node, self._nodes.SequenceNode):
-            items = []
-            for place, item in enumerate(node.value):
-                self.lines[*where, place] = item.start_mark.line + 1
-                items.append(self.value(item, (*where, place), depth + 1))
-            return items
-        if isinstance(node, self._nodes.MappingNode):
-            return self._mapping(node, where, depth)
+            raise self._error(f"{quote(tag)} is a tag, and only plain data is read", node)
+        if node.id == "sequence":
+            return [self._part(item, item, (*where, place), depth) for place, item in enumerate(node.value)]
+        if node.id == "mapping":
+            found: dict[str, object] = {}
+            for key, item in node.value:
+                if not isinstance(key.value, str):
+                    raise self._error("a key has to be a text", key)
+                if key.value in found:
+                    self.repeated.append(((*where, key.value), key.start_mark.line + 1))
+                found[key.value] = self._part(key, item, (*where, key.value), depth)
+            return found
         word = str(node.value)
-        if isinstance(node, self._nodes.ScalarNode) and (node.style or tag == f"{_STANDARD}str"):
+        if node.style or tag == f"{_STANDARD}str":
             return word
         return next((read(word) for pattern, read in _PLAIN if pattern.fullmatch(word)), word)
 
-    def _mapping(self, node: "Node", where: KeyPath, depth: int) -> Mapping[str, object]:
-        found: dict[str, object] = {}
-        for key, item in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key.value, str):
-                raise ConfigError("a key has to be a text", path=self._path, line=line)
-            path = (*where, key.value)
-            if key.value in found:
-                self.repeated.append((path, line))
-            self.lines[path] = line
-            found[key.value] = self.value(item, path, depth + 1)
-        return found
+    def _part(self, first: _Node, node: _Node, where: KeyPath, depth: int) -> object:
+        self.lines[where] = first.start_mark.line + 1
+        return self.value(node, where, depth + 1)
+
+    def _error(self, message: str, node: _Node) -> ConfigError:
+        return ConfigError(message, path=self._path, line=node.start_mark.line + 1)
 
 
 _BY_HAND: Final = "this part of the file is written in a way that is changed by hand only"
 # words that need no quotes and are nothing but texts
 _UNQUOTED: Final = re.compile(r"(?:\.?/)?[A-Za-z_][\w./|*-]*(?: [\w./|*-]+)*")
 _RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"})
-
-# a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
-_Node = Any
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:

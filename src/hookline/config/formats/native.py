@@ -207,7 +207,8 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
     match values:
         case {"run": str() as line}:
             values["command"] = line
-        case {"run": (str() as program, *args)}:
+        case {"run": tuple()}:
+            program, *args = keys.read_texts(values, "run")
             # a list is one word each, whatever the dialect makes of lines
             values |= {"command": quote_program(program, args), "args": tuple(args), "shell": False}
         case {"call": (module, function)}:

@@ -92,7 +92,7 @@ def add_definition(reader: FileReader, entry: object, where: KeyPath) -> None:
     owner = describe_hook(entry)
     is_legacy = bool({"when", "then"} & entry.keys())
     values = reader.read_keys(entry, LEGACY if is_legacy else MODERN, where, owner=owner)
-    when = _part(reader, entry, (*where, "when"), keys=WHEN, owner=owner) if is_legacy else {}
+    when = reader.read_part(entry, WHEN, (*where, "when"), owner=owner) if is_legacy else {}
     action = _action(reader, entry, (*where, "then" if is_legacy else "action"), owner=owner)
     if values is None or when is None or action is None:
         return
@@ -139,21 +139,9 @@ def add_definition(reader: FileReader, entry: object, where: KeyPath) -> None:
     reader.add_hook(hook, where, keys=_FIELDS, event=str(event))
 
 
-def _part(
-    reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], owner: str
-) -> dict[str, object] | None:
-    name = str(where[-1])
-    part = entry.get(name)
-    if not isinstance(part, Mapping):
-        found = describe(part) if name in entry else "none"
-        reader.error(where, f'{owner} needs an object "{name}", got {found}; it is not loaded')
-        return None
-    return reader.read_keys(part, keys, where, owner=f'"{name}" of {owner}')
-
-
 def _action(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, owner: str) -> dict[str, str] | None:
     """Return the field of a hook that its action sets, and its value."""
-    values = _part(reader, entry, where, keys=ACTION, owner=owner)
+    values = reader.read_part(entry, ACTION, where, owner=owner)
     if values is None:
         return None
     kind = str(values.get("type", ""))

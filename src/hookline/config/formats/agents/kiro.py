@@ -102,11 +102,18 @@ KEYS: Final[Mapping[str, Key]] = {
     "command": _COMMAND,
     "prompt": _PROMPT,
 }
-ACTION: Final[Mapping[str, Key]] = {
+_ACTION: Final[Mapping[str, Key]] = {
     "type": Key(text, vital=True, about="Run a command, or ask the agent."),
     "command": _COMMAND,
     "prompt": _PROMPT,
 }
+# the older file
+_WHEN: Final[Mapping[str, Key]] = {
+    "type": Key(nonempty_text, vital=True, about="The event it runs at."),
+    "patterns": Key(any_texts, "files", vital=True, about="Only for these files."),
+    "toolTypes": Key(any_texts, vital=True, about="Only for these tools."),
+}
+_THEN: Final[Mapping[str, Key]] = {**_ACTION, "timeout": files.PLAIN["timeout"]}
 
 
 def _finish(_reading: FileReader, entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
@@ -125,88 +132,51 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
         reader.error((), f'wanted an object with a list "hooks", got {describe(value)}')
         return [], reader.problems
     for number, entry in enumerate(hooks):
-        where: KeyPath = ("hooks", number)
-        if not isinstance(entry, Mapping):
-            reader.error(where, f"wanted an object for a hook, got {describe(entry)}")
-            continue
-        owner = describe_hook(entry)
-        action = entry.get("action")
-        if not isinstance(action, Mapping):
-            reader.error(where, f'{owner} needs an object "action", got {describe(action)}; the hook is not loaded')
-            continue
-        at = (*where, "action")
-        if is_ours(str(action.get("command", ""))) or not files.is_runnable(reader, action, at, spec=SPEC, owner=owner):
-            continue
-        values = reader.read_keys(entry, {key: KEYS[key] for key in KEYS if key not in ACTION}, where, owner=owner)
-        does = reader.read_keys(action, ACTION, at, owner=f'"action" of {owner}')
-        if values is None or does is None:
-            continue
-        trigger = str(values.get("trigger", ""))
-        agent_event = files.resolve_event(reader, trigger, (*where, "trigger"), spec=SPEC)
-        if agent_event is not None:
-            does.pop("type", None)
-            one = ConfigEntry(event=trigger, values={**values, **does}, where=where, owner=owner)
-            files.add_entry(reader, one, spec=SPEC, agent_event=agent_event, shared={})
+        _read_hook(reader, entry, ("hooks", number), spec=SPEC)
     return reader.hooks, reader.problems
-
-
-# the older file
-
-_PARTS: Final[Mapping[str, Mapping[str, Key]]] = {
-    "when": {
-        "type": Key(nonempty_text, vital=True, about="The event it runs at."),
-        "patterns": Key(any_texts, "files", vital=True, about="Only for these files."),
-        "toolTypes": Key(any_texts, vital=True, about="Only for these tools."),
-    },
-    "then": {
-        "type": Key(text, vital=True, about="Ask the agent, or run a command."),
-        "command": _COMMAND,
-        "prompt": _PROMPT,
-        "timeout": Key(files.whole_seconds, "timeout", about="How long it may take, in seconds."),
-    },
-}
 
 
 def read_legacy(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read a file that is one hook with `when` and `then`."""
     reader = FileReader(document, origin)
-    entry = document.value
-    if not isinstance(entry, Mapping):
-        reader.error((), f"wanted an object for a hook, got {describe(entry)}")
-        return [], reader.problems
-    owner = describe_hook(entry)
-    parts = []
-    for name, keys in _PARTS.items():
-        part = entry.get(name)
-        if not isinstance(part, Mapping):
-            reader.error((name,), f'{owner} needs an object "{name}", got {describe(part)}; the hook is not loaded')
-        elif name != "then" or files.is_runnable(reader, part, (name,), spec=LEGACY_SPEC, owner=owner):
-            parts.append(reader.read_keys(part, keys, (name,), owner=f'"{name}" of {owner}'))
-    values = reader.read_keys(entry, LEGACY_SPEC.keys, (), owner=owner)
-    match parts:
-        case [dict() as when, dict() as then] if values is not None:
-            _add_legacy(reader, values, when, then, owner=owner)
+    _read_hook(reader, document.value, (), spec=LEGACY_SPEC)
     return reader.hooks, reader.problems
 
 
-def _add_legacy(
-    reader: FileReader, values: dict[str, object], when: dict[str, object], then: dict[str, object], *, owner: str
-) -> None:
-    event = str(when.get("type", ""))
-    agent_event = files.resolve_event(reader, event, ("when", "type"), spec=LEGACY_SPEC)
-    if agent_event is None or is_ours(str(then.get("command", ""))):
+def _read_hook(reader: FileReader, entry: object, where: KeyPath, *, spec: AgentFileSpec) -> None:
+    if not isinstance(entry, Mapping):
+        reader.error(where, f"wanted an object for a hook, got {describe(entry)}")
         return
+    owner = describe_hook(entry)
+    is_legacy = spec is LEGACY_SPEC
+    at = (*where, "then" if is_legacy else "action")
+    action = entry.get(at[-1])
+    if isinstance(action, Mapping) and (
+        is_ours(str(action.get("command", ""))) or not files.is_runnable(reader, action, at, spec=spec, owner=owner)
+    ):
+        return
+    values = reader.read_keys(
+        entry, {key: spec.keys[key] for key in spec.keys if key not in _ACTION}, where, owner=owner
+    )
+    when = reader.read_part(entry, _WHEN, (*where, "when"), owner=owner) if is_legacy else {}
+    does = reader.read_part(entry, _THEN if is_legacy else _ACTION, at, owner=owner)
+    if values is None or when is None or does is None:
+        return
+    event = str(when.get("type", "") if is_legacy else values.get("trigger", ""))
+    place = (*where, "when", "type") if is_legacy else (*where, "trigger")
+    agent_event = files.resolve_event(reader, event, place, spec=spec)
     limit = next((name for name in ("patterns", "toolTypes") if when.get(name) == ()), "")
-    if limit:
-        reader.warn(("when", limit), f"{owner} never runs: it is for none of them")
-        return
-    then.pop("type", None)
-    if when.get("patterns"):
-        then["files"] = when["patterns"]
-    if types := read_texts(when, "toolTypes"):
-        then["matcher"] = "|".join(types)
-    one = ConfigEntry(event=event, values={**values, **then}, where=(), owner=owner)
-    files.add_entry(reader, one, spec=LEGACY_SPEC, agent_event=agent_event, shared={})
+    if agent_event is not None and limit:
+        reader.warn((*where, "when", limit), f"{owner} never runs: it is for none of them")
+    elif agent_event is not None:
+        given = {**values, **does}
+        given.pop("type", None)
+        if when.get("patterns"):
+            given["files"] = when["patterns"]
+        if types := read_texts(when, "toolTypes"):
+            given["matcher"] = "|".join(types)
+        one = ConfigEntry(event=event, values=given, where=where, owner=owner)
+        files.add_entry(reader, one, spec=spec, agent_event=agent_event, shared={})
 
 
 SPEC: Final = AgentFileSpec(

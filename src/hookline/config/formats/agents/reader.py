@@ -220,45 +220,45 @@ def _read_events(
         agent_event = resolve_event(reader, name, at, spec=spec)
         if agent_event is None:
             continue
-        for number, entry in enumerate(entries):
-            for hook, path, shared in _iter_hooks(reader, entry, (*at, number), event=name, spec=spec):
-                owner = f"hook {quote(str(hook['name']))}" if hook.get("name") else f"a hook of {quote(name)}"
-                if _is_installed_entry(hook) or not is_runnable(reader, hook, path, spec=spec, owner=owner):
-                    continue
-                with reader.reading_hook(hook, path, on=tuple(agent_event.on)):
-                    values = reader.read_keys(hook, spec.keys, path, owner=owner)
-                    if values is not None:
-                        switch = {"enabled": False} if off or why or spec.is_disabled(settings, hook) else {}
-                        one = ConfigEntry(event=name, values=values, where=path, owner=owner)
-                        add_entry(reader, one, spec=spec, agent_event=agent_event, shared={**shared, **switch})
+        for hook, path, shared in _iter_hooks(reader, entries, at, event=name, spec=spec):
+            owner = f"hook {quote(str(hook['name']))}" if hook.get("name") else f"a hook of {quote(name)}"
+            if _is_installed_entry(hook) or not is_runnable(reader, hook, path, spec=spec, owner=owner):
+                continue
+            with reader.reading_hook(hook, path, on=tuple(agent_event.on)):
+                values = reader.read_keys(hook, spec.keys, path, owner=owner)
+                if values is not None:
+                    switch = {"enabled": False} if off or why or spec.is_disabled(settings, hook) else {}
+                    one = ConfigEntry(event=name, values=values, where=path, owner=owner)
+                    add_entry(reader, one, spec=spec, agent_event=agent_event, shared={**shared, **switch})
 
 
 def _iter_hooks(
-    reader: FileReader, entry: object, where: KeyPath, *, event: str, spec: AgentFileSpec
+    reader: FileReader, entries: list[object], where: KeyPath, *, event: str, spec: AgentFileSpec
 ) -> Iterator[tuple[Mapping[str, object], KeyPath, Mapping[str, object]]]:
-    """Yield the hooks of an entry, which is a hook or a group of them, each with the fields that its group sets."""
+    """Yield the hooks of an event, which stand alone or in groups, each with the fields that its group sets."""
     owner = f"a group of {quote(event)}"
-    if not isinstance(entry, Mapping):
-        reader.error(where, f"wanted an object for a hook of {quote(event)}, got {describe(entry)}")
-        return
-    if not spec.group_keys or "hooks" not in entry:
-        if spec.allows_ungrouped:
-            yield entry, where, {}
+    wanted = f"wanted an object for a hook of {quote(event)}"
+    keys = spec.group_keys
+    for number, entry in enumerate(entries):
+        at = (*where, number)
+        if not isinstance(entry, Mapping):
+            reader.error(at, f"{wanted}, got {describe(entry)}")
+        elif keys and "hooks" in entry:
+            values = reader.read_keys(entry, keys, at, owner=owner)
+            hooks = entry["hooks"]
+            if not isinstance(hooks, list):
+                reader.error((*at, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
+            elif values is not None:
+                shared = {keys[name].field: value for name, value in values.items() if keys[name].field}
+                for place, hook in enumerate(hooks):
+                    if isinstance(hook, Mapping):
+                        yield hook, (*at, "hooks", place), shared
+                    else:
+                        reader.error((*at, "hooks", place), f"{wanted}, got {describe(hook)}")
+        elif spec.allows_ungrouped:
+            yield entry, at, {}
         else:
-            reader.error(where, f'{owner} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
-        return
-    values = reader.read_keys(entry, spec.group_keys, where, owner=owner)
-    hooks = entry["hooks"]
-    if not isinstance(hooks, list):
-        reader.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-    elif values is not None:
-        shared = {spec.group_keys[name].field: value for name, value in values.items() if spec.group_keys[name].field}
-        for number, hook in enumerate(hooks):
-            place = (*where, "hooks", number)
-            if isinstance(hook, Mapping):
-                yield hook, place, shared
-            else:
-                reader.error(place, f"wanted an object for a hook of {quote(event)}, got {describe(hook)}")
+            reader.error(at, f'{owner} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
 
 
 def _is_installed_entry(entry: Mapping[str, object]) -> bool:
