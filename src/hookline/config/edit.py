@@ -12,7 +12,10 @@ _MARK: Final = "\ufeff"
 
 
 class Syntax(Protocol):
-    """How one syntax is parsed and changed: text in, text out."""
+    """How one syntax is parsed and changed: text in, text out.
+
+    Each raises `ConfigError` where the text is broken, or the place cannot be in it.
+    """
 
     def parse(self, text: str, *, path: str = "") -> Document:
         """Parse one document."""

@@ -141,11 +141,7 @@ class _Style:
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there; the index after the last element adds one.
-
-    Raises:
-        ConfigError: The place cannot be in this document.
-    """
+    """Replace the value at a place, or add it there; the index after the last element adds one."""
     if not text.strip():
         return _render(nest(pointer, value), "", _detect_style("", [])) + "\n"
     root = _scan(blank(text))
@@ -159,11 +155,7 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
 
 
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or an element out, with its comma, and a whole object with the comment right above it.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
+    """Take a key or an element out, with its comma, and a whole object with the comment right above it."""
     owner, rest = _deepest(_scan(blank(text)), pointer[:-1])
     found = [place for place, part in enumerate(owner.parts) if part.step == pointer[-1]] if not rest else []
     if not found:

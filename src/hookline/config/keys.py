@@ -1,5 +1,6 @@
 """Parsers for the values of keys. Each raises ValueError with what was wanted."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
@@ -137,21 +138,14 @@ def request_body(value: object) -> object:
             raise ValueError(
                 "it begins as JSON does, and is none: put templates inside its quotes, or write a table"
             ) from None
-    _check_json(value)
+    json.dumps(value, default=_refuse_json)
     if not isinstance(value, Mapping | list):
         raise ValueError(f"wanted a text or a table, got {describe(value)}")  # noqa: TRY004 - one error for all
     return value
 
 
-def _check_json(value: object) -> None:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            _check_json(item)
-    elif isinstance(value, list):
-        for item in value:
-            _check_json(item)
-    elif value is not None and not isinstance(value, str | int | float | bool):
-        raise ValueError(f"JSON has no value for {value}: write it as a text")
+def _refuse_json(value: object) -> object:
+    raise ValueError(f"JSON has no value for {value}: write it as a text")
 
 
 def decision(value: object) -> str | bool:

@@ -48,14 +48,14 @@ def _object(keys: Mapping[str, Key], /, *, required: Iterable[str] = (), **speci
         }
         for name, key in keys.items()
     }
-    return _closed(properties, required=list(required)) if required else _closed(properties)
+    return _closed_object(properties, required=list(required)) if required else _closed_object(properties)
 
 
-def _closed(properties: Mapping[str, object], **more: object) -> Schema:
+def _closed_object(properties: Mapping[str, object], **more: object) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False, **more}
 
 
-def _required(names: Iterable[str]) -> list[object]:
+def _require_each(names: Iterable[str]) -> list[object]:
     return [{"required": [name]} for name in names]
 
 
@@ -100,21 +100,21 @@ _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}
 
 def _native(known: KnownNames) -> Schema:
     hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*known.names]})
-    hook["oneOf"] = [*_required(native.TARGETS), {"anyOf": _required(ACTIONS)}]
+    hook["oneOf"] = [*_require_each(native.TARGETS), {"anyOf": _require_each(ACTIONS)}]
     # a decision that narrows by tools or effects is about tool calls
-    decides = {"allOf": [{"anyOf": _required(DECISIONS)}, {"anyOf": _required(native.OF_TOOL_CALLS)}]}
-    hook["anyOf"] = [*_required(("on", "schedule")), decides]
+    decides = {"allOf": [{"anyOf": _require_each(DECISIONS)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
+    hook["anyOf"] = [*_require_each(("on", "schedule")), decides]
     pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
     hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}
-    tables[settings.TABLE] |= _closed({name: SCHEMAS[read] for name, read in settings.KEYS.items()})
-    return _closed(tables, **{"$defs": _all_events(known, has_tools=True)})
+    tables[settings.TABLE] |= _closed_object({name: SCHEMAS[read] for name, read in settings.KEYS.items()})
+    return _closed_object(tables, **{"$defs": _all_events(known, has_tools=True)})
 
 
 def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
     hook = _object(grouped.KEYS)
-    hook["oneOf"] = _required(TARGETS)
+    hook["oneOf"] = _require_each(TARGETS)
     hook["allOf"] = [
         {"if": {"required": ["type"], "properties": {"type": {"const": kind}}}, "then": {"required": [field]}}
         for kind, field in grouped.FIELD_BY_TYPE.items()
@@ -122,7 +122,7 @@ def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
     group = _object(grouped.GROUP_KEYS, required=["hooks"], hooks={"type": "array", "items": hook})
     names = _event_names(known, dialects)
     groups = {"type": "array", "items": {"$ref": "#/$defs/group"}}
-    events = _closed(
+    events = _closed_object(
         {name: {**groups, "description": when} for name, when in names.items()},
         patternProperties={f"^{CUSTOM_PREFIX}.": groups},
     )
@@ -141,7 +141,7 @@ def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
     at: Schema = {"enum": sorted(when_then.COMMAND_EVENTS)}
     if modern:
         entry = _object(when_then.MODERN, required=["eventType", "action"], eventType=event, action=action)
-        entry["anyOf"] = _required(("name", "id"))
+        entry["anyOf"] = _require_each(("name", "id"))
         condition, consequence = {"action": runs}, {"eventType": at}
     else:
         when = _object(when_then.WHEN, required=["type"], type=event)
@@ -155,7 +155,7 @@ def _files_of(entry: Schema) -> list[object]:
     """Return the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
     several: Schema = {"type": "array", "items": entry}
     beside = {name: {"description": about} for name, about in WRAPPER_KEYS.items()}
-    around = _closed({**beside, "hooks": {**several, **beside["hooks"]}}, required=["hooks"])
+    around = _closed_object({**beside, "hooks": {**several, **beside["hooks"]}}, required=["hooks"])
     return [entry, several, around]
 
 
@@ -166,13 +166,13 @@ def _automation(known: KnownNames, *, modern: bool) -> Schema:
 
 def _ollm(known: KnownNames) -> Schema:
     bare = _object(ollm.KEYS, event=_ANY_EVENTS, events=_ANY_EVENTS, dialect={"enum": [*known.names]})
-    bare["oneOf"] = _required(TARGETS)
-    named: Schema = {"anyOf": _required(("event", "events"))}
+    bare["oneOf"] = _require_each(TARGETS)
+    named: Schema = {"anyOf": _require_each(("event", "events"))}
     forms = [{"allOf": [{"$ref": "#/$defs/definition"}, named]}, {"$ref": "#/$defs/legacy"}, {"$ref": "#/$defs/modern"}]
     one: Schema = {"$ref": "#/$defs/definition"}
     by_event = {"anyOf": [one, {"type": "array", "items": one}]}
     names = _event_names(known, ("ollm",))
-    under_events = _closed({name: {**by_event, "description": when} for name, when in names.items()})
+    under_events = _closed_object({name: {**by_event, "description": when} for name, when in names.items()})
     wrapped = {"type": "object", "properties": {"hooks": under_events}, "required": ["hooks"]}
     return {
         "anyOf": [*_files_of({"$ref": "#/$defs/hook"}), under_events, wrapped],

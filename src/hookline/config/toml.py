@@ -137,9 +137,6 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     """Replace the value at a place, or add it there; the index after the last element adds one.
 
     A table in a list of the file becomes a `[[table]]` at its end.
-
-    Raises:
-        ConfigError: The place cannot be in this document.
     """
     lines = _split_lines(text)
     statements = _list_statements(text)
@@ -172,11 +169,7 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
 
 
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or a whole table out, a table with the comment right above it.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
+    """Take a key or a whole table out, a table with the comment right above it."""
     lines = _split_lines(text)
     statements = _list_statements(text)
     header = next((one for one in statements if one.is_header and one.path == pointer), None)

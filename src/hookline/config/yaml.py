@@ -140,11 +140,7 @@ _RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off",
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there; the index after the last element adds one.
-
-    Raises:
-        ConfigError: The place cannot be in this document.
-    """
+    """Replace the value at a place, or add it there; the index after the last element adds one."""
     root = compose(text) if text.strip() else None
     if root is None:
         # the first value of a file stands below the comments it may have
@@ -161,11 +157,7 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
 
 
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or an element out.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
+    """Take a key or an element out."""
     way = _follow(compose(text), pointer)
     if len(way) <= len(pointer):
         raise ConfigError(f"there is nothing at {spell(pointer)}")
