@@ -64,7 +64,7 @@ def append(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
     Raises:
         ConfigError: The text is broken, or there is something else at this place.
     """
-    found = value_at(value_of(text, path=path), pointer)
+    found = value_at(value_of(text, path=path), pointer) if text.removeprefix(_MARK).strip() else None
     if found is not None and not isinstance(found, list):
         raise ConfigError(f"wanted a list at {spell(pointer)}; nothing was changed", path=path)
     return put(text, (*pointer, len(found or ())), value, path=path)
@@ -88,11 +88,10 @@ def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:
         # a group without hooks is nothing, whatever else it says
         if place[-1] == "hooks" and len(place) > _LEAST:
             place = place[:-1]
-    owner, step = value_at(before, place[:-1]), place[-1]
-    match owner, step:
-        case dict(), str() if step in owner:
+    match value_at(before, place[:-1]), place[-1:]:
+        case dict() as owner, (str() as step,) if step in owner:
             del owner[step]
-        case list(), int() if 0 <= step < len(owner):
+        case list() as owner, (int() as step,) if 0 <= step < len(owner):
             del owner[step]
         case _:
             raise ConfigError(f"there is nothing at {spell(pointer)}; nothing was changed", path=path)

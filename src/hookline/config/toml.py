@@ -220,11 +220,11 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
             del owner[last]
         case MutableMapping(), str():
             owner[last] = to_item(value)
-        case MutableSequence(), int() if value is None:
+        case MutableSequence(), int() if value is None and last < len(owner):
             del owner[last]
         case MutableSequence(), int() if last == len(owner):
             owner.append(to_item(value))
-        case MutableSequence(), int():
+        case MutableSequence(), int() if last < len(owner):
             owner[last] = to_item(value)
         case _:
             raise ConfigError(_BY_HAND)

@@ -151,15 +151,14 @@ def _read_hook(reader: FileReader, entry: object, where: KeyPath, *, spec: Agent
     is_legacy = spec is LEGACY_SPEC
     at = (*where, "then" if is_legacy else "action")
     action = entry.get(at[-1])
-    if isinstance(action, Mapping) and (
-        is_ours(str(action.get("command", ""))) or not files.is_runnable(reader, action, at, spec=spec, owner=owner)
-    ):
+    if isinstance(action, Mapping) and is_ours(str(action.get("command", ""))):
         return
+    is_runnable = not isinstance(action, Mapping) or files.is_runnable(reader, action, at, spec=spec, owner=owner)
     values = reader.read_keys(
         entry, {key: spec.keys[key] for key in spec.keys if key not in _ACTION}, where, owner=owner
     )
     when = reader.read_part(entry, _WHEN, (*where, "when"), owner=owner) if is_legacy else {}
-    does = reader.read_part(entry, _THEN if is_legacy else _ACTION, at, owner=owner)
+    does = reader.read_part(entry, _THEN if is_legacy else _ACTION, at, owner=owner) if is_runnable else None
     if values is None or when is None or does is None:
         return
     event = str(when.get("type", "") if is_legacy else values.get("trigger", ""))

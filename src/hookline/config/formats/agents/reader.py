@@ -272,7 +272,7 @@ def resolve_event(reader: FileReader, name: str, where: KeyPath, *, spec: AgentF
     on = agent_event.on or names.get(name, ())
     if on:
         return structs.replace(agent_event, on=on)
-    nearest = "" if reader.is_full else suggest(name, {*names, *spec.events} - {name})
+    nearest = "" if reader.is_full else suggest(name, [known for known in (*names, *spec.events) if known != name])
     reader.note(
         where, f"the event {quote(name)} has no counterpart in other agents, so its hooks run only there{nearest}"
     )
