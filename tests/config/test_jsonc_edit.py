@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.config import jsonc
+from hookline.config import edit, jsonc
 from hookline.config.document import KeyPath
 from hookline.errors import ConfigError
 
@@ -106,7 +106,7 @@ def test_adding_keeps_everything_before_the_last_neighbour_and_after_the_bracket
     assert text.startswith(written.text[:last])
     assert text.endswith(written.text[written.spans[pointer][2] - 1 :])
     if isinstance(owner, list):
-        assert jsonc.append(written.text, pointer, new) == text
+        assert edit.append(written.text, pointer, new, path="x.json") == text
 
 
 @given(documents(), st.data())
@@ -190,7 +190,7 @@ def test_a_new_key_of_a_line_stands_on_that_line() -> None:
 
 
 def test_a_new_element_stands_on_one_line_where_its_neighbours_do() -> None:
-    text = jsonc.append(SETTINGS, HOOKS, {"type": "command", "command": "c"})
+    text = edit.append(SETTINGS, HOOKS, {"type": "command", "command": "c"}, path="x.json")
 
     assert text == SETTINGS.replace(
         """ } /* last */
@@ -219,7 +219,7 @@ def test_a_new_object_takes_the_indentation_and_the_trailing_comma_of_its_neighb
     ],
 )
 def test_a_list_that_is_not_there_is_made_in_the_layout_of_the_file(text: str, expected: str) -> None:
-    assert jsonc.append(text, ("a",), {"b": 1}) == expected
+    assert edit.append(text, ("a",), {"b": 1}, path="x.json") == expected
 
 
 def test_of_a_key_that_stands_twice_the_last_one_counts_as_for_every_reader() -> None:
@@ -231,7 +231,7 @@ def test_of_a_key_that_stands_twice_the_last_one_counts_as_for_every_reader() ->
     [
         lambda text: jsonc.drop(text, ("b",)),
         lambda text: jsonc.drop(text, ("a", 0)),
-        lambda text: jsonc.append(text, ("a",), 1),
+        lambda text: edit.append(text, ("a",), 1, path="x.json"),
         lambda text: jsonc.put(text, ("a", "b"), 1),
         lambda text: jsonc.put(text, (0,), 1),
     ],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.config import toml
+from hookline.config import edit, toml
 from hookline.errors import ConfigError
 
 KEYS = [
@@ -93,7 +93,7 @@ def test_a_hook_goes_with_its_comment_and_leaves_all_others_alone(
 def test_a_new_hook_stands_at_the_end_and_everything_before_it_stays(document: tuple[list[str], list[int]]) -> None:
     before = "".join(document[0])
 
-    after = toml.append(before, ("hook",), {"name": "new", "env": {"A": "b"}})
+    after = edit.append(before, ("hook",), {"name": "new", "env": {"A": "b"}}, path="x.toml")
 
     assert after.startswith(before)
     assert tomllib.loads(after)["hook"] == [*tomllib.loads(before)["hook"], {"name": "new", "env": {"A": "b"}}]
@@ -161,7 +161,7 @@ def test_the_last_table_leaves_no_blank_lines_behind() -> None:
     ],
 )
 def test_a_first_or_next_table_suits_the_file(text: str, expected: str) -> None:
-    assert toml.append(text, ("hook",), {"name": "x"}) == expected
+    assert edit.append(text, ("hook",), {"name": "x"}, path="x.toml") == expected
 
 
 @pytest.mark.parametrize("pointer", [("hook", 7), ("nothing",), ("hook", 0, "name", "deeper")])

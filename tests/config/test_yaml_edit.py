@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from hookline.config import yaml
+from hookline.config import edit, yaml
 from hookline.config.document import KeyPath
 from hookline.errors import ConfigError
 
@@ -73,7 +73,7 @@ def test_every_value_is_read_as_it_was_written(value: object) -> None:
 def test_an_empty_file_gets_its_first_key() -> None:
     assert yaml.put("", ("env", "A"), "b c") == "env: {A: b c}\n"
     assert yaml.put("# mine", (), {"a": 1, "b": "x"}) == "# mine\na: 1\nb: x\n"
-    assert yaml.append("", ("hooks",), {"a": 1}) == "hooks: [{a: 1}]\n"
+    assert edit.append("", ("hooks",), {"a": 1}, path="x.yaml") == "hooks: [{a: 1}]\n"
 
 
 def test_line_ends_and_a_missing_newline_stay() -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.config.document import Problem
 from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
@@ -54,6 +55,9 @@ class DiscoveredFile(Struct, frozen=True):
     root: str
 
 
+# what files at a place are written in: their formats, and the dialect of their hooks
+_Kind = tuple[tuple[str, ...], str]
+
 _LAYERS: Final = {
     Root.MANAGED: Layer.MANAGED,
     Root.PROJECT: Layer.PROJECT,
@@ -63,28 +67,11 @@ _LAYERS: Final = {
 _SOURCES: Final = {Layer.MANAGED: Source.USER, Layer.USER: Source.USER, Layer.EXTENSION: Source.EXTENSION}
 
 
-def _location(
-    root: Root,
-    path: str,
-    *,
-    formats: tuple[str, ...],
-    dialect: str,
-    layer: Layer | None = None,
-    source: Source | None = None,
-    agent: str = "",
-    is_program: bool = False,
-) -> Location:
+def _location(root: Root, path: str, *, kind: _Kind, layer: Layer | None = None, downloaded: bool = False) -> Location:
+    formats, dialect = kind
     whose = layer or _LAYERS[root]
-    return Location(
-        root=root,
-        path=path,
-        formats=formats,
-        dialect=dialect,
-        source=source or _SOURCES.get(whose, Source.WORKSPACE),
-        layer=whose,
-        agent=agent,
-        is_program=is_program,
-    )
+    source = Source.DOWNLOADED if downloaded else _SOURCES.get(whose, Source.WORKSPACE)
+    return Location(root=root, path=path, formats=formats, dialect=dialect, source=source, layer=whose)
 
 
 def _agent_locations() -> Iterator[Location]:
@@ -94,65 +81,47 @@ def _agent_locations() -> Iterator[Location]:
         for root, layer, paths in roots:
             for form, spec in specs.items():
                 for path in getattr(spec, paths):
-                    yield _location(
-                        root, path, formats=(form,), dialect=agent, layer=layer, agent=agent, is_program=spec.is_program
-                    )
+                    place = _location(root, path, kind=((form,), agent), layer=layer)
+                    yield replace(place, agent=agent, is_program=spec.is_program)
 
 
-def _per_file(root: Root, folder: str) -> Iterator[Location]:
-    for ending in ("json", "yaml", "yml"):
-        yield _location(root, f"{folder}/*.{ending}", formats=("grouped", "per_file"), dialect="cli-agent")
-
-
-_NATIVE: Final = ("native",)
-_GROUPED: Final = ("grouped",)
-_DEFINITIONS: Final = ("grouped", "ollm")
+_NATIVE: Final = (("native",), "hookline")
+_OLLM: Final = (("grouped", "ollm"), "ollm")
+_OLLAMA: Final = (("grouped",), "ollama-cli")
+_CLI_AGENT: Final = (("grouped",), "cli-agent")
+_PER_FILE: Final = (("grouped", "per_file"), "cli-agent")
 
 # Of the same hook in two places the one that is trusted more is kept, and of two equals the one further up.
 # `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it, and the
 # same is true of a file that calls itself local.
 LOCATIONS: Final = (
-    _location(Root.MANAGED, "hookline.toml", formats=_NATIVE, dialect="hookline"),
-    _location(Root.PROJECT, "hookline.local.toml", formats=_NATIVE, dialect="hookline", layer=Layer.LOCAL),
-    _location(Root.PROJECT, "hookline.toml", formats=_NATIVE, dialect="hookline"),
-    _location(Root.CONFIG, "hookline.toml", formats=_NATIVE, dialect="hookline"),
-    _location(Root.PROJECT, ".ollm/hooks/*.json", formats=_DEFINITIONS, dialect="ollm"),
-    _location(Root.PROJECT, ".ollm/hooks/trusted/*.json", formats=_DEFINITIONS, dialect="ollm"),
-    _location(Root.HOME, ".ollm/hooks/*.json", formats=_DEFINITIONS, dialect="ollm"),
-    _location(Root.PROJECT, ".ollama/settings.json", formats=_GROUPED, dialect="ollama-cli"),
-    _location(Root.HOME, ".ollama/settings.json", formats=_GROUPED, dialect="ollama-cli"),
-    _location(
-        Root.PROJECT, ".config/agent/settings.local.json", formats=_GROUPED, dialect="cli-agent", layer=Layer.LOCAL
+    _location(Root.MANAGED, "hookline.toml", kind=_NATIVE),
+    _location(Root.PROJECT, "hookline.local.toml", kind=_NATIVE, layer=Layer.LOCAL),
+    _location(Root.PROJECT, "hookline.toml", kind=_NATIVE),
+    _location(Root.CONFIG, "hookline.toml", kind=_NATIVE),
+    _location(Root.PROJECT, ".ollm/hooks/*.json", kind=_OLLM),
+    _location(Root.PROJECT, ".ollm/hooks/trusted/*.json", kind=_OLLM),
+    _location(Root.HOME, ".ollm/hooks/*.json", kind=_OLLM),
+    _location(Root.PROJECT, ".ollama/settings.json", kind=_OLLAMA),
+    _location(Root.HOME, ".ollama/settings.json", kind=_OLLAMA),
+    _location(Root.PROJECT, ".config/agent/settings.local.json", kind=_CLI_AGENT, layer=Layer.LOCAL),
+    _location(Root.PROJECT, ".config/agent/settings.json", kind=_CLI_AGENT),
+    _location(Root.HOME, ".config/agent/settings.json", kind=_CLI_AGENT),
+    _location(Root.HOME, ".config/cli-agent/settings.json", kind=_CLI_AGENT),
+    *(
+        _location(root, f"{folder}/*.{ending}", kind=_PER_FILE)
+        for root, folder in (
+            (Root.PROJECT, ".config/agent/hooks"),
+            (Root.HOME, ".config/agent/hooks"),
+            (Root.HOME, ".config/cli-agent/hooks"),
+        )
+        for ending in ("json", "yaml", "yml")
     ),
-    _location(Root.PROJECT, ".config/agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
-    _location(Root.HOME, ".config/agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
-    _location(Root.HOME, ".config/cli-agent/settings.json", formats=_GROUPED, dialect="cli-agent"),
-    *_per_file(Root.PROJECT, ".config/agent/hooks"),
-    *_per_file(Root.HOME, ".config/agent/hooks"),
-    *_per_file(Root.HOME, ".config/cli-agent/hooks"),
     *_agent_locations(),
-    _location(
-        Root.CONFIG,
-        "packs/*/hookline.toml",
-        formats=_NATIVE,
-        dialect="hookline",
-        layer=Layer.EXTENSION,
-        source=Source.DOWNLOADED,
-    ),
-    _location(
-        Root.HOME,
-        ".ollm/hooks/downloaded/*.json",
-        formats=_DEFINITIONS,
-        dialect="ollm",
-        layer=Layer.EXTENSION,
-        source=Source.DOWNLOADED,
-    ),
-    _location(
-        Root.PROJECT, ".ollm/extensions/*/hooks/*.json", formats=_DEFINITIONS, dialect="ollm", layer=Layer.EXTENSION
-    ),
-    _location(
-        Root.HOME, ".ollm/extensions/*/hooks/*.json", formats=_DEFINITIONS, dialect="ollm", layer=Layer.EXTENSION
-    ),
+    _location(Root.CONFIG, "packs/*/hookline.toml", kind=_NATIVE, layer=Layer.EXTENSION, downloaded=True),
+    _location(Root.HOME, ".ollm/hooks/downloaded/*.json", kind=_OLLM, layer=Layer.EXTENSION, downloaded=True),
+    _location(Root.PROJECT, ".ollm/extensions/*/hooks/*.json", kind=_OLLM, layer=Layer.EXTENSION),
+    _location(Root.HOME, ".ollm/extensions/*/hooks/*.json", kind=_OLLM, layer=Layer.EXTENSION),
 )
 
 
@@ -180,14 +149,11 @@ def find_files(
             for path in disk.paths(root.rstrip("/"), place.path) if disk.may_contain(root, place.path) else ():
                 earlier = found.get(path)
                 if earlier is None or earlier.location.source is Source.WORKSPACE is not place.source:
-                    found[path] = DiscoveredFile(path, place, _root_of(path, place, root))
+                    # what was installed as a folder brings its own scripts, so relative names are counted from there
+                    head, inner, _ = place.path.partition("/*/")
+                    top = path[: path.index("/", len(f"{root.rstrip('/')}/{head}/"))] if inner else root
+                    found[path] = DiscoveredFile(path, place, top)
     return list(found.values()), disk.problems
-
-
-def _root_of(path: str, place: Location, root: str) -> str:
-    """Return where relative names are counted from: what was installed as a folder brings its own scripts."""
-    head, inner, _ = place.path.partition("/*/")
-    return path[: path.index("/", len(f"{root.rstrip('/')}/{head}/"))] if inner else root
 
 
 class _DirectoryCache:
@@ -201,7 +167,14 @@ class _DirectoryCache:
 
     def may_contain(self, root: str, pattern: str) -> bool:
         """Return whether the first name of a place is there at all: most folders that agents might have are not."""
-        names = self._top(root)
+        if root not in self._tops:
+            self._looked.add(root)
+            try:
+                # in small letters, as not all disks tell them apart
+                self._tops[root] = frozenset(map(str.lower, os.listdir(root)))  # noqa: PTH208 - names are enough
+            except OSError:
+                self._tops[root] = None
+        names = self._tops[root]
         return names is None or pattern.partition("/")[0].lower() in names
 
     def paths(self, folder: str, pattern: str) -> list[str]:
@@ -213,29 +186,15 @@ class _DirectoryCache:
             self._looked.add(os.path.dirname(here))  # noqa: PTH120 - only texts here
             return [here] if self._query(os.lstat, here) is not None else []
         ending, deeper, rest = tail.partition("/")
-        names = [name for name in self._names(here) if name.endswith(ending)]
+        if here not in self._listings:
+            self._looked.update((here, os.path.dirname(here)))  # noqa: PTH120 - only texts here
+            self._listings[here] = sorted(self._query(os.listdir, here) or ())
+        names = [name for name in self._listings[here] if name.endswith(ending)]
         if not deeper:
             return [f"{here}/{name}" for name in names]
         # `pack.install` unpacks into a folder whose name starts with a dot, then renames it
         inner = [f"{here}/{name}" for name in names if not name.startswith(".")]
         return [path for folder in inner for path in self.paths(folder, rest)]
-
-    def _top(self, folder: str) -> frozenset[str] | None:
-        """Return the names in a folder, in small letters as not all disks tell them apart; None when it cannot be listed."""
-        if folder not in self._tops:
-            self._looked.add(folder)
-            try:
-                self._tops[folder] = frozenset(map(str.lower, os.listdir(folder)))  # noqa: PTH208 - names are enough
-            except OSError:
-                self._tops[folder] = None
-        return self._tops[folder]
-
-    def _names(self, folder: str) -> list[str]:
-        names = self._listings.get(folder)
-        if names is None:
-            self._looked.update((folder, os.path.dirname(folder)))  # noqa: PTH120 - only texts here
-            names = self._listings[folder] = sorted(self._query(os.listdir, folder) or ())
-        return names
 
     def _query(self, question: Callable[[str], T], path: str) -> T | None:
         try:

@@ -10,18 +10,27 @@ KeyPath = tuple[str | int, ...]
 Lines = Mapping[KeyPath, int]
 
 
-class Document:
+def nest(steps: KeyPath, value: object) -> object:
+    """Return a value inside the tables and lists that lead to it."""
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def spell(pointer: KeyPath) -> str:
+    """Return a pointer as messages have it."""
+    return ".".join(str(step) for step in pointer) or "the top of the file"
+
+
+class Document(Struct, frozen=True):
     """A value read from a file, and the line of each part of it.
 
     `repeated` names keys that occur twice in one object: all but the last are lost to every JSON reader.
     """
 
-    def __init__(
-        self, value: object, lines: Lines | None = None, repeated: tuple[tuple[KeyPath, int], ...] = ()
-    ) -> None:
-        self.value = value
-        self.lines = lines or {}
-        self.repeated = repeated
+    value: object
+    lines: Lines = {}
+    repeated: tuple[tuple[KeyPath, int], ...] = ()
 
     def line_of(self, path: KeyPath) -> int:
         """Return on which line a part stands; for a part without a line of its own, where its owner stands."""

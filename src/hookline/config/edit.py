@@ -5,23 +5,23 @@ from pathlib import PurePath
 from typing import Final, Protocol
 
 from hookline.config import jsonc, toml, yaml
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, spell
 from hookline.errors import ConfigError
 
 _MARK: Final = "\ufeff"
 
 
 class Syntax(Protocol):
-    """How one syntax is parsed and changed: text in, text out."""
+    """How one syntax is parsed and changed: text in, text out.
+
+    Each raises `ConfigError` where the text is broken, or the place cannot be in it.
+    """
 
     def parse(self, text: str, *, path: str = "") -> Document:
         """Parse one document."""
 
     def put(self, text: str, pointer: KeyPath, value: object) -> str:
-        """Replace the value at a place, or add it there."""
-
-    def append(self, text: str, pointer: KeyPath, value: object) -> str:
-        """Add an element at the end of a list."""
+        """Replace the value at a place, or add it there; the index after the last element adds one."""
 
     def drop(self, text: str, pointer: KeyPath) -> str:
         """Take a key or an element out."""
@@ -29,8 +29,7 @@ class Syntax(Protocol):
 
 SYNTAXES: Final[Mapping[str, Syntax]] = {"json": jsonc, "toml": toml, "yaml": yaml}
 _SYNTAX_BY_ENDING: Final[Mapping[str, str]] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
-# what a text without anything in it stands for
-_EMPTY: Final[Mapping[str, object]] = {}
+_LEAST: Final = 2
 
 
 def syntax_of(path: str) -> str:
@@ -45,7 +44,7 @@ def value_of(text: str, *, path: str) -> object:
         ConfigError: It is broken; the message says where.
     """
     plain = text.removeprefix(_MARK)
-    return SYNTAXES[syntax_of(path)].parse(plain, path=path).value if plain.strip() else dict(_EMPTY)
+    return SYNTAXES[syntax_of(path)].parse(plain, path=path).value if plain.strip() else {}
 
 
 def put(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
@@ -65,12 +64,10 @@ def append(text: str, pointer: KeyPath, value: object, *, path: str) -> str:
     Raises:
         ConfigError: The text is broken, or there is something else at this place.
     """
-    syntax = SYNTAXES[syntax_of(path)]
-    before = value_of(text, path=path)
-    found = value_at(before, pointer)
-    there = found if isinstance(found, list) else []
-    wanted = _set_value(before, pointer, [*there, value])
-    return _apply_checked(text, lambda plain: syntax.append(plain, pointer, value), wanted, path=path)
+    found = value_at(value_of(text, path=path), pointer) if text.removeprefix(_MARK).strip() else None
+    if found is not None and not isinstance(found, list):
+        raise ConfigError(f"wanted a list at {spell(pointer)}; nothing was changed", path=path)
+    return put(text, (*pointer, len(found or ())), value, path=path)
 
 
 def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:
@@ -81,13 +78,24 @@ def drop(text: str, pointer: KeyPath, *, path: str, prune: bool = False) -> str:
     """
     syntax = SYNTAXES[syntax_of(path)]
     before = value_of(text, path=path)
-    place = _prune_pointer(before, pointer) if prune else pointer
-    try:
-        wanted = _remove_value(before, place)
-    except LookupError:
-        spelled = ".".join(str(step) for step in pointer)
-        raise ConfigError(f"there is nothing at {spelled}; nothing was changed", path=path) from None
-    return _apply_checked(text, lambda plain: syntax.drop(plain, place), wanted, path=path)
+    place = pointer
+    # up as long as taking the place out would leave its owner empty, the outermost list excepted
+    while prune and len(place) > _LEAST:
+        owner = value_at(before, place[:-1])
+        if not isinstance(owner, Mapping | list) or len(owner) > 1:
+            break
+        place = place[:-1]
+        # a group without hooks is nothing, whatever else it says
+        if place[-1] == "hooks" and len(place) > _LEAST:
+            place = place[:-1]
+    match value_at(before, place[:-1]), place[-1:]:
+        case dict() as owner, (str() as step,) if step in owner:
+            del owner[step]
+        case list() as owner, (int() as step,) if 0 <= step < len(owner):
+            del owner[step]
+        case _:
+            raise ConfigError(f"there is nothing at {spell(pointer)}; nothing was changed", path=path)
+    return _apply_checked(text, lambda plain: syntax.drop(plain, place), before, path=path)
 
 
 def _apply_checked(text: str, change: Callable[[str], str], wanted: object, *, path: str) -> str:
@@ -134,42 +142,11 @@ def _set_value(value: object, pointer: KeyPath, new: object) -> object:
             return items
 
 
-def _remove_value(value: object, pointer: KeyPath) -> object:
-    """Return the same values without one of them."""
-    step, rest = pointer[0], pointer[1:]
-    match value, step:
-        case Mapping(), str() if step in value:
-            inside = dict(value)
-            if rest:
-                inside[step] = _remove_value(inside[step], rest)
-            else:
-                del inside[step]
-            return inside
-        case list(), int() if 0 <= step < len(value):
-            return [*value[:step], *([_remove_value(value[step], rest)] if rest else []), *value[step + 1 :]]
-        case _:
-            raise LookupError(step)
-
-
 def _normalise(value: object, *, path: str) -> object:
     """Leave out what TOML cannot tell from nothing: a list of tables without tables."""
     if syntax_of(path) != "toml" or not isinstance(value, Mapping):
         return value
     return {key: one for key, one in value.items() if one != []}
-
-
-def _prune_pointer(value: object, pointer: KeyPath) -> KeyPath:
-    """Go up as long as taking the place out would leave its owner empty, the outermost list excepted."""
-    least = 2
-    while len(pointer) > least:
-        owner = value_at(value, pointer[:-1])
-        if not isinstance(owner, Mapping | list) or len(owner) > 1:
-            break
-        pointer = pointer[:-1]
-        # a group without hooks is nothing, whatever else it says
-        if pointer[-1] == "hooks" and len(pointer) > least:
-            pointer = pointer[:-1]
-    return pointer
 
 
 def _plain(value: object) -> object:

@@ -8,10 +8,11 @@ from typing import Final
 
 from msgspec import NODEFAULT, Struct, structs
 
+from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.formats.agents.spec import AgentEvent, AgentFileSpec, MatchTarget
+from hookline.config.formats.agents.reader import AgentEvent, AgentFileSpec, MatchTarget
 from hookline.config.formats.when_then import COMMAND_EVENTS
 from hookline.config.keys import Key, slug, to_file_value
 from hookline.config.known_names import KnownNames, canonical_tools
@@ -64,8 +65,6 @@ class ExportTarget(Struct, frozen=True, kw_only=True):
 
 
 Writer = Callable[[Hook, ExportTarget], ExportResult]
-# hook, id, event and action of OLLM's event automation
-_Shape = Callable[[Hook, str, str, Mapping[str, str]], Mapping[str, object]]
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     field.name: field.default for field in structs.fields(Hook) if field.default is not NODEFAULT
@@ -118,10 +117,13 @@ def write(hook: Hook, name: str, target: ExportTarget) -> ExportResult:
 
 def _native(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
-    lost += _other_event_loss(hook, target.known_names)
+    own = target.known_names.names.get(hook.dialect, {})
+    given = next((name for name, events in own.items() if set(events) & set(hook.on)), "")
+    if hook.native_event not in {"", given}:
+        lost.append(f"it was written for {hook.native_event}, and would be told of {given or 'the event in our words'}")
     value: dict[str, object] = {**_title(hook), "on": names[0] if len(names) == 1 else names}
-    fields = _fields(native.KEYS)
-    carried, left = _export_fields(hook, fields, apart={"command", "args", "module", "function", "matcher"})
+    apart = {"command", "args", "module", "function", "matcher"}
+    carried, left = _export_fields(hook, _fields(native.KEYS), apart=apart)
     if (hook.deny or hook.confirm) and hook.on_error is OnError.BLOCK:
         # follows from the action
         carried.pop("on_error", None)
@@ -139,22 +141,18 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
         value["call"] = f"{hook.module}:{hook.function}"
     if hook.dialect != target.dialect:
         value["dialect"] = hook.dialect
-    return _single_entry(("hook",), {**value, **carried}, [*lost, *left], names)
+    entries = (ExportEntry(("hook",), {**value, **carried}),) if names else ()
+    return ExportResult(entries, (*lost, *left))
 
 
 def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
-    entry = {**_title(hook), "type": hook.kind, **carried}
     if not any(carried.get(field) for field in KIND_BY_FIELD):
         return ExportResult((), (_unsupported_reason(hook),))
-    matcher = {"matcher": hook.matcher} if hook.matcher else {}
-    entries = []
-    for name in names:
-        group = _find_group(target.document, ("hooks", name), hook.matcher)
-        where: KeyPath = ("hooks", name) if group is None else ("hooks", name, group, "hooks")
-        entries.append(ExportEntry(where, {**matcher, "hooks": [entry]} if group is None else entry))
-    return ExportResult(tuple(entries), (*lost, *left, *_other_dialect_loss(hook, target)))
+    entry = {**_title(hook), "type": hook.kind, **carried}
+    entries = tuple(_in_group(("hooks", name), entry, target, matcher=hook.matcher) for name in names)
+    return ExportResult(entries, (*lost, *left, *_other_dialect_loss(hook, target)))
 
 
 def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
@@ -166,20 +164,11 @@ def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
     value = {"id": hook.id, "name": hook.name or hook.id, **events, **carried}
     if hook.dialect != target.dialect:
         value["dialect"] = hook.dialect
-    return _single_entry(_definition_list(target), value, [*lost, *left], names)
+    where = _definition_list(target)
+    return ExportResult((ExportEntry(where, value),) if names else (), (*lost, *left))
 
 
-def _modern(hook: Hook, target: ExportTarget) -> ExportResult:
-    return _automation(hook, target, _modern_value)
-
-
-def _legacy(hook: Hook, target: ExportTarget) -> ExportResult:
-    written = _automation(hook, target, _legacy_value)
-    lost = (WideningLoss("there is no key for trusted"),) if _needs_approval(hook) else ()
-    return ExportResult(written.entries, (*written.losses, *lost))
-
-
-def _automation(hook: Hook, target: ExportTarget, shape: _Shape) -> ExportResult:
+def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportResult:
     """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
     names, lost = _spell_events(hook.on, when_then.DIALECT, target.known_names, own_first=True)
     target = structs.replace(target, dialect=when_then.DIALECT)
@@ -188,7 +177,10 @@ def _automation(hook: Hook, target: ExportTarget, shape: _Shape) -> ExportResult
     if hook.kind == "ask_agent":
         action = {"type": "askAgent", "prompt": hook.prompt}
     elif hook.kind == "command":
-        action = {"type": "runCommand", "command": _as_line(hook)}
+        action = {
+            "type": "runCommand",
+            "command": shlex.join([hook.command, *hook.args]) if hook.args else hook.command,
+        }
         if refused := ollm_run_command.why_command_refused(action["command"]):
             return ExportResult((), (refused,))
         left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
@@ -197,31 +189,25 @@ def _automation(hook: Hook, target: ExportTarget, shape: _Shape) -> ExportResult
     wrong = [name for name in names if hook.kind == "command" and name not in COMMAND_EVENTS]
     if wrong:
         lost.append(f"{', '.join(wrong)}: commands run at {' and '.join(sorted(COMMAND_EVENTS))} only")
+    left += _other_dialect_loss(hook, target)
+    if not is_modern and _needs_approval(hook):
+        left.append(WideningLoss("there is no key for trusted"))
     entries = []
-    for name in names:
-        if name not in wrong:
-            ident = hook.id if len(names) == 1 else f"{hook.id}-{slug(name)}"
-            entries.append(ExportEntry(_definition_list(target), shape(hook, ident, name, action)))
-    return ExportResult(tuple(entries), (*lost, *left, *_other_dialect_loss(hook, target)))
-
-
-def _modern_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
-    return {
-        "id": ident,
-        "name": hook.name or ident,
-        "eventType": event,
-        "filePatterns": list(hook.files),
-        "action": action,
-        # no file makes a hook trusted that did not say so before
-        "trusted": hook.trusted is True,
-        "enabled": hook.enabled,
-    }
-
-
-def _legacy_value(hook: Hook, ident: str, event: str, action: Mapping[str, str]) -> Mapping[str, object]:
-    patterns = {"patterns": list(hook.files)} if hook.files else {}
-    switch = {} if hook.enabled else {"enabled": False}
-    return {"name": hook.name or ident, "when": {"type": event, **patterns}, "then": action, **switch}
+    for event in names:
+        if event in wrong:
+            continue
+        ident = hook.id if len(names) == 1 else f"{hook.id}-{slug(event)}"
+        value: dict[str, object] = {"name": hook.name or ident}
+        if is_modern:
+            value = {"id": ident, **value, "eventType": event, "filePatterns": list(hook.files), "action": action}
+            # no file makes a hook trusted that did not say so before
+            value |= {"trusted": hook.trusted is True, "enabled": hook.enabled}
+        else:
+            patterns = {"patterns": list(hook.files)} if hook.files else {}
+            value |= {"when": {"type": event, **patterns}, "then": action}
+            value |= {} if hook.enabled else {"enabled": False}
+        entries.append(ExportEntry(_definition_list(target), value))
+    return ExportResult(tuple(entries), (*lost, *left))
 
 
 def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
@@ -330,24 +316,13 @@ def _other_dialect_loss(hook: Hook, target: ExportTarget) -> list[str]:
     return [f"it speaks {hook.dialect}; hooks in this file are spoken to in {target.dialect}"]
 
 
-def _other_event_loss(hook: Hook, vocabulary: KnownNames) -> list[str]:
-    """Return a loss if the hook would receive another native event than the one it was written for."""
-    own = vocabulary.names.get(hook.dialect, {})
-    told = next((name for name, events in own.items() if set(events) & set(hook.on)), "")
-    if hook.native_event in {"", told}:
-        return []
-    return [f"it was written for {hook.native_event}, and would be told of {told or 'the event in our words'}"]
-
-
-def _find_group(document: object, where: KeyPath, matcher: str) -> int | None:
-    """Find the group of an event that has the same matcher, so that hooks that belong together stay together."""
-    groups = document
-    for step in where:
-        groups = groups.get(step) if isinstance(groups, Mapping) else None
+def _in_group(where: KeyPath, entry: Mapping[str, object], target: ExportTarget, *, matcher: str) -> ExportEntry:
+    """Add to the group that has the same matcher, so that hooks that belong together stay together, or to a new one."""
+    groups = edit.value_at(target.document, where)
     for place, group in enumerate(groups if isinstance(groups, list) else ()):
         if isinstance(group, Mapping) and isinstance(group.get("hooks"), list) and group.get("matcher", "") == matcher:
-            return place
-    return None
+            return ExportEntry((*where, place, "hooks"), entry)
+    return ExportEntry(where, {**({"matcher": matcher} if matcher else {}), "hooks": [entry]})
 
 
 def _definition_list(target: ExportTarget) -> KeyPath:
@@ -367,14 +342,6 @@ def _definition_list(target: ExportTarget) -> KeyPath:
             raise ConfigError("this file is one definition, so no other fits in; write to a file of its own")
 
 
-def _single_entry(pointer: KeyPath, value: Mapping[str, object], lost: list[str], names: list[str]) -> ExportResult:
-    return ExportResult((ExportEntry(pointer, value),) if names else (), tuple(lost))
-
-
-def _as_line(hook: Hook) -> str:
-    return hook.command if not hook.args else shlex.join([hook.command, *hook.args])
-
-
 # Files of agents: under their events, with their names of tools, in their unit of time.
 
 # what the entry of each kind of hook calls its type
@@ -386,38 +353,43 @@ _BUNDLE_NAME: Final = "carried"
 _SET_BY_POSITION: Final = frozenset({"command", "args", "shell", "matcher", "name", "parallel", "enabled", "method"})
 
 
-def _write_agent(hook: Hook, target: ExportTarget, *, form: str) -> ExportResult:
+def _write_agent(hook: Hook, target: ExportTarget, *, spec: AgentFileSpec) -> ExportResult:
     """Write a hook in one of the forms that agents' files have."""
-    spec = FILE_SPECS[form]
     if _TARGET_FIELDS.get(hook.kind) not in spec.writers:
         return ExportResult((), (_unsupported_reason(hook),))
     if not hook.enabled and "enabled" not in spec.writers:
         return ExportResult((), ("it is switched off, and hooks in this file have no switch",))
-    entry, lost = _agent_entry(hook, target, spec)
+    # what the entry says whatever the event, and what it cannot say
+    plain, lost = _export_fields(hook, spec.writers, apart=_SET_BY_POSITION)
+    entry: dict[str, object] = {"name": hook.name or hook.id} if "name" in spec.writers else {}
+    if "type" in spec.keys or "action" in spec.keys:
+        entry["type"] = _TYPE_NAMES[hook.kind]
+    if hook.command:
+        entry[spec.writers["command"]] = shell_line(hook, target)
+    for field, convert in spec.converters.items():
+        if spec.writers[field] in plain:
+            plain[spec.writers[field]] = convert(getattr(hook, field))
+    entry |= plain
+    if hook.method != "POST":
+        lost.append("there is no key for method")
+    if not hook.enabled:
+        entry["enabled"] = False
     entries: list[ExportEntry] = []
     for event, agent_event in _agent_events(hook, target, spec, lost):
         matcher = _agent_matcher(hook, target, agent_event, lost, event=event)
-        value = {**entry, **({"matcher": matcher} if matcher else {})}
-        entries.append(
-            _AGENT_SHAPES.get(form, _agent_flat if spec.allows_ungrouped else _agent_group)(event, value, spec, target)
-        )
+        matched = {**entry, **({"matcher": matcher} if matcher else {})}
+        top = _BUNDLE_NAME if spec.bundles else spec.wrapper
+        where: KeyPath = (top, event) if top else (event,)
+        if "trigger" in spec.keys:
+            # a list of hooks that name their event
+            action = {key: matched.pop(key) for key in ("type", "command", "prompt") if key in matched}
+            name = {"name": matched.pop("name")}
+            entries.append(ExportEntry(("hooks",), {**name, "trigger": event, **matched, "action": action}))
+        elif spec.allows_ungrouped and (not spec.bundles or agent_event.matches is MatchTarget.NOTHING):
+            entries.append(ExportEntry(where, matched))
+        else:
+            entries.append(_in_group(where, entry, target, matcher=matcher))
     return ExportResult(tuple(entries), (*dict.fromkeys(lost), *_other_dialect_loss(hook, target)), spec.header)
-
-
-def _agent_entry(hook: Hook, target: ExportTarget, spec: AgentFileSpec) -> tuple[dict[str, object], list[str]]:
-    """Return what the entry says whatever the event, and what it cannot say."""
-    fields = {name: spelling[0] for name, spelling in spec.writers.items()}
-    plain, lost = _export_fields(hook, fields, apart=_SET_BY_POSITION)
-    said = {key: name for name, key in fields.items()}
-    value = {key: spec.writers[said[key]][1](getattr(hook, said[key])) for key in plain}
-    if hook.command:
-        value = {spec.writers["command"][0]: shell_line(hook, target), **value}
-    if hook.method != "POST":
-        lost.append("there is no key for method")
-    title = {"name": hook.name or hook.id} if "name" in spec.writers else {}
-    switch = {} if hook.enabled else {"enabled": False}
-    kind = {"type": _TYPE_NAMES[hook.kind]} if "type" in spec.keys or "action" in spec.keys else {}
-    return {**title, **kind, **value, **switch}, lost
 
 
 def shell_line(hook: Hook, target: ExportTarget) -> str:
@@ -441,6 +413,7 @@ def _agent_events(
         *target.known_names.names.get(target.dialect, {}),
     }:
         return [(hook.native_event, spec.events.get(hook.native_event, AgentEvent()))]
+    tools = set(_agent_tools(hook, target))
     found: dict[str, AgentEvent] = {}
     for event in hook.on:
         own = {name: agent_event for name, agent_event in spec.events.items() if event in agent_event.on}
@@ -448,15 +421,14 @@ def _agent_events(
         narrow = {
             name: agent_event
             for name, agent_event in own.items()
-            if agent_event.tools and _overlaps(hook, target, agent_event)
+            if agent_event.tools and (not tools or not tools.isdisjoint(agent_event.tools))
         }
         if not general:
             names, why = _spell_events((event,), target.dialect, target.known_names, own_first=True)
             # an event that is only about some tools does for all of them where there is no other
             general = [name for name in names if name not in own]
             lost += why if not general and not narrow else []
-        chosen = {name: spec.events.get(name, AgentEvent()) for name in general[:1]} or narrow
-        found |= chosen
+        found |= {name: spec.events.get(name, AgentEvent()) for name in general[:1]} or narrow
     return found.items()
 
 
@@ -464,11 +436,6 @@ def _agent_tools(hook: Hook, target: ExportTarget) -> tuple[str, ...]:
     """Return the canonical tools of a hook's matcher; none if it has no matcher, or one that is not a list of names."""
     found = canonical_tools(hook.matcher, hook.dialect, target.known_names.tools) if hook.matcher else ()
     return found if "" not in found else ()
-
-
-def _overlaps(hook: Hook, target: ExportTarget, agent_event: AgentEvent) -> bool:
-    tools = _agent_tools(hook, target)
-    return not tools or not set(tools).isdisjoint(agent_event.tools)
 
 
 def _agent_matcher(hook: Hook, target: ExportTarget, agent_event: AgentEvent, lost: list[str], *, event: str) -> str:
@@ -495,46 +462,12 @@ def _agent_matcher(hook: Hook, target: ExportTarget, agent_event: AgentEvent, lo
     return "|".join(dict.fromkeys(names[tool][0] for tool in tools if names.get(tool))) or "|".join(tools)
 
 
-def _agent_flat(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:  # noqa: ARG001 - as all shapes
-    return ExportEntry(("hooks", event), value)
-
-
-def _agent_group(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:
-    where: KeyPath = (spec.wrapper, event) if spec.wrapper else (event,)
-    return _in_group(where, value, target)
-
-
-def _in_group(where: KeyPath, value: dict[str, object], target: ExportTarget) -> ExportEntry:
-    matcher = str(value.get("matcher", ""))
-    entry = {key: item for key, item in value.items() if key != "matcher"}
-    group = _find_group(target.document, where, matcher)
-    if group is not None:
-        return ExportEntry((*where, group, "hooks"), entry)
-    return ExportEntry(where, {**({"matcher": matcher} if matcher else {}), "hooks": [entry]})
-
-
-def _agent_bundle(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:
-    where: KeyPath = (_BUNDLE_NAME, event)
-    agent_event = spec.events.get(event, AgentEvent())
-    return ExportEntry(where, value) if agent_event.matches is MatchTarget.NOTHING else _in_group(where, value, target)
-
-
-def _agent_list(event: str, value: dict[str, object], spec: AgentFileSpec, target: ExportTarget) -> ExportEntry:  # noqa: ARG001 - as all shapes
-    action = {key: value[key] for key in ("type", "command", "prompt") if key in value}
-    rest = {key: item for key, item in value.items() if key not in action}
-    name = {"name": rest.pop("name")}
-    return ExportEntry(("hooks",), {**name, "trigger": event, **rest, "action": action})
-
-
-_AGENT_SHAPES: Final = {"antigravity": _agent_bundle, "kiro": _agent_list}
-
-
 WRITERS: Final[Mapping[str, Writer]] = {
     "native": _native,
     "grouped": _group_entries,
     "ollm": _ollm,
-    "modern": _modern,
-    "when_then": _legacy,
+    "modern": partial(_automation, is_modern=True),
+    "when_then": partial(_automation, is_modern=False),
     "per_file": _per_file,
-    **{name: partial(_write_agent, form=name) for name, spec in FILE_SPECS.items() if spec.writers},
+    **{name: partial(_write_agent, spec=spec) for name, spec in FILE_SPECS.items() if spec.writers},
 }

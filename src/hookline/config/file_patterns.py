@@ -48,12 +48,22 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
         if is_elsewhere and os.path.normpath(named) == os.path.normpath(folder or os.sep):
             # the folder itself is no file elsewhere
             return True
-        counted = _relative_to(named, folder)
-        return (spec if _is_inside(named, folder) else outside).match_file(counted)
+        whole = os.path.normpath(os.path.join(folder, named))  # noqa: PTH118 - `Path` keeps `..`, and git has none
+        top = os.path.normpath(folder) if folder else ""
+        is_inside = not top or whole == top or whole.startswith(top.rstrip(os.sep) + os.sep)
+        # relative below the folder, and whole but for the first slash elsewhere
+        counted = whole[len(top.rstrip(os.sep)) + 1 :] if top and is_inside and whole != top else whole
+        # a slash at the end says that it is a folder
+        ending = "/" if named.endswith("/") and whole != top else ""
+        return (spec if is_inside else outside).match_file(counted.replace(os.sep, "/").lstrip("/") + ending)
 
     def matches(path: str, folder: str, *, above: bool = False) -> bool:
         named = caller_context.expand_home(path)
-        found = match_in(named, folder) or (above and any(match_in(named, top) for top in _repository_roots(folder)))
+        found = match_in(named, folder)
+        # an agent that has gone down into a repository still works there
+        while above and not found and folder and folder != (parent := os.path.dirname(folder)):  # noqa: PTH120
+            folder = parent
+            found = os.path.exists(f"{folder}/.git") and match_in(named, folder)  # noqa: PTH110 - asked for each file
         return found is not is_elsewhere
 
     return matches
@@ -105,20 +115,6 @@ def _glob(folder: str, parts: list[str], budget: list[int]) -> Iterator[str]:
             yield from _glob(entry.path, rest, budget)
 
 
-def _is_inside(path: str, folder: str) -> bool:
-    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - `Path` keeps `..`
-    top = os.path.normpath(folder) if folder else ""
-    return not top or whole == top or whole.startswith(top.rstrip(os.sep) + os.sep)
-
-
-def _repository_roots(folder: str) -> Iterator[str]:
-    """Return the repositories that a folder lies in: an agent that has gone down into one still works there."""
-    while folder and folder != (above := os.path.dirname(folder)):  # noqa: PTH120 - only texts here
-        folder = above
-        if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - asked for each file
-            yield folder
-
-
 def follow_links(path: str) -> str:
     """Return the path that a path leads to; what is not there is as it is written, below what is."""
     try:
@@ -134,13 +130,3 @@ def _expand_home(pattern: str) -> list[str]:
         return [pattern]
     home = caller_context.expand_home("~").rstrip("/")
     return [f"{sign}{top}{bare[1:]}" for top in dict.fromkeys((home, follow_links(home)))]
-
-
-def _relative_to(path: str, folder: str) -> str:
-    """Count a path from a folder: relative below it, and whole but for the first slash elsewhere."""
-    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - `Path` keeps `..`, and git has none
-    top = os.path.normpath(folder) if folder else ""
-    if top and whole.startswith(top.rstrip(os.sep) + os.sep):
-        whole = whole[len(top.rstrip(os.sep)) + 1 :]
-    # a slash at the end says that it is a folder
-    return whole.replace(os.sep, "/").lstrip("/") + ("/" if path.endswith("/") and whole != top else "")

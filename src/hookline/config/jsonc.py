@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hookline import json_codec
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, nest, spell
 from hookline.errors import ConfigError
 
 # Deeper parts share the line of their owner. Without a bound, a megabyte of brackets would make a
@@ -28,16 +28,6 @@ _TOKEN: Final = re.compile(
 )
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
 _NEWLINE: Final = re.compile("\n")
-# the parts of a document that is known to be valid; a string before a colon is a key
-_PART: Final = re.compile(
-    r"""
-      (?P<key> "[^"\\]*(?:\\.[^"\\]*)*" ) \s* :
-    | (?P<open> [{\[] )
-    | (?P<close> [}\]] )
-    | (?P<value> "[^"\\]*(?:\\.[^"\\]*)*" | [^\s"{}\[\],:]+ )
-    """,
-    re.VERBOSE,
-)
 
 
 def parse(text: str, *, path: str = "") -> Document:
@@ -52,7 +42,15 @@ def parse(text: str, *, path: str = "") -> Document:
     except ValueError:
         plain = blank(text, path=path)
         value = _load(plain, path=path)
-    return Document(value, *_index(plain))
+    newlines = [place.start() for place in _NEWLINE.finditer(plain)]
+    lines: dict[KeyPath, int] = {}
+    repeated: list[tuple[KeyPath, int]] = []
+    for place, position in _iter_parts(_scan(plain), ()):
+        line = bisect_right(newlines, position) + 1
+        if place in lines:
+            repeated.append((place, line))
+        lines[place] = line
+    return Document(value, lines, tuple(repeated))
 
 
 def blank(text: str, *, path: str = "") -> str:
@@ -77,17 +75,12 @@ def blank(text: str, *, path: str = "") -> str:
         if word == ",":
             comma = token.start()
         before, last = last, word
-    return _blank_spans(text, sorted(spans))
-
-
-def _blank_spans(text: str, spans: list[tuple[int, int]]) -> str:
     kept: list[str] = []
     done = 0
-    for start, end in spans:
+    for start, end in sorted(spans):
         kept += (text[done:start], _NOT_NEWLINE.sub(" ", text[start:end]))
         done = end
-    kept.append(text[done:])
-    return "".join(kept)
+    return "".join((*kept, text[done:]))
 
 
 def _load(text: str, *, path: str) -> object:
@@ -99,7 +92,7 @@ def _load(text: str, *, path: str) -> object:
     if not text.strip():
         raise ConfigError("the file is empty, wanted a JSON document", path=path, line=1)
     try:
-        json.loads(text, parse_constant=_refuse_constant)
+        json.loads(text)
     except json.JSONDecodeError as problem:
         raise _error(problem.msg, text, problem.pos, path=path) from None
     except (ValueError, RecursionError):
@@ -107,58 +100,10 @@ def _load(text: str, *, path: str) -> object:
     raise ConfigError(f"not a JSON document: {reason}", path=path, line=1)
 
 
-def _refuse_constant(name: str) -> object:
-    raise ValueError(name)
-
-
 def _error(message: str, text: str, position: int, *, path: str) -> ConfigError:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return ConfigError(f"{message} (column {column})", path=path, line=line)
-
-
-def _index(text: str) -> tuple[dict[KeyPath, int], tuple[tuple[KeyPath, int], ...]]:
-    """Find the line of every key and every list element of a valid document."""
-    newlines = [place.start() for place in _NEWLINE.finditer(text)]
-    lines: dict[KeyPath, int] = {}
-    repeated: list[tuple[KeyPath, int]] = []
-    for path, position in _parts(text):
-        line = bisect_right(newlines, position) + 1
-        if path in lines:
-            repeated.append((path, line))
-        lines[path] = line
-    return lines, tuple(repeated)
-
-
-def _parts(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Return the path and the place of every key and every list element of a valid document."""
-    # the objects and lists around the current token: the path of each, None where it is too deep to be
-    # kept, and how many elements a list has had; -1 marks an object
-    paths: list[KeyPath | None] = [()]
-    counts: list[int] = [-1]
-    current: KeyPath | None = ()
-    for token in _PART.finditer(text):
-        if token.lastgroup == "close":
-            paths.pop()
-            counts.pop()
-            continue
-        count = counts[-1]
-        is_part = token.lastgroup == "key" or count >= 0
-        if is_part:
-            step = _text(token["key"]) if count < 0 else count
-            owner = paths[-1]
-            current = (*owner, step) if owner is not None and len(owner) < INDEXED_DEPTH else None
-            counts[-1] += count >= 0
-            if current is not None:
-                yield current, token.start()
-        if token.lastgroup == "open":
-            paths.append(current)
-            counts.append(-1 if token["open"] == "{" else 0)
-
-
-def _text(word: str) -> str:
-    """Read a key as the parser does."""
-    return str(json.loads(word)) if "\\" in word else word[1:-1]
 
 
 # a list of plain values that is no longer than this stays on one line
@@ -196,64 +141,50 @@ class _Style:
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
-
-    Raises:
-        ConfigError: The place cannot be in this document.
-    """
+    """Replace the value at a place, or add it there; the index after the last element adds one."""
     if not text.strip():
-        return _render(_nest(pointer, value), "", _detect_style("", [])) + "\n"
-    root = _scan(text)
+        return _render(nest(pointer, value), "", _detect_style("", [])) + "\n"
+    root = _scan(blank(text))
     style = _detect_style(text, [root])
     part, rest = _deepest(root, pointer)
     if rest:
-        return _add(text, part, rest[0], _nest(rest[1:], value), style)
+        return _add(text, part, rest[0], nest(rest[1:], value), style)
     in_lines = style.many_lines and (not part.mark or "\n" in text[part.value : part.end])
     indent = _indent_of_line(text, part.start) if in_lines else None
     return text[: part.value] + _render(value, indent, style) + text[part.end :]
 
 
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list, and the list where there is none.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    if not text.strip():
-        return put(text, pointer, [value])
-    root = _scan(text)
-    part, rest = _deepest(root, pointer)
-    if rest:
-        return put(text, pointer, [value])
-    if part.mark != "[":
-        raise ConfigError(f"wanted a list at {_spell(pointer)}")
-    return _add(text, part, len(part.parts), value, _detect_style(text, [root]))
-
-
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or an element out, with its comma, and a whole object with the comment right above it.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
-    owner, rest = _deepest(_scan(text), pointer[:-1])
+    """Take a key or an element out, with its comma, and a whole object with the comment right above it."""
+    owner, rest = _deepest(_scan(blank(text)), pointer[:-1])
     found = [place for place, part in enumerate(owner.parts) if part.step == pointer[-1]] if not rest else []
     if not found:
-        raise ConfigError(f"there is nothing at {_spell(pointer)}")
-    kept = []
-    done = 0
-    for start, end in sorted(_removals(text, owner, found[-1])):
-        kept.append(text[done:start])
-        done = end
-    return "".join((*kept, text[done:]))
+        raise ConfigError(f"there is nothing at {spell(pointer)}")
+    place = found[-1]
+    part = owner.parts[place]
+    comma = _comma_after(text, part.end)
+    start, end = _span(text, part, comma, after=owner.parts[place - 1].end if place else owner.value + 1)
+    if len(owner.parts) == 1:
+        close = owner.end - 1
+        if not (text[owner.value + 1 : start] + text[end:close]).strip():
+            start, end = owner.value + 1, close
+    elif comma is None and place:
+        # the comma before the last part goes with it
+        before = owner.parts[place - 1].end
+        mine = _comma_after(text, before)
+        if mine is not None and not text[mine + 1 : start].strip() and "\n" not in text[before:start]:
+            start = mine
+        elif mine is not None:
+            return text[:mine] + text[mine + 1 : start] + text[end:]
+    return text[:start] + text[end:]
 
 
-def _scan(text: str) -> _Part:
-    """Find every part of a valid document."""
+def _scan(plain: str) -> _Part:
+    """Find every part of a valid document without comments."""
     top = _Part("", 0, 0, mark="[")
     owners = [top]
     key: re.Match[str] | None = None
-    for word in _WORD.finditer(blank(text)):
+    for word in _WORD.finditer(plain):
         owner = owners[-1]
         sign = word["mark"] or ""
         if sign and sign in "}]":
@@ -261,7 +192,9 @@ def _scan(text: str) -> _Part:
         elif owner.mark == "{" and key is None:
             key = word
         else:
-            step = len(owner.parts) if key is None else str(json.loads(key.group()))
+            word_of_key = "" if key is None else key.group()
+            name = str(json.loads(word_of_key)) if "\\" in word_of_key else word_of_key[1:-1]
+            step = len(owner.parts) if key is None else name
             start = word.start() if key is None else key.start()
             part = _Part(step, start, word.start(), word.end(), sign)
             owner.parts.append(part)
@@ -269,6 +202,15 @@ def _scan(text: str) -> _Part:
             if sign:
                 owners.append(part)
     return top.parts[0]
+
+
+def _iter_parts(owner: _Part, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    """Return the path and the place of every key and every list element, down to a depth."""
+    for part in owner.parts:
+        here = (*path, part.step)
+        yield here, part.start
+        if len(here) < INDEXED_DEPTH:
+            yield from _iter_parts(part, here)
 
 
 def _deepest(root: _Part, pointer: KeyPath) -> tuple[_Part, KeyPath]:
@@ -282,15 +224,9 @@ def _deepest(root: _Part, pointer: KeyPath) -> tuple[_Part, KeyPath]:
     return part, ()
 
 
-def _nest(steps: KeyPath, value: object) -> object:
-    for step in reversed(steps):
-        value = {step: value} if isinstance(step, str) else [value]
-    return value
-
-
 def _add(text: str, owner: _Part, step: str | int, value: object, style: _Style) -> str:
     if owner.mark != ("{" if isinstance(step, str) else "["):
-        raise ConfigError(f"{_spell((step,))} cannot be added to what stands there")
+        raise ConfigError(f"{spell((step,))} cannot be added to what stands there")
     if not owner.parts:
         return _add_first(text, owner, step, value, style)
     last = owner.parts[-1]
@@ -323,26 +259,6 @@ def _add_first(text: str, owner: _Part, step: str | int, value: object, style: _
     place = owner.value + 1 + len(inside.rstrip())
     new = style.newline + indent + _member(step, value, indent, style)
     return text[:place] + new + (text[place:close] if inside.strip() else style.newline + outer) + text[close:]
-
-
-def _removals(text: str, owner: _Part, place: int) -> Iterator[tuple[int, int]]:
-    """Return the spans that go with one part."""
-    part = owner.parts[place]
-    comma = _comma_after(text, part.end)
-    start, end = _span(text, part, comma, after=owner.parts[place - 1].end if place else owner.value + 1)
-    if len(owner.parts) == 1:
-        close = owner.end - 1
-        hollow = not (text[owner.value + 1 : start] + text[end:close]).strip()
-        yield (owner.value + 1, close) if hollow else (start, end)
-        return
-    if comma is None and place:
-        before = owner.parts[place - 1].end
-        mine = _comma_after(text, before)
-        if mine is not None and not text[mine + 1 : start].strip() and "\n" not in text[before:start]:
-            start = mine
-        elif mine is not None:
-            yield mine, mine + 1
-    yield start, end
 
 
 def _span(text: str, part: _Part, comma: int | None, *, after: int) -> tuple[int, int]:
@@ -399,7 +315,7 @@ def _detect_style(text: str, parts: list[_Part]) -> _Style:
 
 
 def _member(step: str | int, value: object, indent: str | None, style: _Style) -> str:
-    name = f"{_word(step)}{style.colon}" if isinstance(step, str) else ""
+    name = f"{json.dumps(step, ensure_ascii=False)}{style.colon}" if isinstance(step, str) else ""
     return name + _render(value, indent, style)
 
 
@@ -415,7 +331,7 @@ def _render(value: object, indent: str | None, style: _Style) -> str:
                 return line
             return _wrap("[]", [_render(one, indent + style.unit, style) for one in value], indent, style)
         case _:
-            return _word(value)
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _wrap(marks: str, members: list[str], indent: str | None, style: _Style) -> str:
@@ -423,11 +339,3 @@ def _wrap(marks: str, members: list[str], indent: str | None, style: _Style) -> 
         return marks[0] + style.comma.join(members) + marks[1]
     edge = style.newline + indent
     return marks[0] + edge + style.unit + f",{edge}{style.unit}".join(members) + edge + marks[1]
-
-
-def _word(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _spell(pointer: KeyPath) -> str:
-    return ".".join(str(step) for step in pointer) or "the top of the file"

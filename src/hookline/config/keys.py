@@ -1,8 +1,9 @@
 """Parsers for the values of keys. Each raises ValueError with what was wanted."""
 
+import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from msgspec import Struct, structs
 
@@ -12,6 +13,8 @@ from hookline.model.hook import OnError, Priority, Unknown
 from hookline.model.requirements import READERS, Caching, Needs
 from hookline.model.settings import CHOICES, Unapproved
 from hookline.model.templates import TEMPLATE
+
+T = TypeVar("T")
 
 # an hour: a hook that may take longer was probably given milliseconds
 LONG: Final = 3600
@@ -68,15 +71,12 @@ def flag(value: object) -> bool:
 
 def seconds(value: object) -> float:
     """Read a time: a number of seconds, or a text with its unit, such as "500ms"."""
-    number = _with_unit(value) if isinstance(value, str) else value
+    number = value
+    if isinstance(value, str) and (found := re.fullmatch(_TIME, value)):
+        number = float(found[1]) * _UNITS[found[2]]
     if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= LONGEST:
         return float(number)
     raise ValueError(f'wanted seconds above 0 and below a year, such as 5 or "500ms", got {describe(value)}')
-
-
-def _with_unit(text: str) -> float | None:
-    found = re.fullmatch(_TIME, text)
-    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 BATCH_WINDOW: Final = 1.0
@@ -138,45 +138,49 @@ def request_body(value: object) -> object:
             raise ValueError(
                 "it begins as JSON does, and is none: put templates inside its quotes, or write a table"
             ) from None
-    _check_json(value)
+    json.dumps(value, default=_refuse_json)
     if not isinstance(value, Mapping | list):
         raise ValueError(f"wanted a text or a table, got {describe(value)}")  # noqa: TRY004 - one error for all
     return value
 
 
-def _check_json(value: object) -> None:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            _check_json(item)
-    elif isinstance(value, list):
-        for item in value:
-            _check_json(item)
-    elif value is not None and not isinstance(value, str | int | float | bool):
-        raise ValueError(f"JSON has no value for {value}: write it as a text")
+def _refuse_json(value: object) -> object:
+    raise ValueError(f"JSON has no value for {value}: write it as a text")
 
 
-def on_error(value: object) -> OnError:
-    """Read what a failure means."""
-    try:
-        return OnError(text(value).lower())
-    except ValueError:
-        raise ValueError(f'wanted "block" or "continue", got {describe(value)}') from None
+def decision(value: object) -> str | bool:
+    """Read the words of a decision, or true where it needs none."""
+    if value is True:
+        return True
+    if not isinstance(value, str):
+        raise ValueError(f"wanted a text or true, got {describe(value)}")  # noqa: TRY004 - one error for all
+    return nonempty_text(value)
 
 
-def read_unapproved(value: object) -> Unapproved:
-    """Read what a hook that was never approved means."""
-    try:
-        return Unapproved(text(value).lower())
-    except ValueError:
-        raise ValueError(f'wanted "warn" or "block", got {describe(value)}') from None
+def one_of(words: Iterable[T], *, any_case: bool = False) -> Callable[[object], T]:
+    """Return a reader of one of these words."""
+    by_word = {str(word): word for word in words}
+    *most, last = map(quote, by_word)
+    wanted = f"{', '.join(most)} or {last}"
+
+    def read(value: object) -> T:
+        word = value.lower() if any_case and isinstance(value, str) else value
+        if isinstance(word, str) and word in by_word:
+            return by_word[word]
+        raise ValueError(f"wanted {wanted}, got {describe(value)}")
+
+    return read
 
 
-def unknown(value: object) -> Unknown:
-    """Read what a hook does when it cannot be known whether a call is one that it is about."""
-    try:
-        return Unknown(text(value).lower())
-    except ValueError:
-        raise ValueError(f'wanted "skip", "match" or "confirm", got {describe(value)}') from None
+# what a failure means, what a hook that was never approved means, and what a hook does when it cannot be known whether
+# a call is one that it is about
+on_error: Final = one_of(OnError, any_case=True)
+read_unapproved: Final = one_of(Unapproved, any_case=True)
+unknown: Final = one_of(Unknown, any_case=True)
+# how the answers of several hooks become one, what becomes of conflicts, and the answer at an event without hooks
+composition: Final = one_of(CHOICES["composition"])
+on_conflict: Final = one_of(CHOICES["on_conflict"])
+no_hooks: Final = one_of(CHOICES["no_hooks"])
 
 
 def priority(value: object) -> int:
@@ -200,28 +204,6 @@ def count_or_none(value: object) -> int:
     return 0 if value == 0 and type(value) is int else count(value)
 
 
-def _choice(name: str, value: object) -> str:
-    words = CHOICES[name]
-    if value in words:
-        return str(value)
-    raise ValueError(f"wanted {' or '.join(map(quote, words))}, got {describe(value)}")
-
-
-def composition(value: object) -> str:
-    """Read how the answers of several hooks become one."""
-    return _choice("composition", value)
-
-
-def on_conflict(value: object) -> str:
-    """Read what becomes of a conflict between hooks."""
-    return _choice("on_conflict", value)
-
-
-def no_hooks(value: object) -> str:
-    """Read the answer at an event without hooks."""
-    return _choice("no_hooks", value)
-
-
 def needs(value: object) -> Needs:
     """Read what has to be there: a table with lists of tools, files, services and variables."""
     given = {name: one_or_more_texts(item) for name, item in _parts(value, Needs).items()}
@@ -235,15 +217,12 @@ def caching(value: object) -> Caching:
     """Read how long an answer holds: a time, or a table that also says what the answer depends on."""
     if not isinstance(value, Mapping):
         return Caching(seconds=seconds(value))
-    given = _parts({_FOR.get(name, name): item for name, item in value.items()}, Caching)
+    # the field has another name than the key
+    given = _parts({"seconds" if name == "for" else name: item for name, item in value.items()}, Caching)
     if "seconds" not in given:
         raise ValueError('wanted `for`, the time an answer holds, such as for = "10m"')
     lists = {name: one_or_more_texts(item) for name, item in given.items() if name != "seconds"}
     return Caching(seconds=seconds(given["seconds"]), **lists)
-
-
-# what people write, where the field has another name
-_FOR: Final = {"for": "seconds"}
 
 
 def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
@@ -264,22 +243,21 @@ def anything(value: object) -> object:
 
 def describe(value: object) -> str:
     """Return what a value is, in the words of the file it stands in."""
-    if value is None:
-        return "nothing"
-    for kind, say in _DESCRIPTIONS:
-        if isinstance(value, kind):
-            return say(value)
-    return f"a {type(value).__name__}"
-
-
-_DESCRIPTIONS: Final[tuple[tuple[type, Callable[[object], str]], ...]] = (
-    (bool, lambda value: "true" if value else "false"),
-    (str, lambda value: f"the text {quote(str(value))}"),
-    (int, lambda value: f"the number {str(value)[:20]}"),
-    (float, lambda value: f"the number {value}"),
-    (list, lambda _value: "a list"),
-    (Mapping, lambda _value: "an object"),
-)
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"the text {quote(value)}"
+        case int() | float():
+            return f"the number {str(value)[:20] if isinstance(value, int) else value}"
+        case list():
+            return "a list"
+        case Mapping():
+            return "an object"
+        case _:
+            return f"a {type(value).__name__}"
 
 
 def read_texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
@@ -300,11 +278,14 @@ def to_file_value(value: object) -> object:
             return int(value)
         case int() if type(value) not in {int, bool}:
             return int(value)
+        case tuple():
+            return list(value)
+        case Mapping():
+            return dict(value)
+        case str():
+            return str(value)
         case _:
-            return next((make(value) for kind, make in _PLAIN_TYPES.items() if isinstance(value, kind)), value)
-
-
-_PLAIN_TYPES: Final[Mapping[type, Callable[..., object]]] = {tuple: list, Mapping: dict, str: str}
+            return value
 
 
 def slug(name: str) -> str:
@@ -336,6 +317,7 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     one_or_more_texts: _SOME_NAMES,
     any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
     table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
+    decision: {"anyOf": [{"type": "string", "pattern": r"\S"}, {"const": True}]},
     on_error: {"enum": [*OnError]},
     request_body: {"type": ["string", "object", "array"]},
     read_unapproved: {"enum": [*Unapproved]},
@@ -366,21 +348,32 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     anything: {},
 }
 
+
+def make_keys(rows: Mapping[str, Key | tuple[Callable[[object], object], bool, str]]) -> dict[str, Key]:
+    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, its help text."""
+    return {
+        name: row if isinstance(row, Key) else Key(row[0], name, vital=row[1], about=row[2])
+        for name, row in rows.items()
+    }
+
+
 # how JSON formats say what a hook runs
-RUNNERS: Final[Mapping[str, Key]] = {
-    "command": Key(
-        text,
-        "command",
-        vital=True,
-        about="The program to run, or a whole line where its dialect has lines.",
-        schema=NAME,
-    ),
-    "args": Key(texts, "args", vital=True, about="The arguments of the program, one word each."),
-    "working_directory": Key(text, "working_directory", vital=True, about="The folder it runs in."),
-    "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
-    "function": Key(text, "function", vital=True, about="The function to call in the module."),
-    "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
-}
+RUNNERS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "command": Key(
+            text,
+            "command",
+            vital=True,
+            about="The program to run, or a whole line where its dialect has lines.",
+            schema=NAME,
+        ),
+        "args": (texts, True, "The arguments of the program, one word each."),
+        "working_directory": (text, True, "The folder it runs in."),
+        "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
+        "function": (text, True, "The function to call in the module."),
+        "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
+    }
+)
 # those of them that say how a hook is reached; it needs exactly one
 TARGETS: Final = ("command", "module", "url")
 
@@ -388,93 +381,71 @@ TARGETS: Final = ("command", "module", "url")
 SCHEMA_KEY: Final[Mapping[str, Key]] = {"$schema": Key(text, about="The schema an editor completes this file with.")}
 
 # what every format calls the same
-SHARED: Final[Mapping[str, Key]] = {
-    "id": Key(text, about="What commands and traces call it; made of the name unless it is given."),
-    "name": Key(text, about="What people call it."),
-    "matcher": Key(text, "matcher", vital=True, about="Which tools, or other subjects of the event, it is for."),
-    "files": Key(
-        one_or_more_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore."
-    ),
-    "writes": Key(
-        one_or_more_texts, "writes", vital=True, about="Runs only for tool calls that may write one of these files."
-    ),
-    "deletes": Key(
-        one_or_more_texts, "deletes", vital=True, about="Runs only for tool calls that may delete one of these files."
-    ),
-    "reads": Key(
-        one_or_more_texts, "reads", vital=True, about="Runs only for tool calls that may read one of these files."
-    ),
-    "runs": Key(
-        one_or_more_texts, "runs", vital=True, about='Runs only for tool calls that may run such a command: "git push".'
-    ),
-    "urls": Key(
-        one_or_more_texts,
-        "urls",
-        vital=True,
-        about='Runs only for tool calls that may reach such a host or URL: "example.com".',
-    ),
-    "unknown": Key(
-        unknown,
-        "unknown",
-        vital=True,
-        about="What it does when a call cannot be known: skip it, match it, or have the user confirm it.",
-    ),
-    "timeout": Key(seconds, "timeout", about='How long it may take, in seconds, or with a unit: "500ms", "2m".'),
-    "env": Key(table, "env", vital=True, about="Environment variables it gets on top."),
-    "headers": Key(table, "headers", vital=True, about="Headers of the web request."),
-    "header_env": Key(
-        texts, "header_env", vital=True, about="Variables that the URL and headers may name, as $NAME or ${NAME}."
-    ),
-    "body": Key(
-        request_body,
-        "body",
-        vital=True,
-        about='What the web request sends in place of the event: a text, or a table; { text = "{{message}}" }.',
-    ),
-    "method": Key(text, "method", vital=True, about="Method of the web request; POST unless it is given."),
-    "shell": Key(flag, "shell", vital=True, about="Whether the command is a line for a shell."),
-    "plain": Key(flag, "plain", vital=True, about="Text that the command prints is added to the conversation."),
-    "includes": Key(
-        one_or_more_texts,
-        "includes",
-        vital=True,
-        about="Files that belong to it though its command does not name them.",
-    ),
-    "isolated": Key(flag, "isolated", vital=True, about="Whether a Python function runs in a process of its own."),
-    "on_error": Key(on_error, "on_error", about="What its failure means: block the operation, or continue without it."),
-    "priority": Key(priority, "priority", about="Its place in the order: a name, or a number; lower runs earlier."),
-    "parallel": Key(flag, "parallel", about="Whether it may run beside its neighbours that say the same."),
-    "if": Key(
-        nonempty_text,
-        "condition",
-        vital=True,
-        about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
-    ),
-    "after": Key(one_or_more_texts, "after", about="Runs after these hooks, named by their ids."),
-    "before": Key(one_or_more_texts, "before", about="Runs before these hooks, named by their ids."),
-    "once": Key(flag, "once", about="Runs once in a session."),
-    "per_minute": Key(count, "per_minute", about="Runs at most this often in any minute."),
-    "cooldown": Key(seconds, "cooldown", about="How long it rests after each run."),
-    "debounce": Key(
-        seconds,
-        "debounce",
-        about="How long the same file or subject must have been quiet; in the background, the last of several events counts.",
-    ),
-    "batch": Key(
-        batch_window,
-        "batch",
-        about="Runs once, in the background, for all files of events that come within a second, or this time.",
-    ),
-    "breaker": Key(count, "breaker", about="After so many failures in a row it pauses."),
-    "retry_after": Key(seconds, "retry_after", about="How long it pauses before it is tried again."),
-    "needs": Key(needs, "needs", about="Tools, files, services and variables that must be there."),
-    "cache": Key(caching, "cache", about="How long its answer holds, and what the answer depends on."),
-    "background": Key(flag, "background", about="Nobody waits for it: it runs from a queue, at least once."),
-    "persistent": Key(flag, "persistent", vital=True, about="The command stays and answers one event per line."),
-    "warm": Key(flag, "warm", about="The command is a Python script, run in a process that was made ahead."),
-    "observe": Key(flag, "observe", vital=True, about="Record what it would do, and enforce nothing."),
-    "enabled": Key(flag, "enabled", vital=True, about="Whether it runs at all."),
-    "version": Key(version, "version", about="The version of the hook itself."),
-    "source_version": Key(version, "source_version", about="The version of the system it was written for."),
-    "description": Key(anything, about="For people; it means nothing to the program."),
-}
+SHARED: Final[Mapping[str, Key]] = make_keys(
+    {
+        "id": Key(text, about="What commands and traces call it; made of the name unless it is given."),
+        "name": Key(text, about="What people call it."),
+        "matcher": (text, True, "Which tools, or other subjects of the event, it is for."),
+        "files": (one_or_more_texts, True, "Runs only for these files: patterns as in a .gitignore."),
+        "writes": (one_or_more_texts, True, "Runs only for tool calls that may write one of these files."),
+        "deletes": (one_or_more_texts, True, "Runs only for tool calls that may delete one of these files."),
+        "reads": (one_or_more_texts, True, "Runs only for tool calls that may read one of these files."),
+        "runs": (one_or_more_texts, True, 'Runs only for tool calls that may run such a command: "git push".'),
+        "urls": (one_or_more_texts, True, 'Runs only for tool calls that may reach such a host or URL: "example.com".'),
+        "unknown": (
+            unknown,
+            True,
+            "What it does when a call cannot be known: skip it, match it, or have the user confirm it.",
+        ),
+        "timeout": (seconds, False, 'How long it may take, in seconds, or with a unit: "500ms", "2m".'),
+        "env": (table, True, "Environment variables it gets on top."),
+        "headers": (table, True, "Headers of the web request."),
+        "header_env": (texts, True, "Variables that the URL and headers may name, as $NAME or ${NAME}."),
+        "body": (
+            request_body,
+            True,
+            'What the web request sends in place of the event: a text, or a table; { text = "{{message}}" }.',
+        ),
+        "method": (text, True, "Method of the web request; POST unless it is given."),
+        "shell": (flag, True, "Whether the command is a line for a shell."),
+        "plain": (flag, True, "Text that the command prints is added to the conversation."),
+        "includes": (one_or_more_texts, True, "Files that belong to it though its command does not name them."),
+        "isolated": (flag, True, "Whether a Python function runs in a process of its own."),
+        "on_error": (on_error, False, "What its failure means: block the operation, or continue without it."),
+        "priority": (priority, False, "Its place in the order: a name, or a number; lower runs earlier."),
+        "parallel": (flag, False, "Whether it may run beside its neighbours that say the same."),
+        "if": Key(
+            nonempty_text,
+            "condition",
+            vital=True,
+            about='Runs only when this expression over the event is true: args.command.startsWith("git ").',
+        ),
+        "after": (one_or_more_texts, False, "Runs after these hooks, named by their ids."),
+        "before": (one_or_more_texts, False, "Runs before these hooks, named by their ids."),
+        "once": (flag, False, "Runs once in a session."),
+        "per_minute": (count, False, "Runs at most this often in any minute."),
+        "cooldown": (seconds, False, "How long it rests after each run."),
+        "debounce": (
+            seconds,
+            False,
+            "How long the same file or subject must have been quiet; in the background, the last of several events counts.",
+        ),
+        "batch": (
+            batch_window,
+            False,
+            "Runs once, in the background, for all files of events that come within a second, or this time.",
+        ),
+        "breaker": (count, False, "After so many failures in a row it pauses."),
+        "retry_after": (seconds, False, "How long it pauses before it is tried again."),
+        "needs": (needs, False, "Tools, files, services and variables that must be there."),
+        "cache": (caching, False, "How long its answer holds, and what the answer depends on."),
+        "background": (flag, False, "Nobody waits for it: it runs from a queue, at least once."),
+        "persistent": (flag, True, "The command stays and answers one event per line."),
+        "warm": (flag, False, "The command is a Python script, run in a process that was made ahead."),
+        "observe": (flag, True, "Record what it would do, and enforce nothing."),
+        "enabled": (flag, True, "Whether it runs at all."),
+        "version": (version, False, "The version of the hook itself."),
+        "source_version": (version, False, "The version of the system it was written for."),
+        "description": Key(anything, about="For people; it means nothing to the program."),
+    }
+)

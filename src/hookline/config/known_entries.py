@@ -29,16 +29,11 @@ from hookline.model.installed_entry import LAUNCHER
 Read = Callable[[str, DiscoveredFile], list[Hook]]
 
 # where an entry stands and what it is called says nothing about what it does
-_NOT_CONTENT: Final = frozenset(
-    {
-        *("id", "source", "layer", "root", "enabled", "agents"),
-        *("source_path", "source_line", "source_format", "source_pointer"),
-    }
-)
 _DEFAULTS: Final = {
     field.name: field.default_factory() if callable(field.default_factory) else field.default
     for field in fields(Hook)
-    if field.name not in _NOT_CONTENT
+    if field.name not in {"id", "source", "layer", "root", "enabled", "agents"}
+    and field.name not in {"source_path", "source_line", "source_format", "source_pointer"}
 }
 
 
@@ -86,14 +81,17 @@ def mark_new_entries(
     `texts` are the files that were read. Without a record, everything that is there now is known and recorded, unless
     the command `writes` nothing.
     """
-    digests = {id(hook): digest_entry(hook) for hook in hooks if _is_foreign_user_hook(hook, texts)}
+    digests = {
+        id(hook): digest_entry(hook)
+        for hook in hooks
+        if hook.source is Source.USER
+        and hook.source_path in texts
+        and texts[hook.source_path][0].location.root is Root.HOME
+    }
     record = read_record(data)
-    if record is None and not writes:
-        return list(hooks), []
     if record is None:
-        return list(hooks), _make_record(hooks, digests, texts, data)
-    known = frozenset(record.entries)
-    new = {digest for digest in digests.values() if digest not in known}
+        return list(hooks), _make_record(hooks, digests, texts, data) if writes else []
+    new = set(digests.values()).difference(record.entries)
     if not new:
         return list(hooks), []
     paths = {hook.source_path for hook in hooks if digests.get(id(hook)) in new}
@@ -108,11 +106,6 @@ def digest_entry(hook: Hook) -> str:
     """Return the SHA-256 of what an entry says beyond the defaults, wherever it stands."""
     said = {name: getattr(hook, name) for name, default in _DEFAULTS.items() if getattr(hook, name) != default}
     return hashlib.sha256(json_codec.dump(said)).hexdigest()
-
-
-def _is_foreign_user_hook(hook: Hook, texts: Mapping[str, tuple[DiscoveredFile, str]]) -> bool:
-    found = texts.get(hook.source_path)
-    return hook.source is Source.USER and found is not None and found[0].location.root is Root.HOME
 
 
 def _make_record(
@@ -148,15 +141,10 @@ def _find_own_edits(
             if file is None:
                 continue
             with suppress(ConfigError):
-                before, after = (
-                    {
-                        digest_entry(hook)
-                        for hook in read((journal.read_blob(name) or b"").decode("utf-8", "replace"), file)
-                    }
-                    if name is not None
-                    else set()
-                    for name in (step.before, step.after)
-                )
+                texts = [
+                    (journal.read_blob(name) or b"").decode("utf-8", "replace") for name in (step.before, step.after)
+                ]
+                before, after = ({digest_entry(hook) for hook in read(text, file)} if text else set() for text in texts)
                 found |= (after - before) & set(wanted)
     return found
 

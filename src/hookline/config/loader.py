@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from hookline import json_codec
@@ -86,8 +86,8 @@ class LoadedFile(Struct, frozen=True):
 class LoadResult(Struct, frozen=True):
     """All hooks, strongest place first; all problems; and the files they came from.
 
-    `lost` are the problems because of which a configured hook may be missing. `stamps` are what the files
-    and the folders around them looked like before they were read.
+    `notes` are problems that cannot have cost a configured hook, `lost` those because of which one may be missing.
+    `stamps` are what the files and the folders around them looked like before they were read.
     """
 
     hooks: tuple[Hook, ...] = ()
@@ -96,21 +96,7 @@ class LoadResult(Struct, frozen=True):
     loaded_files: tuple[LoadedFile, ...] = ()
     lost: tuple[Problem, ...] = ()
     stamps: FileStamps = FileStamps()
-
-
-class Candidates(Struct, frozen=True):
-    """Every hook as read, before validation, in the order of the files.
-
-    `problems` may have cost a configured hook, `notes` cannot have. `stamps` are what the files and the folders
-    around them looked like before they were read.
-    """
-
-    hooks: tuple[Hook, ...] = ()
-    problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
-    files: tuple[str, ...] = ()
-    found: tuple[LoadedFile, ...] = ()
-    stamps: FileStamps = FileStamps()
 
 
 def load(search: SearchPaths, *, unusable: FindReason | None = None, refusal: FindReason | None = None) -> LoadResult:
@@ -119,7 +105,7 @@ def load(search: SearchPaths, *, unusable: FindReason | None = None, refusal: Fi
 
 
 def judge(
-    candidates: Candidates,
+    candidates: LoadResult,
     *,
     tools: Mapping[str, Mapping[str, tuple[str, ...]]],
     unusable: FindReason | None = None,
@@ -135,20 +121,21 @@ def judge(
     lost = tuple(problem for problem in problems if problem.severity is Severity.ERROR and not problem.settled)
     problems += candidates.notes
     hooks = _drop_duplicates(merge_copies(hooks, tools), problems)
-    problems += _report_refusals(hooks, refusal)
-    return LoadResult(tuple(hooks), tuple(problems), candidates.files, candidates.found, lost, candidates.stamps)
+    for hook in hooks:
+        # what is wrong with the definition was reported where it was read
+        if refusal is not None and not hook.invalid and (reason := refusal(hook)):
+            problems.append(_hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}"))
+    return replace(candidates, hooks=tuple(hooks), problems=tuple(problems), lost=lost)
 
 
-def read_candidates(search: SearchPaths) -> Candidates:
-    """Read every configuration of a project and of the user working on it.
+def read_candidates(search: SearchPaths) -> LoadResult:
+    """Read every configuration of a project and of the user working on it; `judge` decides which of the hooks count.
 
     A file that cannot be read is a problem, and everything else still loads.
     """
     looked: set[str] = set()
     files, problems = find_files(_roots(search), search.locations, looked=looked)
     stamps = capture((file.path for file in files), looked)
-    hooks: list[Hook] = []
-    found: list[LoadedFile] = []
     notes: list[Problem] = []
     asked: dict[str, bool] = {}
     read: dict[str, list[Hook]] = {}
@@ -159,36 +146,34 @@ def read_candidates(search: SearchPaths) -> Candidates:
         if _is_foreign(file) and (too_much := bounds.refusal_reason(text)):
             problems.append(Problem(file.path, 0, too_much))
             continue
-        defined, wrong, idle = _read_guarded(text, file, search=search, asked=asked)
+        defined, wrong, idle = _read(text, file, search=search, asked=asked)
         if _is_foreign(file):
             defined = bounds.truncate(defined, file, wrong)
         read[file.path] = defined
         texts[file.path] = (file, text)
         problems += wrong
         notes += idle
-    for file in files:
-        if file.path in read:
-            hooks += read[file.path]
-            place = file.location
-            found.append(
-                LoadedFile(file.path, place.layer, place.source, place.dialect, file.root, len(read[file.path]))
-            )
+    files_read = [(file, file.location) for file in files if file.path in read]
+    hooks = [hook for file, _ in files_read for hook in read[file.path]]
     if search.data is not None:
         hooks, renewed = mark_new_entries(
             hooks,
             texts,
             search.data,
-            read=lambda text, file: _read_guarded(text, file, search=search, asked={})[0],
+            read=lambda text, file: _read(text, file, search=search, asked={})[0],
             writes=search.records,
         )
         notes += renewed
-    return Candidates(
-        tuple(hooks),
-        tuple(problems),
-        tuple(notes),
-        tuple(file.path for file in files),
-        tuple(found),
-        replace(stamps, scripts=tuple(asked.items())),
+    return LoadResult(
+        hooks=tuple(hooks),
+        problems=tuple(problems),
+        files=tuple(file.path for file in files),
+        loaded_files=tuple(
+            LoadedFile(file.path, place.layer, place.source, place.dialect, file.root, len(read[file.path]))
+            for file, place in files_read
+        ),
+        stamps=replace(stamps, scripts=tuple(asked.items())),
+        notes=tuple(notes),
     )
 
 
@@ -248,45 +233,27 @@ def _read_files(
 ) -> Iterator[tuple[DiscoveredFile, str]]:
     for file in files:
         try:
-            if file.location.is_program:
-                yield from _read_program(file, problems, vocabulary)
-            else:
+            if not file.location.is_program:
                 yield file, read_text(file.path, is_managed=file.location.layer is Layer.MANAGED)
+                continue
+            # of a program, how it begins; what cannot be run is none, and is passed over as its agent does
+            info = os.stat(file.path)  # noqa: PTH116 - beside the others
+            if stat.S_ISREG(info.st_mode) and os.access(file.path, os.X_OK):
+                with open(file.path, "rb") as opened:  # noqa: PTH123
+                    yield file, opened.read(_PROGRAM_HEAD_BYTES).decode(errors="replace")
+            elif file.path.rpartition("/")[2] in vocabulary.names.get(file.location.dialect, {}):
+                why = f"{file.location.agent} runs only what may be executed, so this is no hook; chmod +x makes it one"
+                problems.append(Problem(file.path, 0, why, Severity.NOTE))
         except ConfigError as problem:
             problems.append(Problem(file.path, problem.line, problem.message))
+        except OSError as problem:
+            problems.append(Problem(file.path, 0, f"the file cannot be read: {problem.strerror}"))
 
 
-def _read_program(
-    file: DiscoveredFile, problems: list[Problem], vocabulary: KnownNames
-) -> Iterator[tuple[DiscoveredFile, str]]:
-    """Return a program with how it begins; what cannot be run is none, and is passed over as its agent does."""
-    try:
-        info = os.stat(file.path)  # noqa: PTH116 - beside the others
-        if stat.S_ISREG(info.st_mode) and os.access(file.path, os.X_OK):
-            with open(file.path, "rb") as opened:  # noqa: PTH123
-                yield file, opened.read(_PROGRAM_HEAD_BYTES).decode(errors="replace")
-        elif file.path.rpartition("/")[2] in vocabulary.names.get(file.location.dialect, {}):
-            why = f"{file.location.agent} runs only what may be executed, so this is no hook; chmod +x makes it one"
-            problems.append(Problem(file.path, 0, why, Severity.NOTE))
-    except OSError as problem:
-        raise ConfigError(f"the file cannot be read: {problem.strerror}", path=file.path) from None
-
-
-# the hooks of a file, what is wrong with them, and the settings in it that have no effect
-_Contents = tuple[list[Hook], list[Problem], list[Problem]]
-
-
-def _read_guarded(text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[str, bool]) -> _Contents:
-    try:
-        return _read(text, file, search=search, asked=asked)
-    except Exception as problem:
-        # A file of a stranger that makes us fails must not take a user's guards with it.
-        logger.exception("%s could not be read", file.path)
-        why = f"reading this file shows a bug in hookline ({problem!r}); nothing in it is in force, please report it"
-        return [], [Problem(file.path, 0, why)], []
-
-
-def _read(text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[str, bool]) -> _Contents:
+def _read(
+    text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[str, bool]
+) -> tuple[list[Hook], list[Problem], list[Problem]]:
+    """Return the hooks of a file, what is wrong with them, and the settings in it that have no effect."""
     place, vocabulary = file.location, search.known_names
     origin = FileOrigin(
         path=file.path,
@@ -300,13 +267,19 @@ def _read(text: str, file: DiscoveredFile, *, search: SearchPaths, asked: dict[s
     known = search.parsed.get(file.path)
     # the file may have changed since it was parsed for its settings
     document = known[1] if known is not None and known[0] == text else None
-    hooks, problems = formats.read(text, origin=origin, formats=place.formats, document=document)
-    # what else stands in an agent's own file is the agent's business
-    is_foreign = place.layer not in _WITH_SETTINGS and not place.agent
-    idle = settings.find_foreign_settings(text, path=file.path) if is_foreign else []
-    folders = script_folders(file.path, layer=place.layer, root=file.root)
-    shells = vocabulary.shell_dialects
-    return [anchor_scripts(hook, folders, shell_dialects=shells, asked=asked) for hook in hooks], problems, idle
+    try:
+        hooks, problems = formats.read(text, origin=origin, formats=place.formats, document=document)
+        # what else stands in an agent's own file is the agent's business
+        is_foreign = place.layer not in _WITH_SETTINGS and not place.agent
+        idle = settings.find_foreign_settings(text, path=file.path) if is_foreign else []
+        folders = script_folders(file.path, layer=place.layer, root=file.root)
+        shells = vocabulary.shell_dialects
+        return [anchor_scripts(hook, folders, shell_dialects=shells, asked=asked) for hook in hooks], problems, idle
+    except Exception as problem:
+        # A file of a stranger that makes us fail must not take a user's guards with it.
+        logger.exception("%s could not be read", file.path)
+        why = f"reading this file shows a bug in hookline ({problem!r}); nothing in it is in force, please report it"
+        return [], [Problem(file.path, 0, why)], []
 
 
 def read_text(path: str, *, is_managed: bool = False) -> str:
@@ -317,8 +290,20 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
     Raises:
         ConfigError: It is not.
     """
+    # a named pipe would keep us waiting for ever
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        raw = _read_regular_file(path, is_managed=is_managed)
+        handle = os.open(path, flags)
+        try:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode):
+                raise ConfigError("this is not a file", path=path)
+            if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
+                why = "the file can be changed by others than the administrator; chmod 644, chown root"
+                raise ConfigError(why, path=path)
+            raw = os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
+        finally:
+            os.close(handle)
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
     if len(raw) > MAX_FILE_BYTES:
@@ -328,23 +313,6 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
     except UnicodeDecodeError as problem:
         line = raw.count(b"\n", 0, problem.start) + 1
         raise ConfigError("the file is not UTF-8; nothing in it is in force", path=path, line=line) from None
-
-
-def _read_regular_file(path: str, *, is_managed: bool) -> bytes:
-    # a named pipe would keep us waiting for ever
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags)
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            raise ConfigError("this is not a file", path=path)
-        if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
-            raise ConfigError(
-                "the file can be changed by others than the administrator; chmod 644, chown root", path=path
-            )
-        return os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
-    finally:
-        os.close(handle)
 
 
 def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: FindReason | None) -> list[Hook]:
@@ -359,23 +327,18 @@ def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: Fin
             continue
         problem = _hook_problem(hook, f"hook {quote(hook.id)} is not loaded: {reason}")
         problems.append(replace(problem, settled=True))
-        if is_guard(hook) and hook.enabled and not hook.background:
-            usable.append(_keep_refused_guard(hook, reason, objection))
+        if not is_guard(hook) or not hook.enabled or hook.background:
+            continue
+        # the refused guard is narrowed down by what can be read of it
+        bare = Hook(id=hook.id, kind=INVALID, dialect=hook.dialect)
+        broken = {
+            field: getattr(bare, field)
+            for field in ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "condition", "schedule")
+            if getattr(hook, field) and objection(replace(bare, **{field: getattr(hook, field)}))
+        }
+        why = f"{reason}; it is not in force: mend {_location(hook)}, then `hookline check`"
+        usable.append(replace(hook, kind=INVALID, invalid=why, on_error=OnError.BLOCK, **broken))
     return usable
-
-
-def _keep_refused_guard(hook: Hook, reason: str, objection: FindReason) -> Hook:
-    """Return a hook in place of a guard that cannot be planned, narrowed down by what can be read of it."""
-    bare = Hook(id=hook.id, kind=INVALID, dialect=hook.dialect)
-    narrowing = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "condition", "schedule")
-    broken = {
-        field: getattr(bare, field)
-        for field in narrowing
-        if getattr(hook, field) and objection(replace(bare, **{field: getattr(hook, field)}))
-    }
-    place = f"{hook.source_path}:{hook.source_line}"
-    why = f"{reason}; it is not in force: mend {place}, then `hookline check`"
-    return replace(hook, kind=INVALID, invalid=why, on_error=OnError.BLOCK, **broken)
 
 
 def _drop_duplicates(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
@@ -388,58 +351,33 @@ def _drop_duplicates(hooks: list[Hook], problems: list[Problem]) -> list[Hook]:
     ids: dict[str, Hook] = {}
     last: dict[str, int] = {}
     found = [(_definition_key(hook), hook) for hook in hooks]
-    for definition, hook in sorted(found, key=lambda pair: _precedence(pair[1])):
-        same = kept.get(definition)
-        if same is None:
-            named = _give_unique_id(hook, ids, last, problems)
-            ids[named.id] = kept[definition] = named
-        else:
+    for definition, hook in sorted(
+        found, key=lambda pair: (pair[1].layer is not Layer.MANAGED, -TRUST_RANK[pair[1].source])
+    ):
+        if same := kept.get(definition):
             problems.append(_hook_problem(hook, f"the same hook as in {_location(same)}; it runs once", Severity.NOTE))
+            continue
+        named = hook
+        if hook.id in ids:
+            number = next(number for number in count(last.get(hook.id, 1) + 1) if f"{hook.id}-{number}" not in ids)
+            last[hook.id] = number
+            named = replace(hook, id=f"{hook.id}-{number}")
+            # only an id that the user chose is worth a note
+            if hook.name:
+                why = f"{_location(ids[hook.id])} has a hook {quote(hook.id)}, too; this one is {quote(named.id)}"
+                problems.append(_hook_problem(hook, why, Severity.NOTE))
+        ids[named.id] = kept[definition] = named
     return [kept[definition] for definition in dict(found)]
-
-
-def _precedence(hook: Hook) -> tuple[bool, int]:
-    return hook.layer is not Layer.MANAGED, -TRUST_RANK[hook.source]
 
 
 def _definition_key(hook: Hook) -> bytes:
     """Return what a hook is, apart from where it was found."""
-    # patterns and included files are counted from there, so in another folder they are others
-    counted = any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) or _mentions_project_dir(hook)
-    root = hook.root if counted else ""
-    return json_codec.dump((root, _DEFINING_FIELDS(hook)))
-
-
-def _mentions_project_dir(hook: Hook) -> bool:
-    """Return whether a hook of a project names its files from the folder that agents say the project is."""
-    is_of_project = hook.layer is Layer.PROJECT or hook.layer is Layer.LOCAL
-    return is_of_project and any(_PROJECT in word for word in (hook.command, *hook.args))
-
-
-def _give_unique_id(hook: Hook, ids: Mapping[str, Hook], last: dict[str, int], problems: list[Problem]) -> Hook:
-    """Return a hook an id that no other has; `last` has the last number that each id was given."""
-    if hook.id not in ids:
-        return hook
-    number = next(number for number in count(last.get(hook.id, 1) + 1) if f"{hook.id}-{number}" not in ids)
-    last[hook.id] = number
-    fresh = f"{hook.id}-{number}"
-    # only an id that the user chose is worth a note
-    if hook.name:
-        other = _location(ids[hook.id])
-        problems.append(
-            _hook_problem(hook, f"{other} has a hook {quote(hook.id)}, too; this one is {quote(fresh)}", Severity.NOTE)
-        )
-    return replace(hook, id=fresh)
-
-
-def _report_refusals(hooks: list[Hook], refusal: FindReason | None) -> list[Problem]:
-    if refusal is None:
-        return []
-    # what is wrong with the definition was reported where it was read
-    reasons = [(hook, refusal(hook)) for hook in hooks if not hook.invalid]
-    return [
-        _hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}") for hook, reason in reasons if reason
-    ]
+    # patterns and included files are counted from there, so in another folder they are others; so is what a hook of a
+    # project names from the folder that agents say the project is
+    counted = any((hook.files, hook.writes, hook.deletes, hook.reads, hook.includes)) or (
+        hook.layer in {Layer.PROJECT, Layer.LOCAL} and any(_PROJECT in word for word in (hook.command, *hook.args))
+    )
+    return json_codec.dump((hook.root if counted else "", _DEFINING_FIELDS(hook)))
 
 
 def _hook_problem(hook: Hook, message: str, severity: Severity = Severity.ERROR) -> Problem:
@@ -454,21 +392,12 @@ def _location(hook: Hook) -> str:
 # compared by the tools it means.
 _MAY_DIFFER: Final = frozenset(
     {
-        *("id", "name", "dialect", "agents", "native_event", "matcher", "timeout", "on_error", "parallel"),
-        *(
-            "working_directory",
-            "root",
-            "layer",
-            "source_path",
-            "source_line",
-            "source_format",
-            "source_pointer",
-            "version",
-        ),
+        *("id", "name", "dialect", "agents", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
+        *("working_directory", "root", "layer", "source_path", "source_line", "source_format", "source_pointer"),
     }
 )
 _FROM_THE_TOP: Final = frozenset("/~$\"'")
-_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in structs.fields(Hook)} - _MAY_DIFFER))
+_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in fields(Hook)} - _MAY_DIFFER))
 
 
 def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
@@ -480,26 +409,24 @@ def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
     found: list[Hook] = []
     places: dict[bytes, int] = {}
     for hook in hooks:
-        same = _content_key(hook, tools) if hook.agents else None
-        place = places.get(same) if same is not None else None
-        if place is None:
-            if same is not None:
-                places[same] = len(found)
+        if not hook.agents:
             found.append(hook)
-        else:
-            found[place] = _merge(found[place], hook)
+            continue
+        # what a hook does and when, in no agent's words
+        words = canonical_tools(hook.matcher, hook.dialect, tools)
+        same = json_codec.dump((words, _folder(hook), _COMPARED_FIELDS(hook)))
+        place = places.setdefault(same, len(found))
+        if place == len(found):
+            found.append(hook)
+            continue
+        first = found[place]
+        blocks = OnError.BLOCK in {first.on_error, hook.on_error}
+        found[place] = replace(
+            first,
+            agents=tuple(dict.fromkeys((*first.agents, *hook.agents))),
+            on_error=OnError.BLOCK if blocks else first.on_error,
+        )
     return found
-
-
-def _merge(hook: Hook, copy: Hook) -> Hook:
-    agents = tuple(dict.fromkeys((*hook.agents, *copy.agents)))
-    blocks = OnError.BLOCK in {hook.on_error, copy.on_error}
-    return structs.replace(hook, agents=agents, on_error=OnError.BLOCK if blocks else hook.on_error)
-
-
-def _content_key(hook: Hook, tools: Tools) -> bytes:
-    """Return what a hook does and when, in no agent's words."""
-    return json_codec.dump((canonical_tools(hook.matcher, hook.dialect, tools), _folder(hook), _COMPARED_FIELDS(hook)))
 
 
 def _folder(hook: Hook) -> str:

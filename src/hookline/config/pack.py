@@ -72,7 +72,9 @@ def write(pack: Pack) -> str:
         ConfigError: It is too large, or one of its names could not be read back.
     """
     head = {"format": FORMAT, "name": pack.name, "version": pack.version, "made_with": pack.made_with}
-    text = "\n".join([_INTRO + _table("[pack]", head), *map(_hook, pack.hooks), *map(_file, pack.files)])
+    text = "\n".join(
+        [_INTRO + _table("[pack]", head), *(_table("[[hook]]", hook) for hook in pack.hooks), *map(_file, pack.files)]
+    )
     read(text, path=f"{pack.name}.toml")
     return text
 
@@ -81,70 +83,25 @@ def settings_text(pack: Pack) -> str:
     """Return the text of the `hookline.toml` that a pack is unpacked to."""
     version = f" {pack.version}" if pack.version else ""
     head = f"# {printable(pack.name)}{printable(version)}, unpacked from a shared file\n"
-    return "\n".join([head, *map(_hook, pack.hooks)])
-
-
-def _hook(entry: Mapping[str, object]) -> str:
-    return _table("[[hook]]", entry)
-
-
-def _file(file: PackFile) -> str:
-    encoding, content = _content(file.content)
-    table = {
-        "path": file.path,
-        "sha256": hashlib.sha256(file.content).hexdigest(),
-        "executable": file.executable,
-        "encoding": encoding,
-    }
-    return f"{_table('[[file]]', table)}content = {content}\n"
+    return "\n".join([head, *(_table("[[hook]]", hook) for hook in pack.hooks)])
 
 
 def _table(header: str, entry: Mapping[str, object]) -> str:
-    lines = [f"{_key(key)} = {toml_value(item)}\n" for key, item in entry.items() if item != ""]
+    lines = [f"{toml.key_line((key,), item)}\n" for key, item in entry.items() if item != ""]
     return f"{header}\n{''.join(lines)}"
 
 
-def toml_value(item: object) -> str:
-    """Write one value of TOML on one line.
-
-    Raises:
-        ConfigError: TOML has no such value.
-    """
-    match item:
-        case bool():
-            return "true" if item else "false"
-        case int() | float():
-            return repr(item)
-        case str():
-            return _text(item)
-        case list() | tuple():
-            return f"[{', '.join(map(toml_value, item))}]"
-        case Mapping():
-            inside = ", ".join(f"{_key(str(key))} = {toml_value(one)}" for key, one in item.items())
-            return f"{{ {inside} }}" if inside else "{}"
-        case _:
-            raise ConfigError(f"TOML cannot carry {describe(item)}")
-
-
-def _text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    for mark, written in (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
-        escaped = escaped.replace(mark, written)
-    return '"' + "".join(mark if mark >= " " and mark != "\x7f" else f"\\u{ord(mark):04x}" for mark in escaped) + '"'
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _content(raw: bytes) -> tuple[str, str]:
-    """Return encoding and value of a content: as people can read it, where TOML can say it exactly."""
+def _file(file: PackFile) -> str:
+    table = {"path": file.path, "sha256": hashlib.sha256(file.content).hexdigest(), "executable": file.executable}
     try:
-        text = raw.decode("utf-8")
+        text = file.content.decode("utf-8")
     except UnicodeDecodeError:
-        return "base64", f'"{base64.b64encode(raw).decode()}"'
+        encoded = {"encoding": "base64", "content": base64.b64encode(file.content).decode()}
+        return _table("[[file]]", {**table, **encoded})
+    # as people can read it, where TOML can say it exactly
     plain = "'''" not in text and not text.endswith("'") and all(c in "\n\t" or c.isprintable() for c in text)
-    return "", f"'''\n{text}'''" if plain else _text(text)
+    content = f"'''\n{text}'''" if plain else toml.to_item(text, multiline=False).as_string()
+    return f"{_table('[[file]]', table)}content = {content}\n"
 
 
 # reading
@@ -253,14 +210,11 @@ class _PackReader:
             if size > MAX_BYTES:
                 raise self.wrong(("file", place), f"the files of a pack may have {MAX_BYTES // 1024} KB together")
             found[file.path.casefold()] = file
-        self._check_folders(found)
-        return tuple(found.values())
-
-    def _check_folders(self, found: Mapping[str, PackFile]) -> None:
         for place, path in enumerate(found):
             for parent in PurePosixPath(path).parents:
                 if str(parent) in found:
                     raise self.wrong(("file", place, "path"), f"{quote(str(parent))} is a file and a folder at once")
+        return tuple(found.values())
 
     def _file(self, entry: Mapping[str, object], where: KeyPath) -> PackFile:
         path = self.text(entry, (*where, "path"))
@@ -320,7 +274,11 @@ def install(pack: Pack, packs: Path) -> Path:
         packs.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{pack.name}.", dir=packs))
         try:
-            _unpack(pack, fresh)
+            for file in (*pack.files, PackFile(path=SETTINGS, content=settings_text(pack).encode())):
+                path = fresh / file.path
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.write_bytes(file.content)
+                path.chmod(0o700 if file.executable else 0o600)
             fresh.rename(folder)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -328,11 +286,3 @@ def install(pack: Pack, packs: Path) -> Path:
     except OSError as problem:
         raise ConfigError(f"the pack cannot be unpacked: {problem.strerror}", path=str(folder)) from None
     return folder
-
-
-def _unpack(pack: Pack, folder: Path) -> None:
-    for file in (*pack.files, PackFile(path=SETTINGS, content=settings_text(pack).encode())):
-        path = folder / file.path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_bytes(file.content)
-        path.chmod(0o700 if file.executable else 0o600)

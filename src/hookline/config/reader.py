@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.keys import LONG, SHARED, Key, anything, slug
+from hookline.config.edit import value_at
+from hookline.config.keys import LONG, SHARED, Key, anything, describe, slug
 from hookline.config.known_names import KnownNames, find_closest, quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.agents import AGENTS
@@ -152,6 +153,18 @@ class FileReader:
             self.warn((*where, "timeout"), f"timeout of {owner} is {timeout:g} seconds; seconds are meant here")
         return found if usable else None
 
+    def read_part(
+        self, entry: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, owner: str
+    ) -> dict[str, object] | None:
+        """Read the keys of an object inside of an entry; None when there is none, or as for `read_keys`."""
+        name = str(where[-1])
+        part = entry.get(name)
+        if isinstance(part, Mapping):
+            return self.read_keys(part, keys, where, owner=f'"{name}" of {owner}')
+        found = describe(part) if name in entry else "none"
+        self.error(where, f'{owner} needs an object "{name}", got {found}; the hook is not loaded')
+        return None
+
     @contextmanager
     def reading_hook(self, entry: Mapping[str, object], where: KeyPath, *, on: tuple[str, ...] = ()) -> Iterator[None]:
         """Read one hook inside; where that fails and the hook is a guard, keep a hook that is refused in its place.
@@ -163,10 +176,29 @@ class FileReader:
         fresh = self._problems[problems:]
         self._problems[problems:] = [replace(problem, settled=True) for problem in fresh]
         wrong = [problem for problem in fresh if problem.severity is Severity.ERROR]
-        if len(self.hooks) == hooks and (wrong or self._suppressed > more) and self._is_guard(entry):
-            line = self.document.line_of(where)
-            why = wrong[0] if wrong else Problem(self.origin.path, line, "there are too many mistakes in this file")
-            self._keep_guard(entry, where, on or _entry_events(entry), why)
+        if len(self.hooks) > hooks or not (wrong or self._suppressed > more) or not self._is_guard(entry):
+            return
+        line = self.document.line_of(where)
+        why = wrong[0] if wrong else Problem(self.origin.path, line, "there are too many mistakes in this file")
+        place = f"{why.path}:{why.line}" if why.line else why.path
+        message = why.message.removesuffix("; the hook is not loaded")
+        # a matcher that names a tool that does not exist narrows nothing
+        matcher = "|".join(_texts_of(entry.get("tools", entry.get("matcher", ""))))
+        kept: dict[str, object] = {"matcher": "" if find_unknown_tools(matcher) else matcher}
+        for name in NARROWING[1:]:
+            if name in entry:
+                with suppress(ValueError):
+                    kept[name] = SHARED[name].read(entry[name])
+        kept |= {name: entry[name] for name in ("id", "name") if isinstance(entry.get(name), str)}
+        if not on:
+            said = next((entry[key] for key in ("on", "event", "events", "eventType", "type") if key in entry), ())
+            found = dict.fromkeys(event for name in _texts_of(said) for event in resolve_events(name))
+            # what cannot be understood is about tool calls more likely than not
+            on = tuple(found) or (EventName.BEFORE_TOOL,)
+        kept |= {"on": on, "kind": INVALID, "on_error": OnError.BLOCK}
+        kept["invalid"] = f"{message}; it is not in force: mend {place}, then `hookline check`"
+        kept["agents"] = (self.origin.agent,) if self.origin.agent else ()
+        self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
 
     def _is_guard(self, entry: Mapping[str, object]) -> bool:
         """Return whether an entry is a guard, as far as its words say: what fails closed, or denies or asks by itself."""
@@ -178,21 +210,6 @@ class FileReader:
             or dialect in CLOSED_DIALECTS
             or any(_is_guarding_key(str(key), value) for key, value in entry.items())
         )
-
-    def _keep_guard(self, entry: Mapping[str, object], where: KeyPath, on: tuple[str, ...], why: Problem) -> None:
-        place = f"{why.path}:{why.line}" if why.line else why.path
-        mend = f"mend {place}, then `hookline check`"
-        message = why.message.removesuffix("; the hook is not loaded")
-        narrowed: dict[str, object] = {"matcher": _usable_matcher(entry)}
-        for name in NARROWING[1:]:
-            if name in entry:
-                with suppress(ValueError):
-                    narrowed[name] = SHARED[name].read(entry[name])
-        named = {name: entry[name] for name in ("id", "name") if isinstance(entry.get(name), str)}
-        kept = {**narrowed, **named, "on": on, "kind": INVALID, "on_error": OnError.BLOCK}
-        kept["invalid"] = f"{message}; it is not in force: {mend}"
-        kept["agents"] = (self.origin.agent,) if self.origin.agent else ()
-        self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
 
     def resolve_events(self, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
         """Resolve event names; unknown ones are reported."""
@@ -226,19 +243,6 @@ class FileReader:
                 f"{owner} calls itself trusted; only hooks in your own folders are, so it still has to be approved",
             )
 
-    def resolve_source(self, values: Mapping[str, object], where: KeyPath, *, owner: str) -> Source:
-        """Return whose a hook is: a file may lower its own trust, never raise it."""
-        place = self.origin.source
-        wish = values.get("source")
-        if not isinstance(wish, Source) or TRUST_RANK[wish] == TRUST_RANK[place]:
-            return place
-        if TRUST_RANK[wish] < TRUST_RANK[place]:
-            return wish
-        self.note(
-            (*where, "source"), f"{owner} calls itself a {wish} hook; it was found as a {place} hook and stays one"
-        )
-        return place
-
     def add_hook(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
         """Add a hook made of what was read; `event` is the event as the file spells it.
 
@@ -255,11 +259,18 @@ class FileReader:
         if fields.get("args") and fields.get("shell") is False and fields["dialect"] != OWN_DIALECT:
             # words of their own are never a line; said or not, it is the same hook
             del fields["shell"]
-        name = str(values.get("name", "") or values.get("id", ""))
+        ident = str(values.get("id", "")) or slug(str(values.get("name", "")))
+        if not ident:
+            self._counts[event] = self._counts.get(event, 0) + 1
+            stem = os.path.splitext(os.path.basename(origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
+            if origin.agent:
+                # many agents have a file called settings
+                stem = origin.agent if origin.layer is Layer.PROJECT else f"{origin.agent}-{origin.layer}"
+            ident = f"{stem}:{event}:{self._counts[event]}"
         try:
             hook = build(
-                id=self._make_id(values, event),
-                name=name,
+                id=ident,
+                name=str(values.get("name", "") or values.get("id", "")),
                 source_path=origin.path,
                 source_line=self.document.line_of(where),
                 source_format=str(values.get("format", origin.format)),
@@ -276,16 +287,13 @@ class FileReader:
 
     def _check_tools(self, hook: Hook, where: KeyPath) -> bool:
         """Return whether the tools of a guard exist; any other hook for a tool that does not exist does no harm."""
-        if (
-            not hook.matcher
-            or not is_guard(hook)
-            or hook.dialect in AGENTS
-            or hook.invalid
-            or not _is_about_tools(hook)
-        ):
+        if not hook.matcher or not is_guard(hook) or hook.dialect in AGENTS or hook.invalid:
+            return True
+        if any(EVENTS[EventName(event.partition(":")[0])].subject != "tool" for event in hook.on):
             return True
         for word in find_unknown_tools(hook.matcher):
-            place = next(((*where, key) for key in ("tools", "matcher") if key in self._entry(where)), where)
+            keys = ((*where, key) for key in ("tools", "matcher"))
+            place = next((key for key in keys if value_at(self.document.value, key) is not None), where)
             own = f'a tool of your own is written "other:{word}"'
             near = find_closest(word, known_tools().values(), cutoff=_NEARLY)
             if near:
@@ -295,40 +303,12 @@ class FileReader:
             self.warn(place, f"no agent that we know has a tool {quote(word)}; {own}")
         return True
 
-    def _entry(self, where: KeyPath) -> Mapping[str, object]:
-        found: object = self.document.value
-        for step in where:
-            found = found[step] if isinstance(found, dict | list) else {}  # type: ignore[index]
-        return found if isinstance(found, Mapping) else {}
-
-    def _make_id(self, values: Mapping[str, object], event: str) -> str:
-        explicit = str(values.get("id", "")) or slug(str(values.get("name", "")))
-        if explicit:
-            return explicit
-        self._counts[event] = self._counts.get(event, 0) + 1
-        stem = self._owner_prefix() or os.path.splitext(os.path.basename(self.origin.path))[0]  # noqa: PTH119, PTH122 - asked a thousand times
-        return f"{stem}:{event}:{self._counts[event]}"
-
-    def _owner_prefix(self) -> str:
-        """Name an agent's hooks after the agent: many have a file called settings."""
-        origin = self.origin
-        return origin.agent if origin.layer is Layer.PROJECT or not origin.agent else f"{origin.agent}-{origin.layer}"
-
 
 # what narrows a hook down to some of its events
 NARROWING: Final = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "if")
 # what people write in place of these, and may mean by them
 _LIKE_NARROWING: Final = (
-    *NARROWING,
-    "tools",
-    "match",
-    "pattern",
-    "patterns",
-    "filter",
-    "only",
-    "paths",
-    "globs",
-    "condition",
+    *(*NARROWING, "tools", "match", "pattern", "patterns", "filter", "only", "paths", "globs", "condition"),
 )
 _NEARLY: Final = 0.75
 _GUARDING: Final = ("deny", "confirm", "block", "forbid", "reject")
@@ -345,16 +325,9 @@ def is_guard(hook: Hook) -> bool:
     return hook.on_error is OnError.BLOCK
 
 
-def _is_about_tools(hook: Hook) -> bool:
-    return all(EVENTS[EventName(event.partition(":")[0])].subject == "tool" for event in hook.on)
-
-
-def _usable_matcher(entry: Mapping[str, object]) -> str:
-    """Return the matcher of an entry; empty where it names a tool that does not exist, and so says nothing."""
-    said = entry.get("tools", entry.get("matcher", ""))
-    words = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-    matcher = "|".join(word for word in words if isinstance(word, str))
-    return "" if find_unknown_tools(matcher) else matcher
+def _texts_of(said: object) -> list[str]:
+    """Return one text or a list of texts, whatever else stands there."""
+    return [word for word in (said if isinstance(said, list) else [said]) if isinstance(word, str)]
 
 
 def _is_guarding_key(key: str, value: object) -> bool:
@@ -365,14 +338,6 @@ def _is_guarding_key(key: str, value: object) -> bool:
     if find_closest(key, ("fail_closed", "required"), cutoff=_NEARLY):
         return value is not False
     return bool(value) and bool(find_closest(key, _GUARDING, cutoff=_NEARLY))
-
-
-def _entry_events(entry: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the events that an entry means; what cannot be understood is about tool calls more likely than not."""
-    said = next((entry[key] for key in ("on", "event", "events", "eventType", "type") if key in entry), ())
-    names = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-    found = dict.fromkeys(event for name in names if isinstance(name, str) for event in resolve_events(name))
-    return tuple(found) or (EventName.BEFORE_TOOL,)
 
 
 def describe_hook(entry: Mapping[str, object]) -> str:

@@ -38,28 +38,32 @@ def schema(name: str, known: KnownNames) -> Schema:
     return {"$schema": DRAFT, "title": named.title, **named.make(known)}
 
 
-def _value(key: Key) -> Schema:
-    found = SCHEMAS[key.read] if key.schema is None else key.schema
-    return {**found, "description": key.about}
-
-
 def _object(keys: Mapping[str, Key], /, *, required: Iterable[str] = (), **special: Schema) -> Schema:
     """Make the schema of an object with these keys; `special` ones depend on more than their value."""
-    properties = {name: {**_value(key), **special.get(name, {})} for name, key in keys.items()}
-    return {
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        **({"required": list(required)} if required else {}),
+    properties = {
+        name: {
+            **(SCHEMAS[key.read] if key.schema is None else key.schema),
+            "description": key.about,
+            **special.get(name, {}),
+        }
+        for name, key in keys.items()
     }
+    return _closed_object(properties, required=list(required)) if required else _closed_object(properties)
+
+
+def _closed_object(properties: Mapping[str, object], **more: object) -> Schema:
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+def _require_each(names: Iterable[str]) -> list[object]:
+    return [{"required": [name]} for name in names]
 
 
 # events
 
 
 def _meaning(canonical: Iterable[str]) -> str:
-    found = [f"{EVENTS[EventName(name)].when} ({name})" for name in canonical]
-    return "; ".join(found)
+    return "; ".join(f"{EVENTS[EventName(name)].when} ({name})" for name in canonical)
 
 
 def _event_names(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = False) -> dict[str, str]:
@@ -82,13 +86,10 @@ def _event(known: KnownNames, dialects: Iterable[str], *, has_tools: bool = Fals
     return {"anyOf": [*({"const": name, "description": when} for name, when in names.items()), _CUSTOM]}
 
 
-def _one_or_more(event: Schema) -> Schema:
-    return {"anyOf": [event, {"type": "array", "items": event, "minItems": 1}]}
-
-
 def _all_events(known: KnownNames, *, has_tools: bool = False) -> dict[str, object]:
     """Define `events`: every name of every system, from which editors complete."""
-    return {"events": _one_or_more(_event(known, (), has_tools=has_tools))}
+    event = _event(known, (), has_tools=has_tools)
+    return {"events": {"anyOf": [event, {"type": "array", "items": event, "minItems": 1}]}}
 
 
 _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}
@@ -96,42 +97,24 @@ _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}
 
 # formats
 
-_ONE_TARGET: Final = [{"required": [field]} for field in TARGETS]
-
 
 def _native(known: KnownNames) -> Schema:
     hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*known.names]})
-    hook["oneOf"] = [
-        *({"required": [target]} for target in native.TARGETS),
-        {"anyOf": [{"required": [action]} for action in ACTIONS]},
-    ]
-    hook["anyOf"] = [
-        {"required": ["on"]},
-        {"required": ["schedule"]},
-        # a decision that narrows by tools or effects is about tool calls
-        {
-            "allOf": [
-                {"anyOf": [{"required": [action]} for action in DECISIONS]},
-                {"anyOf": [{"required": [key]} for key in native.OF_TOOL_CALLS]},
-            ]
-        },
-    ]
+    hook["oneOf"] = [*_require_each(native.TARGETS), {"anyOf": _require_each(ACTIONS)}]
+    # a decision that narrows by tools or effects is about tool calls
+    decides = {"allOf": [{"anyOf": _require_each(DECISIONS)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
+    hook["anyOf"] = [*_require_each(("on", "schedule")), decides]
     pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
     hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}
-    tables[settings.TABLE] |= {
-        "type": "object",
-        "properties": {name: SCHEMAS[read] for name, read in settings.KEYS.items()},
-        "additionalProperties": False,
-    }
-    definitions = _all_events(known, has_tools=True)
-    return {"type": "object", "properties": tables, "additionalProperties": False, "$defs": definitions}
+    tables[settings.TABLE] |= _closed_object({name: SCHEMAS[read] for name, read in settings.KEYS.items()})
+    return _closed_object(tables, **{"$defs": _all_events(known, has_tools=True)})
 
 
 def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
     hook = _object(grouped.KEYS)
-    hook["oneOf"] = _ONE_TARGET
+    hook["oneOf"] = _require_each(TARGETS)
     hook["allOf"] = [
         {"if": {"required": ["type"], "properties": {"type": {"const": kind}}}, "then": {"required": [field]}}
         for kind, field in grouped.FIELD_BY_TYPE.items()
@@ -139,12 +122,10 @@ def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
     group = _object(grouped.GROUP_KEYS, required=["hooks"], hooks={"type": "array", "items": hook})
     names = _event_names(known, dialects)
     groups = {"type": "array", "items": {"$ref": "#/$defs/group"}}
-    events: Schema = {
-        "type": "object",
-        "properties": {name: {**groups, "description": when} for name, when in names.items()},
-        "patternProperties": {f"^{CUSTOM_PREFIX}.": groups},
-        "additionalProperties": False,
-    }
+    events = _closed_object(
+        {name: {**groups, "description": when} for name, when in names.items()},
+        patternProperties={f"^{CUSTOM_PREFIX}.": groups},
+    )
     # what else stands in an agent's settings is the agent's own business
     return {"type": "object", "properties": {"hooks": events}, "$defs": {"group": group}}
 
@@ -160,7 +141,7 @@ def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
     at: Schema = {"enum": sorted(when_then.COMMAND_EVENTS)}
     if modern:
         entry = _object(when_then.MODERN, required=["eventType", "action"], eventType=event, action=action)
-        entry["anyOf"] = [{"required": ["name"]}, {"required": ["id"]}]
+        entry["anyOf"] = _require_each(("name", "id"))
         condition, consequence = {"action": runs}, {"eventType": at}
     else:
         when = _object(when_then.WHEN, required=["type"], type=event)
@@ -174,12 +155,7 @@ def _files_of(entry: Schema) -> list[object]:
     """Return the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
     several: Schema = {"type": "array", "items": entry}
     beside = {name: {"description": about} for name, about in WRAPPER_KEYS.items()}
-    around: Schema = {
-        "type": "object",
-        "properties": {**beside, "hooks": {**several, **beside["hooks"]}},
-        "required": ["hooks"],
-        "additionalProperties": False,
-    }
+    around = _closed_object({**beside, "hooks": {**several, **beside["hooks"]}}, required=["hooks"])
     return [entry, several, around]
 
 
@@ -190,17 +166,13 @@ def _automation(known: KnownNames, *, modern: bool) -> Schema:
 
 def _ollm(known: KnownNames) -> Schema:
     bare = _object(ollm.KEYS, event=_ANY_EVENTS, events=_ANY_EVENTS, dialect={"enum": [*known.names]})
-    bare["oneOf"] = _ONE_TARGET
-    named: Schema = {"anyOf": [{"required": ["event"]}, {"required": ["events"]}]}
+    bare["oneOf"] = _require_each(TARGETS)
+    named: Schema = {"anyOf": _require_each(("event", "events"))}
     forms = [{"allOf": [{"$ref": "#/$defs/definition"}, named]}, {"$ref": "#/$defs/legacy"}, {"$ref": "#/$defs/modern"}]
     one: Schema = {"$ref": "#/$defs/definition"}
     by_event = {"anyOf": [one, {"type": "array", "items": one}]}
     names = _event_names(known, ("ollm",))
-    under_events: Schema = {
-        "type": "object",
-        "properties": {name: {**by_event, "description": when} for name, when in names.items()},
-        "additionalProperties": False,
-    }
+    under_events = _closed_object({name: {**by_event, "description": when} for name, when in names.items()})
     wrapped = {"type": "object", "properties": {"hooks": under_events}, "required": ["hooks"]}
     return {
         "anyOf": [*_files_of({"$ref": "#/$defs/hook"}), under_events, wrapped],

@@ -45,8 +45,27 @@ def anchor_scripts(
         else folders
     )
     program, *args = words
-    files = _ScriptFinder(places, asked if asked is not None else {})
-    found = [_program(program, files), *_arguments(program, args, files)]
+    known = asked if asked is not None else {}
+
+    def find(word: str) -> str:
+        """Return the first file of this name; empty when there is none."""
+        for path in (_join_path(folder, word) for folder in places):
+            # unlike the method of a path, this one does not raise, whatever the word is
+            known[path] = os.path.isfile(path)  # noqa: PTH113
+            if known[path]:
+                return path
+        return ""
+
+    found = [program]
+    if "/" in program and not program.startswith(("/", "~")) and not Path(program).is_absolute():
+        found = [find(program) or _join_path(places[0], program)]
+    name = program.rpartition("/")[2]
+    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
+    for place, word in enumerate(args):
+        if code_flags is None or word in code_flags:
+            found += args[place:]
+            break
+        found.append(word if word.startswith(("-", "/")) else find(word) or word)
     if found == words:
         return hook
     return replace(hook, command=quote_program(found[0], found[1:]), args=tuple(found[1:]))
@@ -72,47 +91,6 @@ def _words(line: str) -> list[str]:
     except ValueError:
         # unbalanced quotes are reported when the command runs
         return []
-
-
-class _ScriptFinder:
-    """Look for scripts in some folders, and record every path that was checked."""
-
-    def __init__(self, folders: Sequence[str], asked: dict[str, bool]) -> None:
-        self._folders = folders
-        self._asked = asked
-
-    def find(self, word: str) -> str:
-        """Return the first file of this name; empty when there is none."""
-        for folder in self._folders:
-            path = _join_path(folder, word)
-            # unlike the method of a path, this one does not raise, whatever the word is
-            found = self._asked[path] = os.path.isfile(path)  # noqa: PTH113
-            if found:
-                return path
-        return ""
-
-    def expected_path(self, word: str) -> str:
-        """Return where a file would be that is nowhere."""
-        return _join_path(self._folders[0], word)
-
-
-def _program(word: str, files: _ScriptFinder) -> str:
-    if "/" not in word or word.startswith(("/", "~")) or Path(word).is_absolute():
-        return word
-    return files.find(word) or files.expected_path(word)
-
-
-def _arguments(program: str, args: list[str], files: _ScriptFinder) -> list[str]:
-    name = program.rpartition("/")[2]
-    code_flags = next((flags for pattern, flags in _INTERPRETERS if pattern.fullmatch(name)), None)
-    if code_flags is None:
-        return args
-    found: list[str] = []
-    for place, word in enumerate(args):
-        if word in code_flags:
-            return [*found, *args[place:]]
-        found.append(word if word.startswith(("-", "/")) else files.find(word) or word)
-    return found
 
 
 def _join_path(folder: str, word: str) -> str:

@@ -11,22 +11,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.config import jsonc, toml
+from hookline.config import jsonc, keys, toml
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
-from hookline.config.keys import (
-    composition,
-    count,
-    count_or_none,
-    describe,
-    flag,
-    flag_or_texts,
-    no_hooks,
-    on_conflict,
-    read_unapproved,
-    seconds,
-    texts,
-)
+from hookline.config.keys import describe, flag, seconds, texts
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.settings import VARIABLES, Settings, Unapproved, read_variables
@@ -47,17 +35,17 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = {
     "observe": flag,
     "trust_workspace": flag,
     "trusted_workspaces": texts,
-    "unapproved": read_unapproved,
+    "unapproved": keys.read_unapproved,
     "budget": seconds,
-    "per_minute": count,
+    "per_minute": keys.count,
     "cooldown": seconds,
     "builtins": texts,
-    "agents_files": flag_or_texts,
-    "returns": count_or_none,
+    "agents_files": keys.flag_or_texts,
+    "returns": keys.count_or_none,
     "daemon": flag,
-    "composition": composition,
-    "on_conflict": on_conflict,
-    "no_hooks": no_hooks,
+    "composition": keys.composition,
+    "on_conflict": keys.on_conflict,
+    "no_hooks": keys.no_hooks,
 }
 
 
@@ -107,9 +95,8 @@ def _value(name: str, value: object, *, home: str) -> object:
 def _check_agents(names: tuple[str, ...]) -> None:
     for name in names:
         if name not in FILE_SPECS_BY_AGENT:
-            raise ValueError(
-                f"no agent {quote(name)}{suggest(name, FILE_SPECS_BY_AGENT)} keeps hooks; there are {', '.join(FILE_SPECS_BY_AGENT)}"
-            )
+            known = f"{suggest(name, FILE_SPECS_BY_AGENT)} keeps hooks; there are {', '.join(FILE_SPECS_BY_AGENT)}"
+            raise ValueError(f"no agent {quote(name)}{known}")
 
 
 def _absolute_folder(folder: str, home: str) -> str:
@@ -135,20 +122,16 @@ def resolve_settings(
         except ConfigError as problem:
             problems.append(Problem("environment", 0, f"{problem.message}; it is passed over"))
     build: Callable[..., Settings] = Settings
-    settings = build(
-        **{**own, **given, **managed, "builtins": _merge_builtins(managed.get("builtins"), own.get("builtins"))}
-    )
+    # the built-in hooks of both count
+    lists = (names for table in (managed, own) if isinstance(names := table.get("builtins"), tuple))
+    builtins = tuple(dict.fromkeys(str(name) for names in lists for name in names))
+    settings = build(**{**own, **given, **managed, "builtins": builtins})
     if given.get("enabled") is False and not settings.enabled and own.get("enabled", True):
         # a project may ship the environment it is worked on in: a variable never switches off a guard
         why = "HOOKS_ENABLED switches every hook off, but managed ones and those that fail closed; unset it to have them back"
         problems.append(Problem("environment", 0, why, Severity.WARNING))
         settings = replace(settings, guards_only=True)
     return settings, problems
-
-
-def _merge_builtins(theirs: object, own: object) -> tuple[str, ...]:
-    """Merge the built-in hooks of the administrator and of the user."""
-    return tuple(dict.fromkeys(str(name) for names in (theirs, own) if isinstance(names, tuple) for name in names))
 
 
 def find_foreign_settings(text: str, *, path: str) -> list[Problem]:
@@ -159,10 +142,7 @@ def find_foreign_settings(text: str, *, path: str) -> list[Problem]:
         document = (toml if path.endswith(".toml") else jsonc).parse(text, path=path)
     except (ConfigError, RecursionError):
         return []
-    return [Problem(path, document.line_of(where), why) for where, why in _find_claims(document.value, path=path)]
-
-
-def _find_claims(value: object, *, path: str) -> list[tuple[KeyPath, str]]:
+    value = document.value
     if not isinstance(value, Mapping):
         return []
     tables = [((), value), *(((name,), value[name]) for name in _TABLES if isinstance(value.get(name), Mapping))]
@@ -177,4 +157,4 @@ def _find_claims(value: object, *, path: str) -> list[tuple[KeyPath, str]]:
     # a table that holds nothing but trust options has been spoken of
     if path.endswith(".toml") and TABLE in value and not (isinstance(own, Mapping) and named and named == set(own)):
         found.append(((TABLE,), "settings have no effect here: they are read from your own configuration only"))
-    return found
+    return [Problem(path, document.line_of(where), why) for where, why in found]

@@ -72,7 +72,7 @@ class FileStamps(Struct, frozen=True):
     # Loops, here and below: this is asked before every answer, and generators take longer than what they ask the system.
     def _files_match(self, implied: frozenset[str]) -> bool:
         for path, there in self.names:
-            if path not in implied and _exists(path) is not there:
+            if path not in implied and os.path.lexists(path) is not there:
                 return False
         for path, there in self.scripts:
             if os.path.isfile(path) is not there:
@@ -105,7 +105,7 @@ def capture(
         files=tuple((path, stat_stamp(path)) for path in files),
         folders=tuple((path, stat_stamp(path)) for path in sorted(folders)),
         owners=tuple((path, _owner(path)) for path in owners),
-        names=tuple((path, _exists(path)) for path in names),
+        names=tuple((path, os.path.lexists(path)) for path in names),
         others=tuple((path, stat_stamp(path)) for path in others),
         at=at,
     )
@@ -119,14 +119,6 @@ def stat_stamp(path: str) -> Stamp:
         return ()
     # a user can set back when a file was written, but not when it was changed
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_ctime_ns
-
-
-def _exists(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except OSError:
-        return False
-    return True
 
 
 def _owner(path: str) -> Stamp:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, nest, spell
+from hookline.config.keys import describe
 from hookline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,53 +50,53 @@ def parse(text: str, *, path: str = "") -> Document:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise _error(str(problem), text, path=path) from None
+        message, line = str(problem).replace("Cannot overwrite a value", "this key stands here a second time"), 1
+        if found := _PLACE.match(message):
+            column = f" (column {found['column']})" if found["line"] else ""
+            message, line = found["message"] + column, int(found["line"] or text.rstrip("\n").count("\n") + 1)
+        raise ConfigError(message, path=path, line=line) from None
     except RecursionError:
         raise ConfigError("nested too deeply", path=path, line=1) from None
     except ValueError as problem:
         # Python itself refuses numbers of thousands of digits
         raise ConfigError(f"a value cannot be read: {problem}", path=path, line=1) from None
     lines: dict[KeyPath, int] = {}
-    for key, line, _ in iter_keys(text):
+    for statement in _list_statements(text):
         # `[[hook]]` and `[a.b]` are the first word about what they stand in, too
-        for length in range(len(key), 0, -1):
-            if lines.setdefault(key[:length], line) != line:
+        for length in range(len(statement.path), 0, -1):
+            if lines.setdefault(statement.path[:length], statement.start + 1) != statement.start + 1:
                 break
     return Document(value, lines)
 
 
-def _error(message: str, text: str, *, path: str) -> ConfigError:
-    found = _PLACE.match(message.replace("Cannot overwrite a value", "this key stands here a second time"))
-    if found is None:
-        return ConfigError(message, path=path, line=1)
-    if found["line"] is None:
-        return ConfigError(found["message"], path=path, line=text.rstrip("\n").count("\n") + 1)
-    return ConfigError(f"{found['message']} (column {found['column']})", path=path, line=int(found["line"]))
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A header or a key: its path, the path of the table it stands in, and its lines, the last one excluded."""
+
+    path: KeyPath
+    table: KeyPath
+    start: int
+    end: int
+    is_header: bool
 
 
-def iter_keys(text: str) -> Iterator[tuple[KeyPath, int, int]]:
-    """Return the path, the first and the last line of every table header and every key of a valid document."""
+def _list_statements(text: str) -> list[_Statement]:
+    """Find every table header and every key of a valid document."""
+    found: list[_Statement] = []
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
-    for first, last, header, steps in _statements(text):
-        if not header:
-            yield (*table, *steps), first, last
-            continue
-        table = _resolve(steps, counts)
-        if header == len("[["):
-            counts[table] = counts.get(table, -1) + 1
-            table = (*table, counts[table])
-        yield table, first, last
-
-
-def _resolve(steps: list[str], counts: dict[KeyPath, int]) -> KeyPath:
-    """Put the current element's number after each step that names a list of tables, the last one excepted."""
-    path: KeyPath = ()
-    for step in steps:
-        if path in counts:
-            path = (*path, counts[path])
-        path = (*path, step)
-    return path
+    for first, last, brackets, steps in _statements(text):
+        if brackets:
+            table = ()
+            for step in steps:
+                # after each step that names a list of tables stands the number of its current element
+                table = (*table, counts[table], step) if table in counts else (*table, step)
+            if brackets == len("[["):
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+        path = table if brackets else (*table, *steps)
+        found.append(_Statement(path, table, first - 1, last, is_header=bool(brackets)))
+    return found
 
 
 def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
@@ -119,7 +120,7 @@ def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
             in_value = True
         elif kind in {"word", "text"} and not in_value:
             first = first if steps else line
-            steps += _steps(word)
+            steps += [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]
         elif kind in {"open", "close"}:
             brackets += kind == "open" and not in_value
             depth += 0 if not in_value else 1 if kind == "open" else -1
@@ -129,29 +130,13 @@ def _statements(text: str) -> Iterator[tuple[int, int, int, list[str]]]:
         yield first, last, brackets, steps
 
 
-def _steps(word: str) -> list[str]:
-    return [word[1:-1]] if word[0] in "\"'" else [step for step in word.split(".") if step]
-
-
-_WHOLE: Final = "the tables of this file are written in a way that is changed by hand only"
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A header or a key: its path, the path of the table it stands in, and its lines, the last one excluded."""
-
-    path: KeyPath
-    table: KeyPath
-    start: int
-    end: int
-    is_header: bool
+_BY_HAND: Final = "the tables of this file are written in a way that is changed by hand only"
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
+    """Replace the value at a place, or add it there; the index after the last element adds one.
 
-    Raises:
-        ConfigError: The place cannot be in this document.
+    A table in a list of the file becomes a `[[table]]` at its end.
     """
     lines = _split_lines(text)
     statements = _list_statements(text)
@@ -161,47 +146,30 @@ def put(text: str, pointer: KeyPath, value: object) -> str:
     if _has(statements, pointer):
         # written as a table of its own, or as one key a line
         return put(drop(text, pointer), pointer, value)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    match pointer, value:
+        case (str() as name, int()), Mapping():
+            like = [one for one in statements if not one.is_header and one.table[:-1] == (name,)]
+            indent = _indent(lines[like[-1].start]) if like else ""
+            new = [f"[[{name}]]", *(indent + key_line((key,), one) for key, one in value.items())]
+            gap = [""] if lines and lines[-1].strip() else []
+            return _insert_lines(lines, len(lines), [*gap, *new], newline=newline)
     tables = [one for one in statements if one.is_header and one.path == pointer[: len(one.path)]]
     table = max(tables, key=lambda one: len(one.path)).path if tables else ()
     rest = pointer[len(table) :]
     if not rest or not isinstance(rest[0], str):
-        raise ConfigError(_WHOLE)
+        raise ConfigError(_BY_HAND)
     # beside `env.A = "1"` stands `env.B = "2"`
     size = next(size for size in range(len(rest), 0, -1) if size == 1 or _has(statements, (*table, *rest[: size - 1])))
-    for step in reversed(rest[size:]):
-        value = {step: value} if isinstance(step, str) else [value]
     inside = [one for one in statements if one.table == table and (not one.is_header or one.path == table)]
     place = max((one.end for one in inside), default=0)
     indent = _indent(lines[inside[-1].start]) if inside else ""
-    return _insert_lines(lines, place, place, [indent + _key_line(rest[:size], value)], newline=_newline(text))
-
-
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list; a table becomes a `[[table]]` at the end of the file.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    lines = _split_lines(text)
-    statements = _list_statements(text)
-    found = _find_statement(statements, pointer)
-    if found is not None:
-        return _rewrite(lines, found, (*pointer, -1), value)
-    if not isinstance(value, Mapping) or len(pointer) != 1:
-        return put(text, pointer, [value])
-    like = [one for one in statements if not one.is_header and one.table[:-1] == pointer]
-    indent = _indent(lines[like[-1].start]) if like else ""
-    new = [f"[[{pointer[0]}]]", *(indent + _key_line((key,), one) for key, one in value.items())]
-    gap = [""] if lines and lines[-1].strip() else []
-    return _insert_lines(lines, len(lines), len(lines), [*gap, *new], newline=_newline(text))
+    new = [indent + key_line(rest[:size], nest(rest[size:], value))]
+    return _insert_lines(lines, place, new, newline=newline)
 
 
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or a whole table out, a table with the comment right above it.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
+    """Take a key or a whole table out, a table with the comment right above it."""
     lines = _split_lines(text)
     statements = _list_statements(text)
     header = next((one for one in statements if one.is_header and one.path == pointer), None)
@@ -214,7 +182,7 @@ def drop(text: str, pointer: KeyPath) -> str:
         return "".join(lines)
     found = _find_statement(statements, pointer)
     if found is None:
-        raise ConfigError(_nothing_at(pointer))
+        raise ConfigError(f"there is nothing at {spell(pointer)}")
     return _rewrite(lines, found, pointer, None)
 
 
@@ -223,24 +191,8 @@ def _split_lines(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
-def _list_statements(text: str) -> list[_Statement]:
-    """Find every statement with its lines."""
-    lines = _split_lines(text)
-    found: list[_Statement] = []
-    table: KeyPath = ()
-    for path, first, last in iter_keys(text):
-        is_header = lines[first - 1].lstrip().startswith("[")
-        table = path if is_header else table
-        found.append(_Statement(path, table, first - 1, last, is_header))
-    return found
-
-
 def _has(statements: list[_Statement], path: KeyPath) -> bool:
     return any(one.path[: len(path)] == path for one in statements)
-
-
-def _nothing_at(pointer: KeyPath) -> str:
-    return f"there is nothing at {'.'.join(str(step) for step in pointer)}"
 
 
 def _find_statement(statements: list[_Statement], pointer: KeyPath) -> _Statement | None:
@@ -249,7 +201,7 @@ def _find_statement(statements: list[_Statement], pointer: KeyPath) -> _Statemen
 
 
 def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: object) -> str:
-    """Change the value of one statement; None takes the place out, and -1 as the last step adds an element."""
+    """Change the value of one statement; None takes the place out."""
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     block = "".join(lines[statement.start : statement.end])
@@ -262,20 +214,20 @@ def _rewrite(lines: list[str], statement: _Statement, pointer: KeyPath, value: o
                 owner.setdefault(step, tomlkit.inline_table())
             owner = owner[step]  # type: ignore[index]
     except (KeyError, IndexError, TypeError):
-        raise ConfigError(_nothing_at(pointer)) from None
+        raise ConfigError(f"there is nothing at {spell(pointer)}") from None
     match owner, last:
         case MutableMapping(), str() if value is None:
             del owner[last]
         case MutableMapping(), str():
-            owner[last] = _toml_item(value)
-        case MutableSequence(), -1:
-            owner.append(_toml_item(value))
-        case MutableSequence(), int() if value is None:
+            owner[last] = to_item(value)
+        case MutableSequence(), int() if value is None and last < len(owner):
             del owner[last]
-        case MutableSequence(), int():
-            owner[last] = _toml_item(value)
+        case MutableSequence(), int() if last == len(owner):
+            owner.append(to_item(value))
+        case MutableSequence(), int() if last < len(owner):
+            owner[last] = to_item(value)
         case _:
-            raise ConfigError(_WHOLE)
+            raise ConfigError(_BY_HAND)
     return "".join((*lines[: statement.start], document.as_string(), *lines[statement.end :]))
 
 
@@ -285,7 +237,11 @@ def _remove_table(lines: list[str], statements: list[_Statement], header: _State
     after = next((one for one in statements[place + 1 :] if one.is_header and one.path[:size] != header.path), None)
     end = max(one.end for one in statements[place:] if one.start < (after.start if after else len(lines)))
     limit = _comments_above(lines, after.start, floor=end) if after else len(lines)
-    start = _own_comments_above(lines, header.start, floor=statements[place - 1].end if place else 0)
+    start = header.start
+    above = _comments_above(lines, start, floor=statements[place - 1].end if place else 0)
+    if above and not lines[above - 1].strip():
+        # a comment is the table's own where nothing else could have it: neither the file nor what stands right above
+        start = above
     # a comment right below its last key is its own, unless it stands right above the next table
     while end < limit and lines[end].strip():
         end += 1
@@ -304,44 +260,51 @@ def _comments_above(lines: list[str], start: int, *, floor: int) -> int:
     return start
 
 
-def _own_comments_above(lines: list[str], start: int, *, floor: int) -> int:
-    """Count a comment to a table where nothing else could have it: neither the file nor what stands right above."""
-    above = _comments_above(lines, start, floor=floor)
-    return above if above and not lines[above - 1].strip() else start
-
-
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _insert_lines(lines: list[str], start: int, end: int, new: list[str], *, newline: str) -> str:
+def _insert_lines(lines: list[str], place: int, new: list[str], *, newline: str) -> str:
     """Put whole lines between others; a file that ended without a newline gets one where the new lines begin."""
-    before = "".join(lines[:start])
+    before = "".join(lines[:place])
     edge = newline if before and not before.endswith("\n") else ""
-    last = newline if edge == "" or lines[end:] else ""
-    return before + edge + newline.join(new) + last + "".join(lines[end:])
+    last = newline if edge == "" or lines[place:] else ""
+    return before + edge + newline.join(new) + last + "".join(lines[place:])
 
 
-def _key_line(steps: KeyPath, value: object) -> str:
+def key_line(steps: KeyPath, value: object) -> str:
+    """Write a key and its value on one line.
+
+    Raises:
+        ConfigError: TOML has no such value.
+    """
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     name = tomlkit.key([str(step) for step in steps]).as_string()
-    return f"{name} = {_toml_item(value).as_string()}"
+    return f"{name} = {to_item(value).as_string()}"
 
 
-def _toml_item(value: object) -> "Item":
-    """Write a value on one line; a text of several lines is one that people can read."""
+def to_item(value: object, *, multiline: bool = True) -> "Item":
+    """Write a value on one line; a text of several lines is one that people can read.
+
+    Raises:
+        ConfigError: TOML has no such value.
+    """
     import tomlkit  # noqa: PLC0415 - only an edit needs it
 
     if isinstance(value, Mapping):
         table = tomlkit.inline_table()
         for key, one in value.items():
-            table[key] = _toml_item(one)
+            table[str(key)] = to_item(one)
         return table
-    if isinstance(value, str) and "\n" in value.strip("\n") and not set(value) & set("\r\"'\\"):
+    if isinstance(value, list | tuple):
+        array = tomlkit.array()
+        for one in value:
+            array.append(to_item(one))
+        return array
+    if multiline and isinstance(value, str) and "\n" in value.strip("\n") and not set(value) & set("\r\"'\\"):
         return tomlkit.string(value, multiline=True)
-    return tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    try:
+        return tomlkit.item(value)
+    except ValueError:
+        raise ConfigError(f"TOML cannot carry {describe(value)}") from None

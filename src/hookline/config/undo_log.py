@@ -112,19 +112,16 @@ class UndoLog:
         taken_back: set[int] = set()
         left = []
         for entry in self.entries():
-            if entry.pending and self._never_started(entry):
-                continue
+            if entry.pending:
+                # one that was killed before it changed a file: none of them is as it was to become
+                with suppress(ConfigError):
+                    if not any(read_bytes(step.path) == self.read_blob(step.after) for step in entry.steps):
+                        continue
             # what was taken back by something that was taken back is in force again
             if entry.id not in taken_back:
                 taken_back.add(entry.undoes)
                 left.append(entry)
         return left
-
-    def _never_started(self, entry: UndoEntry) -> bool:
-        """Return whether an entry was killed before it changed a file: none of them is as it was to become."""
-        with suppress(ConfigError):
-            return not any(read_bytes(step.path) == self.read_blob(step.after) for step in entry.steps)
-        return False
 
     def read_blob(self, name: str | None) -> bytes | None:
         """Return a text by its hash.
@@ -134,14 +131,13 @@ class UndoLog:
         """
         if name is None:
             return None
+        path = self._blob_path(name)
         try:
-            raw = self._blob_path(name).read_bytes()
+            raw = path.read_bytes()
         except OSError as problem:
-            raise ConfigError(
-                f"the kept text cannot be read: {problem.strerror}", path=str(self._blob_path(name))
-            ) from None
+            raise ConfigError(f"the kept text cannot be read: {problem.strerror}", path=str(path)) from None
         if hashlib.sha256(raw).hexdigest() != name:
-            raise ConfigError("the kept text was changed; it is not used", path=str(self._blob_path(name)))
+            raise ConfigError("the kept text was changed; it is not used", path=str(path))
         return raw
 
     def undo(self, number: int | None = None, *, force: bool = False) -> tuple[UndoEntry, UndoEntry]:
@@ -154,7 +150,11 @@ class UndoLog:
                 be written.
         """
         with self.transaction() as apply:
-            entry = self._choose(number)
+            latest = (entry for entry in self.active() if not entry.follows)
+            left = list(latest) if number is None else self._entries_in_force()
+            entry = next((entry for entry in left if number in {None, entry.id}), None)
+            if entry is None:
+                raise self._nothing_to_undo(number)
             changes = []
             for step in entry.steps:
                 now = read_bytes(step.path)
@@ -168,18 +168,13 @@ class UndoLog:
                 changes.append(FileEdit(step.path, now, self.read_blob(step.before), step.mode, step.folders))
             return entry, apply(changes, f"undo: {entry.what}", undoes=entry.id)
 
-    def _choose(self, number: int | None) -> UndoEntry:
-        latest = (entry for entry in self.active() if not entry.follows)
-        left = list(latest) if number is None else self._entries_in_force()
-        found = next((entry for entry in left if number in {None, entry.id}), None)
-        if found is not None:
-            return found
+    def _nothing_to_undo(self, number: int | None) -> ConfigError:
         if number is None:
-            raise ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
+            return ConfigError("there is no change to take back; `hookline undo --list` shows what was done")
         again = next((entry.id for entry in self._entries_in_force() if entry.undoes == number), 0)
         if again:
-            raise ConfigError(f"change {number} is taken back already; `hookline undo {again}` does it again")
-        raise ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
+            return ConfigError(f"change {number} is taken back already; `hookline undo {again}` does it again")
+        return ConfigError(f"there is no change {number}; `hookline undo --list` shows those that are remembered")
 
     def _apply(
         self, changes: Sequence[FileEdit], what: str, *, undoes: int = 0, made: bool = False, follows: bool = False
@@ -201,7 +196,8 @@ class UndoLog:
             for change in () if made else changes:
                 _write(change, change.after)
                 done.append(change)
-            entry = self._mark_complete(entry)
+            entry = msgspec.structs.replace(entry, pending=False)
+            replace_file(self._entry_path(entry.id), json_codec.dump(entry), mode=0o600)
         except OSError as problem:
             failed = changes[len(done)].path
             try:
@@ -217,21 +213,17 @@ class UndoLog:
             raise ConfigError(f"cannot be written: {problem.strerror}; nothing was changed", path=failed) from None
         return entry
 
-    def _mark_complete(self, entry: UndoEntry) -> UndoEntry:
-        """Remember that all files of an entry are written."""
-        settled = msgspec.structs.replace(entry, pending=False)
-        replace_file(self._entry_path(entry.id), json_codec.dump(settled), mode=0o600)
-        return settled
-
     def _record(self, changes: Sequence[FileEdit], what: str, *, undoes: int, follows: bool) -> UndoEntry:
         known = self.entries()
         steps = tuple(
             UndoStep(
-                _absolute(one.path),
+                str(Path(one.path).absolute()),
                 self._store_blob(one.before),
                 self._store_blob(one.after),
                 _mode(one.path) or one.mode,
-                one.folders or _missing_folders(one.path),
+                # the folders that have to be made for the file, the innermost first
+                one.folders
+                or tuple(str(folder) for folder in Path(one.path).absolute().parents if not folder.exists()),
             )
             for one in changes
         )
@@ -243,7 +235,10 @@ class UndoLog:
         for old in known[MAX_ENTRIES - 1 :]:
             self._entry_path(old.id).unlink(missing_ok=True)
         if len(known) >= MAX_ENTRIES:
-            self._delete_unused_blobs()
+            used = {name for one in self.entries() for step in one.steps for name in (step.before, step.after)}
+            for path in self._folder.glob("*.text"):
+                if path.stem not in used:
+                    path.unlink(missing_ok=True)
         return entry
 
     def _store_blob(self, raw: bytes | None) -> str | None:
@@ -253,12 +248,6 @@ class UndoLog:
         if not self._blob_path(name).exists():
             replace_file(self._blob_path(name), raw, mode=0o600)
         return name
-
-    def _delete_unused_blobs(self) -> None:
-        used = {name for entry in self.entries() for step in entry.steps for name in (step.before, step.after)}
-        for path in self._folder.glob("*.text"):
-            if path.stem not in used:
-                path.unlink(missing_ok=True)
 
     def _entry_path(self, number: int) -> Path:
         return self._folder / _BY_ID.format(number)
@@ -280,7 +269,9 @@ def read_bytes(path: str) -> bytes | None:
         ConfigError: There is something that cannot be read.
     """
     try:
-        with open(path, "rb", opener=_open_nonblocking) as file:
+        # a named pipe would keep us waiting for ever
+        nonblocking = getattr(os, "O_NONBLOCK", 0)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | nonblocking)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError("this is not a file", path=path)
             return file.read()
@@ -290,26 +281,11 @@ def read_bytes(path: str) -> bytes | None:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
 
 
-def _open_nonblocking(path: str, flags: int) -> int:
-    # a named pipe would keep us waiting for ever
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).absolute())
-
-
 def _mode(path: str) -> int | None:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 - a link is followed to the file that is written
     except OSError:
         return None
-
-
-def _missing_folders(path: str) -> tuple[str, ...]:
-    """Return the folders that have to be made for a file, the innermost first."""
-    parents = Path(_absolute(path)).parents
-    return tuple(str(folder) for folder in parents if not folder.exists())
 
 
 def _write(change: FileEdit, raw: bytes | None) -> None:
@@ -336,7 +312,11 @@ def replace_file(path: Path, raw: bytes, *, mode: int | None) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    _remove_leftovers(path)
+    # what killed writers of the same file left behind
+    with suppress(OSError):
+        for left in path.parent.glob(f".{_escape(path.name)}.{'[0-9a-f]' * 12}"):
+            if time.time() - left.stat().st_mtime > _LEFTOVER_SECONDS:
+                left.unlink()
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(beside, flags, 0o666 if mode is None else 0o600)
@@ -346,25 +326,13 @@ def replace_file(path: Path, raw: bytes, *, mode: int | None) -> None:
             file.flush()
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), mode)
-            _keep_owner(file.fileno(), path)
+            # root may change a file for a user
+            with suppress(OSError, AttributeError):
+                owner = path.stat()
+                if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             os.fsync(file.fileno())
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove temporary files that killed writers of the same file left behind."""
-    with suppress(OSError):
-        for left in path.parent.glob(f".{_escape(path.name)}.{'[0-9a-f]' * 12}"):
-            if time.time() - left.stat().st_mtime > _LEFTOVER_SECONDS:
-                left.unlink()
-
-
-def _keep_owner(handle: int, path: Path) -> None:
-    """Keep the owner of a file that root changes for a user."""
-    with suppress(OSError, AttributeError):
-        before = path.stat()
-        if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-            os.fchown(handle, before.st_uid, before.st_gid)

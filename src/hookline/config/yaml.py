@@ -8,14 +8,14 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from hookline.config.document import Document, KeyPath
+from hookline.config.document import Document, KeyPath, nest, spell
 from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 
-if TYPE_CHECKING:
-    from ruamel.yaml.nodes import Node
+# a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
+_Node = Any
 
 # reading YAML is slow, and one hook is a few lines long
 MAX_BYTES: Final = 65_536
@@ -46,7 +46,15 @@ def parse(text: str, *, path: str = "") -> Document:
     Raises:
         ConfigError: It is not YAML, it holds more than plain data, or the reader is not installed.
     """
-    _check_size(text, path=path)
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f"the file is larger than {MAX_BYTES // 1024} KB; write it as JSON", path=path, line=1)
+    # what would take long is refused before it is read
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > MAX_DEPTH:
+            line = text.count("\n", 0, bracket.start()) + 1
+            raise ConfigError("nested too deeply", path=path, line=line)
     root = compose(text, path=path)
     if root is None:
         raise ConfigError("the file is empty, wanted a YAML document", path=path, line=1)
@@ -55,18 +63,7 @@ def parse(text: str, *, path: str = "") -> Document:
     return Document(value, building.lines, tuple(building.repeated))
 
 
-def _check_size(text: str, *, path: str) -> None:
-    """Refuse what would take long before it is read."""
-    if len(text) > MAX_BYTES:
-        raise ConfigError(f"the file is larger than {MAX_BYTES // 1024} KB; write it as JSON", path=path, line=1)
-    depth = 0
-    for bracket in _BRACKET.finditer(text):
-        depth += 1 if bracket.group() in "[{" else -1
-        if depth > MAX_DEPTH:
-            raise _error("nested too deeply", text.count("\n", 0, bracket.start()) + 1, path=path)
-
-
-def compose(text: str, *, path: str = "") -> "Node | None":
+def compose(text: str, *, path: str = "") -> _Node | None:
     """Find the parts of a YAML text, each with its place; None for a text without any.
 
     Raises:
@@ -82,127 +79,88 @@ def compose(text: str, *, path: str = "") -> "Node | None":
         with warnings.catch_warnings():
             # an anchor may be set again, and what the reader says of it would show the file as it is
             warnings.simplefilter("ignore", ReusedAnchorWarning)
-            found: Node | None = YAML(typ="safe", pure=True).compose(text)
+            found: _Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         column = f" (column {mark.column + 1})" if mark is not None else ""
         said = ", ".join(filter(None, (problem.context, problem.problem)))
-        raise _error(f"{said}{column}", mark.line + 1 if mark is not None else 1, path=path) from None
+        raise ConfigError(f"{said}{column}", path=path, line=mark.line + 1 if mark is not None else 1) from None
     except YAMLError as problem:
-        raise _error(str(problem).partition("\n")[0], 1, path=path) from None
+        raise ConfigError(str(problem).partition("\n")[0], path=path, line=1) from None
     except RecursionError:
-        raise _error("nested too deeply", 1, path=path) from None
+        raise ConfigError("nested too deeply", path=path, line=1) from None
     return found
-
-
-def _error(message: str, line: int, *, path: str) -> ConfigError:
-    return ConfigError(message, path=path, line=line)
 
 
 class _ValueBuilder:
     """Make plain values of nodes. A node with an alias is made anew wherever it is named, so nodes are counted."""
 
     def __init__(self, path: str) -> None:
-        from ruamel.yaml import nodes  # noqa: PLC0415 - few have hooks in YAML
-
-        self._nodes = nodes
         self.lines: dict[KeyPath, int] = {}
         self.repeated: list[tuple[KeyPath, int]] = []
         self._path = path
         self._left = MAX_NODES
 
-    def value(self, node: "Node", where: KeyPath, depth: int) -> object:
+    def value(self, node: _Node, where: KeyPath, depth: int) -> object:
         """Make the value of one node."""
         self._left -= 1
-        line = node.start_mark.line + 1
         if self._left < 0 or depth > MAX_DEPTH:
-            raise _error("the file is too large or too deep when its aliases are followed", line, path=self._path)
+            raise self._error("the file is too large or too deep when its aliases are followed", node)
         tag = str(node.tag)
         if tag not in _TAGS:
-            raise _error(f"{quote(tag)} is a tag, and only plain data is read", line, path=self._path)
-        if isinstance(node, self._nodes.MappingNode):
-            return self._mapping(node, where, depth)
-        if isinstance(node, self._nodes.SequenceNode):
-            return self._sequence(node, where, depth)
-        is_text = isinstance(node, self._nodes.ScalarNode) and (node.style or tag == f"{_STANDARD}str")
-        return str(node.value) if is_text else _plain(str(node.value))
+            raise self._error(f"{quote(tag)} is a tag, and only plain data is read", node)
+        if node.id == "sequence":
+            return [self._part(item, item, (*where, place), depth) for place, item in enumerate(node.value)]
+        if node.id == "mapping":
+            found: dict[str, object] = {}
+            for key, item in node.value:
+                if not isinstance(key.value, str):
+                    raise self._error("a key has to be a text", key)
+                if key.value in found:
+                    self.repeated.append(((*where, key.value), key.start_mark.line + 1))
+                found[key.value] = self._part(key, item, (*where, key.value), depth)
+            return found
+        word = str(node.value)
+        if node.style or tag == f"{_STANDARD}str":
+            return word
+        return next((read(word) for pattern, read in _PLAIN if pattern.fullmatch(word)), word)
 
-    def _sequence(self, node: "Node", where: KeyPath, depth: int) -> list[object]:
-        found = []
-        for place, item in enumerate(node.value):
-            self.lines[*where, place] = item.start_mark.line + 1
-            found.append(self.value(item, (*where, place), depth + 1))
-        return found
+    def _part(self, first: _Node, node: _Node, where: KeyPath, depth: int) -> object:
+        self.lines[where] = first.start_mark.line + 1
+        return self.value(node, where, depth + 1)
 
-    def _mapping(self, node: "Node", where: KeyPath, depth: int) -> Mapping[str, object]:
-        found: dict[str, object] = {}
-        for key, item in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key.value, str):
-                raise _error("a key has to be a text", line, path=self._path)
-            path = (*where, key.value)
-            if key.value in found:
-                self.repeated.append((path, line))
-            self.lines[path] = line
-            found[key.value] = self.value(item, path, depth + 1)
-        return found
-
-
-def _plain(text: str) -> object:
-    for pattern, read in _PLAIN:
-        if pattern.fullmatch(text):
-            return read(text)
-    return text
+    def _error(self, message: str, node: _Node) -> ConfigError:
+        return ConfigError(message, path=self._path, line=node.start_mark.line + 1)
 
 
 _BY_HAND: Final = "this part of the file is written in a way that is changed by hand only"
 # words that need no quotes and are nothing but texts
 _UNQUOTED: Final = re.compile(r"(?:\.?/)?[A-Za-z_][\w./|*-]*(?: [\w./|*-]+)*")
 _RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"})
-_UNSEEN: Final = re.compile(r"[^ -~]+")
-
-# a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
-_Node = Any
 
 
 def put(text: str, pointer: KeyPath, value: object) -> str:
-    """Replace the value at a place, or add it there.
-
-    Raises:
-        ConfigError: The place cannot be in this document.
-    """
+    """Replace the value at a place, or add it there; the index after the last element adds one."""
     root = compose(text) if text.strip() else None
     if root is None:
-        return _start_file(text, _nest(pointer, value))
+        # the first value of a file stands below the comments it may have
+        before = f"{text}\n" if text and not text.endswith("\n") else text
+        first = nest(pointer, value)
+        if not isinstance(first, Mapping):
+            return f"{before}{_inline(first)}\n"
+        return before + "".join(f"{_inline(key)}: {_inline(one)}\n" for key, one in first.items())
     way = _follow(root, pointer)
     if len(way) > len(pointer):
         return _replace(text, way, pointer, value)
     owner, rest = way[-1], pointer[len(way) - 1 :]
-    return _add(text, owner, rest[0], _nest(rest[1:], value))
-
-
-def append(text: str, pointer: KeyPath, value: object) -> str:
-    """Add an element at the end of a list, and the list where there is none.
-
-    Raises:
-        ConfigError: There is something else at this place.
-    """
-    root = compose(text) if text.strip() else None
-    way = [] if root is None else _follow(root, pointer)
-    if len(way) <= len(pointer):
-        return put(text, pointer, [value])
-    return _add(text, way[-1], len(way[-1].value), value)
+    return _add(text, owner, rest[0], nest(rest[1:], value))
 
 
 def drop(text: str, pointer: KeyPath) -> str:
-    """Take a key or an element out.
-
-    Raises:
-        ConfigError: There is nothing at this place.
-    """
+    """Take a key or an element out."""
     way = _follow(compose(text), pointer)
     if len(way) <= len(pointer):
-        raise ConfigError(f"there is nothing at {'.'.join(str(step) for step in pointer)}")
+        raise ConfigError(f"there is nothing at {spell(pointer)}")
     owner = way[-2]
     spans = list(_spans(owner))
     place = next(number for number, (_, _, child) in enumerate(spans) if child is way[-1])
@@ -280,29 +238,25 @@ def _add(text: str, owner: _Node, step: str | int, value: object) -> str:
 
 def _content_end(text: str, start: int, node: _Node) -> int:
     """Return the end of a part without the blank lines and comments that the parser counts to it."""
+    last = node
+    while last.id != "scalar" and last.value and not last.flow_style:
+        last = last.value[-1][1] if last.id == "mapping" else last.value[-1]
+    # how far the block of text that the part ends with is indented, and whether blank lines below it are its own
+    indent, keeps_blanks = None, False
+    if last.id == "scalar" and last.style in {"|", ">"}:
+        head, *block = text[int(last.start_mark.index) : int(last.end_mark.index)].splitlines()
+        indent = next((_indent_width(line) for line in block if line.strip()), None)
+        keeps_blanks = "+" in head.partition("#")[0]
     lines = text[start : int(node.end_mark.index)].splitlines(keepends=True)
-    indent, keeps_blanks = _block(text, node)
-    while len(lines) > 1 and _is_aside(lines[-1], indent=indent) and not (keeps_blanks and not lines[-1].strip()):
+    while len(lines) > 1:
+        line = lines[-1]
+        # in a block of text, what looks like a comment is text
+        is_comment = line.lstrip().startswith("#") and (indent is None or _indent_width(line) < indent)
+        if not is_comment and (line.strip() or keeps_blanks):
+            break
         lines.pop()
     part = "".join(lines)
     return start + len(part.removesuffix("\n") if keeps_blanks else part.rstrip())
-
-
-def _block(text: str, node: _Node) -> tuple[int | None, bool]:
-    """Return how far the block of text that a part ends with is indented, and whether blank lines below it are its own."""
-    while node.id != "scalar" and node.value and not node.flow_style:
-        node = node.value[-1][1] if node.id == "mapping" else node.value[-1]
-    if node.id != "scalar" or node.style not in {"|", ">"}:
-        return None, False
-    head, *lines = text[int(node.start_mark.index) : int(node.end_mark.index)].splitlines()
-    return next((_indent_width(line) for line in lines if line.strip()), None), "+" in head.partition("#")[0]
-
-
-def _is_aside(line: str, *, indent: int | None) -> bool:
-    """Return whether a line is blank or a comment; in a block of text, what looks like a comment is text."""
-    if not line.strip():
-        return True
-    return line.lstrip().startswith("#") and (indent is None or _indent_width(line) < indent)
 
 
 def _indent_width(line: str) -> int:
@@ -312,20 +266,6 @@ def _indent_width(line: str) -> int:
 def _end_of_line(text: str, position: int) -> int:
     newline = text.find("\n", position)
     return newline + 1 if newline >= 0 else len(text)
-
-
-def _nest(steps: KeyPath, value: object) -> object:
-    for step in reversed(steps):
-        value = {step: value} if isinstance(step, str) else [value]
-    return value
-
-
-def _start_file(text: str, value: object) -> str:
-    """Write the first value of a file, below the comments it may have."""
-    before = f"{text}\n" if text and not text.endswith("\n") else text
-    if not isinstance(value, Mapping):
-        return f"{before}{_inline(value)}\n"
-    return before + "".join(f"{_inline(key)}: {_inline(one)}\n" for key, one in value.items())
 
 
 def _inline(value: object) -> str:
@@ -339,8 +279,6 @@ def _inline(value: object) -> str:
             return value
         case _:
             # YAML takes no character that cannot be seen
-            return _UNSEEN.sub(_escape, json.dumps(value, ensure_ascii=False))
-
-
-def _escape(found: re.Match[str]) -> str:
-    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in found.group())
+            return "".join(
+                sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in json.dumps(value, ensure_ascii=False)
+            )

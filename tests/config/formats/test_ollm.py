@@ -117,7 +117,7 @@ def test_file_may_lower_its_trust_and_never_raise_it(
         ({"id": "a", "command": "node", "args": "x.js", "event": "before_tool"}, "wanted a list of texts"),
         ({"id": "a", "command": "node", "args": ["x", 1], "event": "before_tool"}, "got the number 1"),
         ({"id": "a", "command": "node", "event": []}, "wanted at least one name"),
-        ({"id": "a", "command": "node", "event": "before_tool", "source": "me"}, "wanted one of builtin, user"),
+        ({"id": "a", "command": "node", "event": "before_tool", "source": "me"}, 'wanted "builtin", "user"'),
         ({"before_modl": []}, '(did you mean "before_model"?)'),
         ({"before_model": 5}, 'wanted hook definitions under "before_model", got the number 5'),
         ({"before_model": [5]}, "wanted an object for a hook, got the number 5"),

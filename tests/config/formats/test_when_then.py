@@ -1,14 +1,13 @@
 import json
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
-from hookline.config import formats
+from hookline.config import export, formats
 from hookline.config.document import Document, Severity
+from hookline.config.export import ExportTarget
 from hookline.config.formats import when_then
 from hookline.config.reader import FileOrigin
-from hookline.errors import ConfigError
 from hookline.kinds.command.command import WHITELIST
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.ollm_run_command import PROGRAMS
@@ -33,9 +32,17 @@ MODERN = {
 COMMAND = {"name": "Build", "when": {"type": "agentStop"}, "then": {"type": "runCommand", "command": "npx tsc"}}
 
 
+def _modernise(entry: object, origin: Make, document: Parse) -> dict[str, object]:
+    (hook,), problems = when_then.read(document(entry), origin=origin(source=Source.USER))
+    assert problems == []
+    target = ExportTarget(dialect="ollm-rpc", known_names=origin().known_names, alone=True)
+    (written,) = export.write(hook, "modern", target).entries
+    return dict(written.value)
+
+
 @pytest.mark.spec("D-14")
-def test_legacy_hook_becomes_the_modern_definition() -> None:
-    assert msgspec.to_builtins(when_then.translate(LEGACY)) == MODERN | {"filePatterns": ("*.ts", "*.tsx")}
+def test_legacy_hook_becomes_the_modern_definition(document: Parse, origin: Make) -> None:
+    assert _modernise(LEGACY, origin, document) == MODERN
 
 
 @pytest.mark.spec("D-14")
@@ -43,16 +50,16 @@ def test_legacy_hook_becomes_the_modern_definition() -> None:
     ("name", "expected"),
     [("Lint on Save", "lint-on-save"), ("  A/B: c!  ", "a-b:-c"), ("Größe prüfen", "größe-prüfen"), ("x", "x")],
 )
-def test_the_id_is_made_of_the_name(name: str, expected: str) -> None:
-    assert when_then.translate({**LEGACY, "name": name}).id == expected
+def test_the_id_is_made_of_the_name(name: str, expected: str, document: Parse, origin: Make) -> None:
+    assert _modernise({**LEGACY, "name": name}, origin, document)["id"] == expected
 
 
 @pytest.mark.spec("D-14")
-def test_command_is_translated_too() -> None:
-    definition = when_then.translate(COMMAND)
+def test_command_is_translated_too(document: Parse, origin: Make) -> None:
+    definition = _modernise(COMMAND, origin, document)
 
-    assert definition.file_patterns == ()
-    assert msgspec.to_builtins(definition.action) == {"type": "runCommand", "command": "npx tsc"}
+    assert definition["filePatterns"] == []
+    assert definition["action"] == {"type": "runCommand", "command": "npx tsc"}
 
 
 @pytest.mark.parametrize(
@@ -69,33 +76,40 @@ def test_command_is_translated_too() -> None:
         ({"when": {"type": "fileEdited", "pattern": ["*"]}}, '(did you mean "patterns"?)'),
     ],
 )
-def test_what_cannot_be_translated_is_refused_with_a_reason(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        when_then.translate({**LEGACY, **change})
+def test_what_cannot_be_read_is_refused_with_a_reason(
+    change: dict[str, object], message: str, document: Parse, origin: Make
+) -> None:
+    hooks, problems = when_then.read(document({**LEGACY, **change}), origin=origin())
 
-    assert message in caught.value.message
+    assert hooks == []
+    assert message in "; ".join(problem.message for problem in problems)
 
 
-def test_half_a_hook_is_refused() -> None:
-    with pytest.raises(ConfigError, match='needs an object "then", got none'):
-        when_then.translate({"name": "a", "when": {"type": "agentStop"}})
+def test_half_a_hook_is_refused(document: Parse, origin: Make) -> None:
+    hooks, (problem,) = when_then.read(document({"name": "a", "when": {"type": "agentStop"}}), origin=origin())
+
+    assert hooks == []
+    assert 'needs an object "then", got none' in problem.message
 
 
 @pytest.mark.parametrize("shape", [LEGACY, MODERN, [LEGACY], {"hooks": [MODERN]}])
 def test_both_forms_are_read_in_every_shape(shape: object, document: Parse, origin: Make) -> None:
-    (definition,), problems = when_then.read_definitions(document(shape), origin=origin())
-
-    assert problems == []
-    assert definition == when_then.translate(LEGACY)
+    assert _modernise(shape, origin, document) == MODERN
 
 
 @pytest.mark.spec("D-20")
 def test_enabled_and_trusted_are_kept(document: Parse, origin: Make) -> None:
     entries = [{**MODERN, "enabled": False, "trusted": True}, {**LEGACY, "enabled": False}]
-    definitions, problems = when_then.read_definitions(document(entries), origin=origin())
+    hooks, problems = when_then.read(document(entries), origin=origin(source=Source.USER))
 
     assert problems == []
-    assert [(item.enabled, item.trusted) for item in definitions] == [(False, True), (False, False)]
+    assert [(hook.enabled, hook.trusted) for hook in hooks] == [(False, True), (False, None)]
+
+
+def test_event_may_have_the_name_that_another_system_has_for_it(document: Parse, origin: Make) -> None:
+    (hook,), problems = when_then.read(document({**LEGACY, "when": {"type": "SessionStart"}}), origin=origin())
+
+    assert (hook.on, problems) == (("session_start",), [])
 
 
 @pytest.mark.spec("D-05", "D-06")
@@ -209,17 +223,17 @@ def test_trusted_is_a_wish_outside_the_persons_own_folders(
 
 def test_command_at_a_file_event_is_refused(document: Parse, origin: Make) -> None:
     entry = {**COMMAND, "when": {"type": "fileEdited"}}
-    definitions, (problem,) = when_then.read_definitions(document([entry]), origin=origin())
+    hooks, (problem,) = when_then.read(document([entry]), origin=origin())
 
-    assert definitions == []
+    assert hooks == []
     assert "runCommand is for agentStop and promptSubmit only" in problem.message
 
 
 def test_unknown_event_is_reported_with_the_nearest_name(document: Parse, origin: Make) -> None:
     entry = {**LEGACY, "when": {"type": "fileEditd"}}
-    definitions, problems = when_then.read_definitions(document([entry, 5, LEGACY]), origin=origin())
+    hooks, problems = when_then.read(document([entry, 5, LEGACY]), origin=origin())
 
-    assert len(definitions) == 1
+    assert len(hooks) == 1
     assert [problem.line for problem in problems] == [5, 12]
     assert '(did you mean "fileEdited"?)' in problems[0].message
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,19 +14,10 @@ from hookline.config.reader import FileOrigin
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 
-
-class Parse(Protocol):
-    """Turn text into a document that knows its lines; raise `ConfigError` when it is broken."""
-
-    def __call__(self, text: str, *, path: str = "") -> Document:
-        """Parse one text."""
-
-
-class Read(Protocol):
-    """Turn a document into hooks, and a problem for everything in it that is not in force."""
-
-    def __call__(self, document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
-        """Read one document."""
+# turns a text and its `path` into a document that knows its lines; raises `ConfigError` when it is broken
+Parse = Callable[..., Document]
+# turns a document and its `origin` into hooks, and a problem for everything in it that is not in force
+Read = Callable[..., tuple[list[Hook], list[Problem]]]
 
 
 class Format(Struct, frozen=True):
@@ -37,11 +28,8 @@ class Format(Struct, frozen=True):
     read: Read
 
 
-def _is_any(_document: object) -> bool:
-    return True
-
-
-def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - the name is looked at by who reads it
+def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - as all parsers
+    """Return the text of a program as it is: only its name is looked at."""
     return Document(text)
 
 
@@ -52,8 +40,12 @@ FORMATS: Final[Mapping[str, Format]] = {
     "per_file": Format(jsonc.parse, per_file.matches, per_file.read),
     "native": Format(toml.parse, native.matches, native.read),
     **{
-        name: Format(_program if style.is_program else jsonc.parse, _is_any, partial(agents.read, form=name))
-        for name, style in agents.FILE_SPECS.items()
+        name: Format(
+            _program if spec.is_program else jsonc.parse,
+            lambda _document: True,
+            spec.read or partial(agents.reader.read, spec=spec),
+        )
+        for name, spec in agents.FILE_SPECS.items()
     },
 }
 

@@ -47,31 +47,22 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
     settings = document.value
     if not isinstance(settings, Mapping):
         reader.error((), f"wanted an object, got {describe(settings)}")
-    elif "hooks" in settings:
-        _events(reader, settings["hooks"])
+    elif "hooks" not in settings:
+        for key in settings:
+            if key.lower() in {"hooks", "hook"}:
+                reader.error((key,), f'unknown key {quote(key)}: hooks stand under "hooks"')
+    elif not isinstance(settings["hooks"], Mapping):
+        reader.error(("hooks",), f"wanted events with their hooks, got {describe(settings['hooks'])}")
     else:
-        _near_miss(reader, settings)
+        for event, groups in settings["hooks"].items():
+            where = ("hooks", event)
+            on = reader.resolve_events((event,), where, dialect=origin.dialect)
+            if not isinstance(groups, list):
+                reader.error(where, f"wanted a list of groups for {quote(event)}, got {describe(groups)}")
+            elif on:
+                for place, group in enumerate(groups):
+                    _group(reader, group, (*where, place), event=event, on=on)
     return reader.hooks, reader.problems
-
-
-def _near_miss(reader: FileReader, settings: Mapping[str, object]) -> None:
-    for key in settings:
-        if key.lower() in {"hooks", "hook"}:
-            reader.error((key,), f'unknown key {quote(key)}: hooks stand under "hooks"')
-
-
-def _events(reader: FileReader, events: object) -> None:
-    if not isinstance(events, Mapping):
-        reader.error(("hooks",), f"wanted events with their hooks, got {describe(events)}")
-        return
-    for event, groups in events.items():
-        where = ("hooks", event)
-        on = reader.resolve_events((event,), where, dialect=reader.origin.dialect)
-        if not isinstance(groups, list):
-            reader.error(where, f"wanted a list of groups for {quote(event)}, got {describe(groups)}")
-        elif on:
-            for place, group in enumerate(groups):
-                _group(reader, group, (*where, place), event=event, on=on)
 
 
 def _group(reader: FileReader, group: object, where: KeyPath, *, event: str, on: tuple[str, ...]) -> None:
@@ -108,25 +99,17 @@ def _hook(
 ) -> None:
     owner = f"hook {quote(str(entry['name']))}" if entry.get("name") else f"a hook of {quote(event)}"
     values = reader.read_keys(entry, KEYS, where, owner=owner)
-    if values is not None and _has_its_target(reader, values, where, owner=owner):
-        reader.add_hook({**shared, **values}, where, keys=_FIELDS, event=event)
-
-
-def _has_its_target(reader: FileReader, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
-    """Check that the type and the fields say the same; without a type, the field alone decides."""
+    if values is None:
+        return
+    # the type and the fields have to say the same; without a type, the field alone decides
     kind = values.get("type")
-    if kind is None:
-        return True
     field = FIELD_BY_TYPE.get(str(kind))
-    if field is None:
-        known = ", ".join(sorted(FIELD_BY_TYPE))
-        nearest = suggest(str(kind), FIELD_BY_TYPE)
+    if kind is not None and field is None:
+        known = ", ".join(sorted(FIELD_BY_TYPE)) + suggest(str(kind), FIELD_BY_TYPE)
         reader.error(
-            (*where, "type"),
-            f"type {quote(str(kind))} of {owner} is not one of {known}{nearest}; the hook is not loaded",
+            (*where, "type"), f"type {quote(str(kind))} of {owner} is not one of {known}; the hook is not loaded"
         )
-        return False
-    if not values.get(field):
+    elif field and not values.get(field):
         reader.error(where, f"{owner} is of type {kind} and has no {field}; the hook is not loaded")
-        return False
-    return True
+    else:
+        reader.add_hook({**shared, **values}, where, keys=_FIELDS, event=event)

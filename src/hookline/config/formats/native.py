@@ -7,37 +7,18 @@ from datetime import timedelta
 from pathlib import PurePath
 from typing import Final
 
+from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.keys import (
-    NAME,
-    SCHEMAS,
-    SHARED,
-    Key,
-    anything,
-    describe,
-    nonempty_text,
-    one_or_more_texts,
-    read_texts,
-    text,
-    to_file_value,
-)
+from hookline.config.keys import SCHEMAS, SHARED, Key, describe, make_keys, nonempty_text, one_or_more_texts
 from hookline.config.known_names import KnownNames, find_closest, quote
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
+from hookline.model import names as model_names
 from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import TOOL_NAMES
 from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, DECISIONS, Hook, Layer, Source
-from hookline.model.names import (
-    alternatives,
-    is_known_tool,
-    is_word,
-    narrow_matcher,
-    resolve_events,
-    resolve_tools,
-    tools_of_event,
-)
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
@@ -49,11 +30,11 @@ def _run(value: object) -> tuple[str, ...] | str:
     if not value.strip():
         raise ValueError("wanted a command, got nothing")
     # without a shell a line is split at blanks, and a template is one word
-    return TEMPLATE.sub(lambda found: f"{{{{{found[1]}}}}}", text(value))
+    return TEMPLATE.sub(lambda found: f"{{{{{found[1]}}}}}", keys.text(value))
 
 
 def _call(value: object) -> tuple[str, str]:
-    module, _, function = text(value).partition(":")
+    module, _, function = keys.text(value).partition(":")
     if not module or not function:
         raise ValueError(f'wanted "module:function", got {describe(value)}')
     return module, function
@@ -64,78 +45,60 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
-def _decision(value: object) -> str | bool:
-    """Read the words of a decision, or true where it needs none."""
-    if value is True:
-        return True
-    if not isinstance(value, str):
-        raise ValueError(f"wanted a text or true, got {describe(value)}")  # noqa: TRY004 - one error for all
-    return nonempty_text(value)
-
-
-_DECIDED: Final = {"anyOf": [SCHEMAS[nonempty_text], {"const": True}]}
-_SOME: Final = SCHEMAS[one_or_more_texts]
-
-KEYS: Final[Mapping[str, Key]] = {
-    "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
-    "tools": Key(_tools, "matcher", vital=True, about="The tools it is for; * stands for anything.", schema=_SOME),
-    "run": Key(
-        _run,
-        vital=True,
-        about="The command to run: one line, or a list with one word each.",
-        schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": NAME, "minItems": 1}]},
-    ),
-    "call": Key(
-        _call,
-        vital=True,
-        about='The Python function to call: "module:function".',
-        schema={"type": "string", "pattern": "^[^:]+:."},
-    ),
-    "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
-    "ask": Key(
-        nonempty_text,
-        "prompt",
-        vital=True,
-        about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-    ),
-    "steps": Key(
-        one_or_more_texts,
-        "steps",
-        vital=True,
-        about="The hooks it consists of, by their ids; they run one after another.",
-    ),
-    "notify": Key(
-        nonempty_text, "notify", vital=True, about="What to show on the desktop: {{agent}} is done in {{project}}."
-    ),
-    "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
-    "deny": Key(
-        _decision,
-        "deny",
-        vital=True,
-        about="Block, with this reason; {{args.command}} and other values of the event are filled in. No program runs.",
-        schema=_DECIDED,
-    ),
-    "confirm": Key(
-        _decision, "confirm", vital=True, about="Ask the person first, with this question.", schema=_DECIDED
-    ),
-    "allow": Key(
-        _decision, "allow", vital=True, about="Allow without asking the person, with this reason.", schema=_DECIDED
-    ),
-    "tell": Key(nonempty_text, "tell", vital=True, about="Show the person this text."),
-    "context": Key(nonempty_text, "context", vital=True, about="Add this text to the conversation, for the model."),
-    "schedule": Key(
-        nonempty_text,
-        "schedule",
-        vital=True,
-        about="When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
-    ),
-    "cwd": Key(text, "working_directory", vital=True, about="The folder it runs in."),
-    "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
-    **SHARED,
-}
+KEYS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+        "tools": Key(
+            _tools,
+            "matcher",
+            vital=True,
+            about="The tools it is for; * stands for anything.",
+            schema=SCHEMAS[one_or_more_texts],
+        ),
+        "run": Key(
+            _run,
+            vital=True,
+            about="The command to run: one line, or a list with one word each.",
+            schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1}]},
+        ),
+        "call": Key(
+            _call,
+            vital=True,
+            about='The Python function to call: "module:function".',
+            schema={"type": "string", "pattern": "^[^:]+:."},
+        ),
+        "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
+        "ask": Key(
+            nonempty_text,
+            "prompt",
+            vital=True,
+            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
+        ),
+        "steps": (one_or_more_texts, True, "The hooks it consists of, by their ids; they run one after another."),
+        "notify": (nonempty_text, True, "What to show on the desktop: {{agent}} is done in {{project}}."),
+        "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
+        "deny": (
+            keys.decision,
+            True,
+            "Block, with this reason; {{args.command}} and other values of the event are filled in. No program runs.",
+        ),
+        "confirm": (keys.decision, True, "Ask the person first, with this question."),
+        "allow": (keys.decision, True, "Allow without asking the person, with this reason."),
+        "tell": (nonempty_text, True, "Show the person this text."),
+        "context": (nonempty_text, True, "Add this text to the conversation, for the model."),
+        "schedule": (
+            nonempty_text,
+            True,
+            "When `hookline watch` starts it: minute, hour, day, month, weekday, as cron has them.",
+        ),
+        "cwd": Key(keys.text, "working_directory", vital=True, about="The folder it runs in."),
+        "dialect": Key(keys.text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+        **SHARED,
+    }
+)
 _FIELDS: Final[Mapping[str, Key]] = {
     **KEYS,
-    **{name: Key(anything, name) for name in ("command", "args", "module", "function")},
+    **{name: Key(keys.anything, name) for name in ("command", "args", "module", "function")},
 }
 TARGETS: Final = ("run", "call", "post", "ask", "steps", "raise", "notify")
 # the keys that only events with a tool call can match
@@ -150,31 +113,24 @@ TABLES: Final[Mapping[str, str]] = {
 }
 # what other systems call the same, so that who comes from there is not left with "unknown key"
 FOREIGN_KEYS: Final[Mapping[str, str]] = {
-    "event": "on",
-    "events": "on",
-    "when": "on",
-    "tool": "tools",
-    "file": "files",
-    "patterns": "files",
-    "command": "run",
-    "cmd": "run",
-    "script": "run",
-    "args": "run",
-    "module": "call",
-    "function": "call",
-    "url": "post",
-    "webhook": "post",
-    "prompt": "ask",
-    "condition": "if",
-    "cron": "schedule",
-    "emit": "raise",
-    "block": "deny",
-    "reject": "deny",
-    "forbid": "deny",
-    "permit": "allow",
-    "approve": "allow",
-    "message": "tell",
-    "working_directory": "cwd",
+    other: ours
+    for ours, others in {
+        "on": ("event", "events", "when"),
+        "tools": ("tool",),
+        "files": ("file", "patterns"),
+        "run": ("command", "cmd", "script", "args"),
+        "call": ("module", "function"),
+        "post": ("url", "webhook"),
+        "ask": ("prompt",),
+        "if": ("condition",),
+        "schedule": ("cron",),
+        "raise": ("emit",),
+        "deny": ("block", "reject", "forbid"),
+        "allow": ("permit", "approve"),
+        "tell": ("message",),
+        "cwd": ("working_directory",),
+    }.items()
+    for other in others
 }
 
 
@@ -188,47 +144,32 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
     reader = FileReader(document, origin)
     settings = document.value if isinstance(document.value, Mapping) else {}
     for key, value in settings.items():
+        entries = value if isinstance(value, list) else [value]
+        misplaced = ""
         if key == "hook" and isinstance(value, list):
             for place, entry in enumerate(value):
-                _hook(reader, entry, (key, place))
+                if isinstance(entry, Mapping):
+                    with reader.reading_hook(entry, (key, place)):
+                        _read_entry(reader, entry, (key, place))
+                else:
+                    reader.error((key, place), f"wanted a table for a hook, got {describe(entry)}")
         elif key == "hook":
-            _report_misplaced(reader, [value], (key,), "a hook is written [[hook]], with two brackets")
-        elif key not in TABLES and _are_hooks(key, value):
-            entries = value if isinstance(value, list) else [value]
-            written = "without an s" if key == "hooks" else f"not [[{key}]]"
-            at = (key, 0) if isinstance(value, list) else (key,)
-            _report_misplaced(reader, entries, at, f"a hook is written [[hook]], {written}")
-        elif key not in TABLES:
+            misplaced = "a hook is written [[hook]], with two brackets"
+        elif key in TABLES:
+            continue
+        # hooks under another name: they are known by the name, or by what stands in them
+        elif find_closest(key, ["hook", "hooks"]) or any(
+            isinstance(entry, Mapping) and len(entry.keys() & KEYS.keys()) > 1 for entry in entries
+        ):
+            misplaced = f"a hook is written [[hook]], {'without an s' if key == 'hooks' else f'not [[{key}]]'}"
+        else:
             reader.report_unknown_key((), key, TABLES, owner="the file")
+        for place, entry in enumerate(entries if misplaced else ()):
+            at = (key, place) if isinstance(value, list) else (key,)
+            # the guards among them are kept as refused ones
+            with reader.reading_hook(entry if isinstance(entry, Mapping) else {}, at):
+                reader.error(at, f"{misplaced}; the hook is not loaded")
     return reader.hooks, reader.problems
-
-
-def _are_hooks(key: str, value: object) -> bool:
-    """Return whether a table that is not called `hook` holds hooks: by its name, or by what stands in it."""
-    entries = value if isinstance(value, list) else [value]
-    if find_closest(key, ["hook", "hooks"], cutoff=_NEARLY_HOOK):
-        return True
-    return any(isinstance(entry, Mapping) and len(entry.keys() & KEYS.keys()) > 1 for entry in entries)
-
-
-def _report_misplaced(reader: FileReader, entries: list[object], where: KeyPath, message: str) -> None:
-    """Report hooks that stand under another name; the guards among them are kept as refused ones."""
-    tables = [entry if isinstance(entry, Mapping) else {} for entry in entries]
-    for place, entry in enumerate(tables):
-        at = (*where[:-1], place) if isinstance(where[-1], int) else where
-        with reader.reading_hook(entry, at):
-            reader.error(at, f"{message}; the hook is not loaded")
-
-
-_NEARLY_HOOK: Final = 0.6
-
-
-def _hook(reader: FileReader, entry: object, where: KeyPath) -> None:
-    if not isinstance(entry, Mapping):
-        reader.error(where, f"wanted a table for a hook, got {describe(entry)}")
-        return
-    with reader.reading_hook(entry, where):
-        _read_entry(reader, entry, where)
 
 
 def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath) -> None:
@@ -249,58 +190,50 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
     dialect = reader.resolve_dialect(values, where)
     if not dialect or not _is_complete(reader, values, where, owner=owner):
         return
-    names = read_texts(values, "on") or ((EventName.SCHEDULED,) if "schedule" in values else (EventName.BEFORE_TOOL,))
+    default = EventName.SCHEDULED if "schedule" in values else EventName.BEFORE_TOOL
+    names = keys.read_texts(values, "on") or (default,)
     on = _events(reader, names, (*where, "on"), dialect=dialect)
-    narrowed = _narrow_to_tools(reader, names, values, where, owner=owner)
-    if on and narrowed is not None:
-        known = {**values, **_target(values), **narrowed, "on": on, "dialect": dialect}
-        reader.add_hook(known, where, keys=_FIELDS, event=names[0])
+    try:
+        matcher = model_names.narrow_matcher(names, str(values.get("tools", "") or values.get("matcher", "")))
+    except ConfigError as problem:
+        reader.error((*where, "on"), f"{owner}: {problem.message}; the hook is not loaded")
+        return
+    if values.get("dialect") in AGENTS:
+        matcher = _spell_for_agent(dialect, matcher)
+    if not on:
+        return
+    values |= {"matcher": matcher, "on": on, "dialect": dialect}
+    # `run` and `call` stand for several fields
+    match values:
+        case {"run": str() as line}:
+            values["command"] = line
+        case {"run": tuple()}:
+            program, *args = keys.read_texts(values, "run")
+            # a list is one word each, whatever the dialect makes of lines
+            values |= {"command": quote_program(program, args), "args": tuple(args), "shell": False}
+        case {"call": (module, function)}:
+            values |= {"module": module, "function": function}
+    reader.add_hook(values, where, keys=_FIELDS, event=names[0])
 
 
 def _events(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
     """Resolve the names of events in the words of any system; unknown ones are reported."""
-    plain = tuple(name for name in names if not tools_of_event(name))
-    about_tools = (event for name in names if name not in plain for event in resolve_events(name))
+    plain = tuple(name for name in names if not model_names.tools_of_event(name))
+    about_tools = (event for name in names if name not in plain for event in model_names.resolve_events(name))
     return tuple(dict.fromkeys((*reader.resolve_events(plain, where, dialect=dialect), *about_tools)))
-
-
-def _narrow_to_tools(
-    reader: FileReader, names: tuple[str, ...], values: Mapping[str, object], where: KeyPath, *, owner: str
-) -> dict[str, object] | None:
-    """Return the matcher that the hook and the names of its events say; None where they contradict each other."""
-    try:
-        matcher = narrow_matcher(names, str(values.get("tools", "") or values.get("matcher", "")))
-    except ConfigError as problem:
-        reader.error((*where, "on"), f"{owner}: {problem.message}; the hook is not loaded")
-        return None
-    dialect = str(values.get("dialect", ""))
-    return {"matcher": _spell_for_agent(dialect, matcher) if dialect in AGENTS else matcher}
 
 
 def _spell_for_agent(agent: str, matcher: str) -> str:
     """Return a matcher whose words the agent knows: a name of another agent becomes the canonical one."""
     own = {name.casefold() for names in TOOL_NAMES[agent].values() for name in names}
-    words = alternatives(matcher)
-    if not all(is_word(word) and is_known_tool(word) for word in words):
+    words = model_names.alternatives(matcher)
+    if not all(model_names.is_word(word) and model_names.is_known_tool(word) for word in words):
         return matcher
     return "|".join(
-        spelled for word in words for spelled in ([word] if word.casefold() in own else sorted(resolve_tools(word)))
+        name
+        for word in words
+        for name in ([word] if word.casefold() in own else sorted(model_names.resolve_tools(word)))
     )
-
-
-def _target(values: Mapping[str, object]) -> dict[str, object]:
-    """Spread `run` and `call` over the fields they stand for."""
-    match values:
-        case {"run": str() as line}:
-            return {"command": line}
-        case {"run": tuple()}:
-            program, *args = read_texts(values, "run")
-            # a list is one word each, whatever the dialect makes of lines
-            return {"command": quote_program(program, args), "args": tuple(args), "shell": False}
-        case {"call": (module, function)}:
-            return {"module": module, "function": function}
-        case _:
-            return {}
 
 
 def decides_about_tools(values: Mapping[str, object]) -> bool:
@@ -393,7 +326,7 @@ def _to_file_values(options: Mapping[str, object]) -> dict[str, object]:
 def _to_plain(value: object) -> object:
     match value:
         case Caching() | Needs():
-            return to_file_value(value)
+            return keys.to_file_value(value)
         case timedelta():
             return value.total_seconds()
         case PurePath():

@@ -7,34 +7,17 @@ One in a file, a list of them, `{"hooks": […]}`, or lists under event names. A
 from collections.abc import Mapping
 from typing import Final
 
+from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats import when_then
-from hookline.config.keys import (
-    RUNNERS,
-    SCHEMA_KEY,
-    SHARED,
-    Key,
-    anything,
-    describe,
-    flag,
-    one_or_more_texts,
-    read_texts,
-    text,
-)
+from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, one_or_more_texts, read_texts, text
 from hookline.config.known_names import quote
-from hookline.config.reader import FileOrigin, FileReader, describe_hook
+from hookline.config.reader import TRUST_RANK, FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook, Source
 from hookline.model.names import resolve_events
 
 # the dialects of OLLM's documents, which have other names for the same events
 _FAMILY: Final = ("ollm-protocol", "ollm-rpc", "ollm")
-
-
-def _source(value: object) -> Source:
-    try:
-        return Source(text(value))
-    except ValueError:
-        raise ValueError(f"wanted one of {', '.join(Source)}, got {describe(value)}") from None
 
 
 KEYS: Final[Mapping[str, Key]] = {
@@ -44,14 +27,16 @@ KEYS: Final[Mapping[str, Key]] = {
     "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
     "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
     "source": Key(
-        _source,
+        keys.one_of(Source),
         vital=True,
         about="Whose it is; a file can make itself less trusted, never more.",
         schema={"enum": [*Source]},
     ),
     # where OLLM found the definition; we say where we found it
-    "sourcePath": Key(anything, about="Where OLLM found it; it means nothing here."),
-    "trusted": Key(flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."),
+    "sourcePath": Key(keys.anything, about="Where OLLM found it; it means nothing here."),
+    "trusted": Key(
+        keys.flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
+    ),
     **SCHEMA_KEY,
 }
 # keys that a definition has, and a table of events has not
@@ -78,22 +63,16 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
                 _definition(reader, value, where, event="")
         case dict():
             for event, group in value.items():
-                _under_event(reader, group, (*where, event), event=event)
+                at = (*where, event)
+                if not isinstance(group, list | Mapping):
+                    reader.error(at, f"wanted hook definitions under {quote(event)}, got {describe(group)}")
+                elif reader.resolve_events((event,), at, dialect=origin.dialect):
+                    entries = enumerate(group) if isinstance(group, list) else [(None, group)]
+                    for number, entry in entries:
+                        _definition(reader, entry, at if number is None else (*at, number), event=event)
         case _:
             reader.error(where, f"wanted hook definitions, got {describe(value)}")
     return reader.hooks, reader.problems
-
-
-def _under_event(reader: FileReader, group: object, where: KeyPath, *, event: str) -> None:
-    if not isinstance(group, list | Mapping):
-        reader.error(where, f"wanted hook definitions under {quote(event)}, got {describe(group)}")
-    elif not reader.resolve_events((event,), where, dialect=reader.origin.dialect):
-        return
-    elif isinstance(group, list):
-        for place, entry in enumerate(group):
-            _definition(reader, entry, (*where, place), event=event)
-    else:
-        _definition(reader, group, where, event=event)
 
 
 def _definition(reader: FileReader, entry: object, where: KeyPath, *, event: str) -> None:
@@ -113,31 +92,29 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath,
     dialect = reader.resolve_dialect(values, where) if values is not None else ""
     if values is None or not dialect:
         return
-    names = _events(values, event=event)
+    above = (event,) if event else ()
+    names = tuple(dict.fromkeys((*above, *read_texts(values, "event"), *read_texts(values, "events"))))
     if not names:
         reader.error(where, f'{owner} says no event; add "event": "before_tool" or another one')
         return
     on = reader.resolve_events(names, (*where, "events" if "events" in entry else "event"), dialect=dialect)
     if not on:
         return
-    _hint_at_dialect(reader, names, where, dialect=dialect)
-    reader.check_trusted(values, where, owner=owner)
-    source = reader.resolve_source(values, where, owner=owner)
-    known = {"on": on, "dialect": dialect, "source": source, "format": "ollm"}
-    reader.add_hook({**values, **known}, where, keys=KEYS, event=names[0])
-
-
-def _hint_at_dialect(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> None:
-    """Warn where an event has the name of another OLLM dialect: the hook is then likely to read and answer in that."""
+    # an event with the name of another OLLM dialect: the hook is likely to read and answer in that
     known = reader.origin.known_names.names
     for name in names:
         other = next((one for one in _FAMILY if one != dialect and name in known.get(one, {})), "")
         if other and name not in known.get(dialect, {}):
             message = f'{quote(name)} is an event of {other}, and this hook is told of it in {dialect}: say "dialect": "{other}"'
             reader.warn((*where, "event"), message)
-            return
-
-
-def _events(values: Mapping[str, object], *, event: str) -> tuple[str, ...]:
-    above = (event,) if event else ()
-    return tuple(dict.fromkeys((*above, *read_texts(values, "event"), *read_texts(values, "events"))))
+            break
+    reader.check_trusted(values, where, owner=owner)
+    source, wish = reader.origin.source, values.get("source")
+    if isinstance(wish, Source) and TRUST_RANK[wish] < TRUST_RANK[source]:
+        # a file may lower its own trust, never raise it
+        source = wish
+    elif isinstance(wish, Source) and TRUST_RANK[wish] > TRUST_RANK[source]:
+        why = f"{owner} calls itself a {wish} hook; it was found as a {source} hook and stays one"
+        reader.note((*where, "source"), why)
+    values |= {"on": on, "dialect": dialect, "source": source, "format": "ollm"}
+    reader.add_hook(values, where, keys=KEYS, event=names[0])

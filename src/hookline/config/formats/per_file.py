@@ -46,37 +46,23 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
     if isinstance(document.value, Mapping) and "hooks" in document.value:
         return grouped.read(document, origin=replace(origin, format="grouped"))
     reader = FileReader(document, origin)
-    if isinstance(document.value, Mapping):
-        entry = {str(key): value for key, value in document.value.items() if not str(key).startswith(COMMENT)}
-        stem = PurePath(origin.path).stem
-        event = _event(stem, str(entry.get("type", _KIND)))
-        with reader.reading_hook({"id": stem, **entry}, (), on=resolve_events(event)):
-            _hook(reader, entry)
-    else:
+    if not isinstance(document.value, Mapping):
         reader.error((), f"wanted an object with a command, got {describe(document.value)}")
-    return reader.hooks, reader.problems
-
-
-def _hook(reader: FileReader, entry: Mapping[str, object]) -> None:
-    stem = PurePath(reader.origin.path).stem
+        return [], reader.problems
+    entry = {str(key): value for key, value in document.value.items() if not str(key).startswith(COMMENT)}
+    stem = PurePath(origin.path).stem
     owner = f"hook {quote(stem)}"
-    values = reader.read_keys(entry, KEYS, (), owner=owner)
-    if values is None:
-        return
-    if not values.get("command"):
-        reader.error((), f'{owner} has no "command"; the hook is not loaded')
-        return
-    event = _event(stem, str(values.get("type", _KIND)))
-    if not event:
-        known = ", ".join(f"{prefixes[0]} ({name})" for name, prefixes in PREFIXES.items())
-        reader.error((), f'{owner} says no event: let the name of its file start with {known}, or give it a "type"')
-        return
-    on = reader.resolve_events((event,), ("type",), dialect=reader.origin.dialect)
-    if on:
-        reader.add_hook({"id": stem, **values, "on": on}, (), keys=KEYS, event=event)
-
-
-def _event(stem: str, stated: str) -> str:
-    if stated != _KIND:
-        return stated
-    return next((name for name, prefixes in PREFIXES.items() if stem.lower().startswith(prefixes)), "")
+    # the event is stated, or follows from how the file's name starts
+    stated = str(entry.get("type", _KIND))
+    by_name = (name for name, prefixes in PREFIXES.items() if stem.lower().startswith(prefixes))
+    event = stated if stated != _KIND else next(by_name, "")
+    with reader.reading_hook({"id": stem, **entry}, (), on=resolve_events(event)):
+        values = reader.read_keys(entry, KEYS, (), owner=owner)
+        if values is not None and not values.get("command"):
+            reader.error((), f'{owner} has no "command"; the hook is not loaded')
+        elif values is not None and not event:
+            known = ", ".join(f"{prefixes[0]} ({name})" for name, prefixes in PREFIXES.items())
+            reader.error((), f'{owner} says no event: let the name of its file start with {known}, or give it a "type"')
+        elif values is not None and (on := reader.resolve_events((event,), ("type",), dialect=origin.dialect)):
+            reader.add_hook({"id": stem, **values, "on": on}, (), keys=KEYS, event=event)
+    return reader.hooks, reader.problems

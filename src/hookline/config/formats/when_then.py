@@ -3,25 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
-
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import (
-    NAME,
-    SCHEMA_KEY,
-    SHARED,
-    Key,
-    any_texts,
-    anything,
-    describe,
-    flag,
-    read_texts,
-    slug,
-    text,
-)
+from hookline.config.keys import NAME, SCHEMA_KEY, SHARED, Key, any_texts, anything, describe, flag, slug, text
 from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
-from hookline.errors import ConfigError
 from hookline.model import ollm_run_command
 from hookline.model.hook import Hook
 from hookline.model.ollm_run_command import PROGRAMS
@@ -31,29 +16,6 @@ DIALECT: Final = "ollm-rpc"
 # the field each action needs
 ACTIONS: Final[Mapping[str, str]] = {"askAgent": "prompt", "runCommand": "command"}
 COMMAND_EVENTS: Final = frozenset(ollm_run_command.EVENTS.values())
-_FILE_EVENT: Final = "file_"
-
-
-class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a hook does: ask the agent with a prompt, or run a command."""
-
-    type: str
-    prompt: str = ""
-    command: str = ""
-
-
-class Definition(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A hook in the modern form; `msgspec.to_builtins` gives it as OLLM writes it."""
-
-    id: str
-    name: str
-    event_type: str
-    file_patterns: tuple[str, ...] = ()
-    action: Action
-    trusted: bool = False
-    enabled: bool = True
-
-
 _PATTERNS: Final = Key(any_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore.")
 _EVENT: Final = Key(text, vital=True, about="The event it runs at.")
 _ACTION: Final = Key(anything, about="What it does.")
@@ -67,12 +29,7 @@ _COMMON: Final[Mapping[str, Key]] = {
 LEGACY: Final[Mapping[str, Key]] = {**_COMMON, "when": Key(anything, about="When it runs."), "then": _ACTION}
 MODERN: Final[Mapping[str, Key]] = {
     **_COMMON,
-    "id": Key(
-        text,
-        vital=True,
-        about="What commands and traces call it; made of the name unless it is given.",
-        schema=NAME,
-    ),
+    "id": Key(text, vital=True, about=SHARED["id"].about, schema=NAME),
     "eventType": _EVENT,
     "filePatterns": _PATTERNS,
     "action": _ACTION,
@@ -115,157 +72,76 @@ def matches(document: object) -> bool:
     return bool(entries) and all(map(is_definition, entries))
 
 
-def translate(legacy: Mapping[str, object]) -> Definition:
-    """Turn `name/when/then` into the modern definition, with an id made of the name.
-
-    Raises:
-        ConfigError: Something is missing, or not what it should be.
-    """
-    reader = FileReader(Document(legacy), FileOrigin(path="", dialect=""))
-    definition = _legacy(reader, legacy, ())
-    errors = "; ".join(problem.message for problem in reader.problems)
-    if definition is None or errors:
-        raise ConfigError(errors or "this is no when/then hook")
-    return definition
-
-
-def read_definitions(document: Document, *, origin: FileOrigin) -> tuple[list[Definition], list[Problem]]:
-    """Read every definition of a file, in either form, as modern ones."""
-    reader = FileReader(document, origin)
-    found = [_definition(reader, entry, where) for where, entry in _entries(reader)]
-    return [definition for definition in found if definition is not None], reader.problems
-
-
 def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read every definition of a file."""
     reader = FileReader(document, origin)
-    for where, entry in _entries(reader):
-        add_definition(reader, entry, where)
+    value, where = reader.unwrap(DEFINITION_KEYS)
+    if isinstance(value, list):
+        for place, entry in enumerate(value):
+            add_definition(reader, entry, (*where, place))
+    else:
+        add_definition(reader, value, where)
     return reader.hooks, reader.problems
 
 
 def add_definition(reader: FileReader, entry: object, where: KeyPath) -> None:
     """Read one definition and add its hook."""
-    definition = _definition(reader, entry, where)
-    if definition is None or not isinstance(entry, Mapping):
+    if not isinstance(entry, Mapping):
+        reader.error(where, f"wanted an object for a hook, got {describe(entry)}")
         return
-    stated = {"trusted": entry["trusted"]} if isinstance(entry.get("trusted"), bool) else {}
-    reader.check_trusted(stated, where, owner=f"hook {quote(definition.id)}")
-    on = reader.origin.known_names.events(definition.event_type, dialect=DIALECT)
-    files = definition.file_patterns
-    if files and not all(name.startswith(_FILE_EVENT) for name in on):
-        message = f"patterns of hook {quote(definition.id)} count at file events only; it runs at every "
-        reader.warn(where, message + quote(definition.event_type))
+    owner = describe_hook(entry)
+    is_legacy = bool({"when", "then"} & entry.keys())
+    values = reader.read_keys(entry, LEGACY if is_legacy else MODERN, where, owner=owner)
+    when = reader.read_part(entry, WHEN, (*where, "when"), owner=owner) if is_legacy else {}
+    action = _action(reader, entry, (*where, "then" if is_legacy else "action"), owner=owner)
+    if values is None or when is None or action is None:
+        return
+    event = when.get("type") if is_legacy else values.get("eventType")
+    files = when.get("patterns", ()) if is_legacy else values.get("filePatterns", ())
+    name = str(values.get("name", "") or values.get("id", ""))
+    if not name or not event:
+        what = "says no event type" if name else "has no name"
+        reader.error(where, f"{describe_hook(values)} {what}; it is not loaded")
+        return
+    ident = str(values.get("id", "")) or slug(name)
+    at = (*where, "when", "type") if is_legacy else (*where, "eventType")
+    on = reader.resolve_events((str(event),), at, dialect=DIALECT)
+    if not on:
+        return
+    if "command" in action:
+        refused = (
+            ollm_run_command.describe_wrong_event(str(event))
+            if event not in COMMAND_EVENTS
+            else ollm_run_command.why_command_refused(action["command"])
+        )
+        if refused:
+            reader.error(where, f"hook {quote(ident)}: {refused}; the hook is not loaded")
+            return
+    stated = {"trusted": values["trusted"]} if "trusted" in values else {}
+    reader.check_trusted(stated, where, owner=f"hook {quote(ident)}")
+    if files and not all(name.startswith("file_") for name in on):
+        message = f"patterns of hook {quote(ident)} count at file events only; it runs at every {quote(str(event))}"
+        reader.warn(where, message)
         files = ()
-    action = definition.action
-    values = {
+    hook = {
         **stated,
-        "id": definition.id,
-        "name": definition.name,
-        "enabled": definition.enabled,
+        **action,
+        "id": ident,
+        "name": name,
+        "enabled": values.get("enabled") is not False,
         "files": files,
         "on": on,
         "dialect": DIALECT,
         "format": ollm_run_command.FORMAT,
-        ACTIONS[action.type]: action.prompt or action.command,
         # what OLLM runs here is any program, and what that prints is its message
-        "plain": action.type == "runCommand",
+        "plain": "command" in action,
     }
-    reader.add_hook(values, where, keys=_FIELDS, event=definition.event_type)
+    reader.add_hook(hook, where, keys=_FIELDS, event=str(event))
 
 
-def _entries(reader: FileReader) -> list[tuple[KeyPath, object]]:
-    value, where = reader.unwrap(DEFINITION_KEYS)
-    return (
-        [((*where, place), entry) for place, entry in enumerate(value)] if isinstance(value, list) else [(where, value)]
-    )
-
-
-def _definition(reader: FileReader, entry: object, where: KeyPath) -> Definition | None:
-    if not isinstance(entry, Mapping):
-        reader.error(where, f"wanted an object for a hook, got {describe(entry)}")
-        return None
-    is_legacy = bool({"when", "then"} & entry.keys())
-    definition = (_legacy if is_legacy else _modern)(reader, entry, where)
-    if definition is None:
-        return None
-    at = (*where, "when", "type") if is_legacy else (*where, "eventType")
-    known = reader.resolve_events((definition.event_type,), at, dialect=DIALECT)
-    return definition if known and _may_run(reader, definition, where) else None
-
-
-def _may_run(reader: FileReader, definition: Definition, where: KeyPath) -> bool:
-    if definition.action.type != "runCommand":
-        return True
-    owner = f"hook {quote(definition.id)}"
-    if definition.event_type not in COMMAND_EVENTS:
-        what = ollm_run_command.describe_wrong_event(definition.event_type)
-    else:
-        what = ollm_run_command.why_command_refused(definition.action.command)
-    if what:
-        reader.error(where, f"{owner}: {what}; the hook is not loaded")
-    return not what
-
-
-def _legacy(reader: FileReader, entry: Mapping[str, object], where: KeyPath) -> Definition | None:
-    owner = describe_hook(entry)
-    values = reader.read_keys(entry, LEGACY, where, owner=owner)
-    when = _part(reader, entry, (*where, "when"), keys=WHEN, owner=owner)
-    action = _action(reader, entry, (*where, "then"), owner=owner)
-    if values is None or when is None or action is None:
-        return None
-    return _make_definition(
-        reader,
-        {**values, "eventType": when.get("type"), "filePatterns": when.get("patterns", ())},
-        where,
-        action=action,
-    )
-
-
-def _modern(reader: FileReader, entry: Mapping[str, object], where: KeyPath) -> Definition | None:
-    owner = describe_hook(entry)
-    values = reader.read_keys(entry, MODERN, where, owner=owner)
-    action = _action(reader, entry, (*where, "action"), owner=owner)
-    return _make_definition(reader, values, where, action=action) if values is not None and action is not None else None
-
-
-def _make_definition(
-    reader: FileReader, values: Mapping[str, object], where: KeyPath, *, action: Action
-) -> Definition | None:
-    name = str(values.get("name", "") or values.get("id", ""))
-    event = values.get("eventType")
-    owner = describe_hook(values)
-    if not name:
-        reader.error(where, f"{owner} has no name; it is not loaded")
-        return None
-    if not event:
-        reader.error(where, f"{owner} says no event type; it is not loaded")
-        return None
-    return Definition(
-        id=str(values.get("id", "")) or slug(name),
-        name=name,
-        event_type=str(event),
-        file_patterns=read_texts(values, "filePatterns"),
-        action=action,
-        trusted=values.get("trusted") is True,
-        enabled=values.get("enabled") is not False,
-    )
-
-
-def _part(
-    reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], owner: str
-) -> dict[str, object] | None:
-    name = str(where[-1])
-    part = entry.get(name)
-    if not isinstance(part, Mapping):
-        found = describe(part) if name in entry else "none"
-        reader.error(where, f'{owner} needs an object "{name}", got {found}; it is not loaded')
-        return None
-    return reader.read_keys(part, keys, where, owner=f'"{name}" of {owner}')
-
-
-def _action(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, owner: str) -> Action | None:
-    values = _part(reader, entry, where, keys=ACTION, owner=owner)
+def _action(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, owner: str) -> dict[str, str] | None:
+    """Return the field of a hook that its action sets, and its value."""
+    values = reader.read_part(entry, ACTION, where, owner=owner)
     if values is None:
         return None
     kind = str(values.get("type", ""))
@@ -277,4 +153,4 @@ def _action(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, 
     if not values.get(needed):
         reader.error(where, f"{owner} is an {kind} hook and has no {needed}; it is not loaded")
         return None
-    return Action(type=kind, prompt=str(values.get("prompt", "")), command=str(values.get("command", "")))
+    return {needed: str(values[needed])}

@@ -2,6 +2,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.model.agents import AGENTS, PLUGIN_AGENTS
 from hookline.model.hook import Hook, Layer
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]
@@ -11,6 +13,10 @@ OURS = "/bin/sh -c 'x' hookline a b 2 /usr/bin/python3 -E -P -m hookline hook --
 
 def _settings(event: str, *hooks: Mapping[str, object], **group: object) -> dict[str, object]:
     return {"model": "x", "permissions": {}, "hooks": {event: [{**group, "hooks": list(hooks)}]}}
+
+
+def test_every_agent_with_files_has_its_specs_in_the_order_of_agents() -> None:
+    assert list(FILE_SPECS_BY_AGENT) == [agent for agent in AGENTS if agent not in PLUGIN_AGENTS]
 
 
 def test_hook_of_an_agent_knows_its_agent_its_event_and_its_line(reads: Reads) -> None:

@@ -1,29 +1,25 @@
-"""The files in which agents keep hooks: one module per agent in `AGENTS`, one spec per kind of file."""
+"""The files in which agents keep hooks: one row per agent, one spec per kind of file."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Final
 
-from hookline.config.document import Document, Problem
-from hookline.config.formats.agents import reader
-from hookline.config.formats.agents.spec import AgentFileSpec
-from hookline.config.reader import FileOrigin
-from hookline.model.agents import AGENTS, PLUGIN_AGENTS, module_name
-from hookline.model.hook import Hook
+from hookline.config.formats.agents import claude_code, copilot_cli, kiro, tables
+from hookline.config.formats.agents.reader import AgentFileSpec
 
-# agent -> kind of file -> its spec; the first kind has the agent's name
+# agent -> kind of file -> its spec, in the order of `AGENTS`; the first kind has the agent's name
 FILE_SPECS_BY_AGENT: Final[Mapping[str, Mapping[str, AgentFileSpec]]] = {
-    agent: {agent: module.SPEC, **getattr(module, "MORE_SPECS", {})}
-    for agent in AGENTS
-    if agent not in PLUGIN_AGENTS
-    for module in (import_module(f"{__name__}.{module_name(agent)}"),)
+    "claude-code": {"claude-code": claude_code.SPEC},
+    "codex-cli": {"codex-cli": tables.CODEX_CLI},
+    "gemini-cli": {"gemini-cli": tables.GEMINI_CLI},
+    "qwen-code": {"qwen-code": tables.QWEN_CODE},
+    "cursor": {"cursor": tables.CURSOR},
+    "copilot-cli": {"copilot-cli": copilot_cli.SPEC},
+    "kiro": {"kiro": kiro.SPEC, "kiro-legacy": kiro.LEGACY_SPEC, "kiro-agent": kiro.AGENT_SPEC},
+    "windsurf": {"windsurf": tables.WINDSURF},
+    "cline": {"cline": tables.CLINE},
+    "factory-droid": {"factory-droid": tables.FACTORY_DROID},
+    "antigravity": {"antigravity": tables.ANTIGRAVITY},
 }
 FILE_SPECS: Final[Mapping[str, AgentFileSpec]] = {
     form: spec for specs in FILE_SPECS_BY_AGENT.values() for form, spec in specs.items()
 }
-
-
-def read(document: Document, *, origin: FileOrigin, form: str) -> tuple[list[Hook], list[Problem]]:
-    """Read a file of one of these kinds."""
-    spec = FILE_SPECS[form]
-    return spec.read(document, origin=origin) if spec.read else reader.read(document, origin=origin, spec=spec)

@@ -6,25 +6,9 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hookline.config.formats.agents.spec import (
-    BACKGROUND,
-    COMMAND,
-    GROUP,
-    IGNORED,
-    PLAIN,
-    READS,
-    RUNS,
-    SECONDS,
-    UNMATCHED,
-    WRITES,
-    AgentEvent,
-    AgentFileSpec,
-    ConfigEntry,
-    MatchTarget,
-    as_is,
-    why_all_disabled,
-)
-from hookline.config.keys import SHARED, Key, describe, nonempty_text, on_error, text, texts
+from hookline.config.formats.agents import reader as files
+from hookline.config.formats.agents.reader import IGNORED, UNMATCHED, AgentEvent, AgentFileSpec, ConfigEntry
+from hookline.config.keys import SHARED, Key, describe, nonempty_text, on_error, read_texts, text, texts
 from hookline.config.reader import FileReader
 from hookline.config.script_paths import quote_program
 
@@ -48,22 +32,18 @@ def parse_rule(text: str) -> dict[str, object]:
         raise ValueError("wanted one rule such as Bash(git *)")
     tool, what = found["tool"], found["what"]
     if tool.startswith(_MCP) and not what:
-        return _mcp(tool)
+        bare = tool.removesuffix("*").removesuffix("__")
+        if "*" in bare:
+            raise ValueError("a star may stand only at the end of an MCP rule")
+        if tool == bare and "__" in bare.removeprefix(_MCP):
+            return {"condition": f"tool == {json.dumps(tool)}"}
+        return {"condition": f"tool.startsWith({json.dumps(f'{bare}__')})"}
     read = _TOOLS.get(tool)
     if read is None:
         raise ValueError(f"rules for {tool} are not known here; there are {', '.join(_TOOLS)} and mcp__SERVER")
     tools, of = read
     condition = f"tool in {json.dumps(list(tools))}"
     return {"condition": condition} if what in {None, "", "*"} else of(condition, str(what))
-
-
-def _mcp(tool: str) -> dict[str, object]:
-    bare = tool.removesuffix("*").removesuffix("__")
-    if "*" in bare:
-        raise ValueError("a star may stand only at the end of an MCP rule")
-    if tool == bare and "__" in bare.removeprefix(_MCP):
-        return {"condition": f"tool == {json.dumps(tool)}"}
-    return {"condition": f"tool.startsWith({json.dumps(f'{bare}__')})"}
 
 
 def _command(condition: str, what: str) -> dict[str, object]:
@@ -86,26 +66,24 @@ def _path(condition: str, what: str) -> dict[str, object]:
     return {"condition": condition, "files": (pattern,)}
 
 
-_Read = tuple[tuple[str, ...], Callable[[str, str], dict[str, object]]]
-_TOOLS: Final[Mapping[str, _Read]] = {
-    "Bash": (RUNS, _command),
-    "PowerShell": (RUNS, _command),
-    "Edit": (WRITES, _path),
-    "Write": (WRITES, _path),
-    "MultiEdit": (WRITES, _path),
+_TOOLS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[str, str], dict[str, object]]]]] = {
+    "Bash": (files.RUNS, _command),
+    "PowerShell": (files.RUNS, _command),
+    "Edit": (files.WRITES, _path),
+    "Write": (files.WRITES, _path),
+    "MultiEdit": (files.WRITES, _path),
     "NotebookEdit": (("notebook_edit",), _path),
-    "Read": (READS, _path),
+    "Read": (files.READS, _path),
 }
 
 
 _PLACE: Final = re.compile(r"\$\{(\w+)\}")
 # at these, a rule can be asked; at any other event a hook with one never runs
 _RULED: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
-_SHELLS: Final = ("bash", "powershell")
 
 
 def _shell(value: object) -> str:
-    if value in _SHELLS:
+    if value in {"bash", "powershell"}:
         return text(value)
     raise ValueError(f"wanted bash or powershell, got {describe(value)}")
 
@@ -116,26 +94,21 @@ WEB: Final[Mapping[str, Key]] = {
     "allowedEnvVars": Key(texts, vital=True, about="Variables that headers may name."),
 }
 KEYS: Final[Mapping[str, Key]] = {
-    **PLAIN,
+    **files.PLAIN,
     **WEB,
     "args": Key(texts, "args", vital=True, about="Words of its own: then no shell reads the command."),
     "shell": Key(_shell, vital=True, about="The shell that reads the line."),
     "if": Key(nonempty_text, vital=True, about="A permission rule: it runs only for such calls."),
-    "async": BACKGROUND,
-    "asyncRewake": BACKGROUND,
+    "async": files.BACKGROUND,
+    "asyncRewake": files.BACKGROUND,
     "onFailure": Key(on_error, "on_error", about="What its failure means."),
     "once": IGNORED,
     "statusMessage": IGNORED,
     "description": IGNORED,
 }
-AGENT_ONLY: Final[Mapping[str, str]] = {
-    "prompt": "the agent asks a model of its own",
-    "agent": "the agent starts another agent",
-    "mcp_tool": "the agent calls a tool of a server it is connected to",
-}
 
 
-def finish(reader: FileReader, entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
+def _finish(reader: FileReader, entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object] | None:
     """See to rules, shells, words of their own, and variables in headers."""
     values = entry.values
     if values.get("shell") == "powershell" and "args" not in values:
@@ -144,41 +117,31 @@ def finish(reader: FileReader, entry: ConfigEntry, fields: dict[str, object]) ->
     if values.get("asyncRewake"):
         reader.note((*entry.where, "asyncRewake"), f"{entry.owner} cannot wake other agents; they go on without it")
     if "args" in values:
-        fields |= _split_command(str(fields.get("command", "")), tuple(map(str, texts(list(values["args"])))))  # type: ignore[call-overload]
+        program, args = str(fields.get("command", "")), read_texts(values, "args")
+        if any(_PLACE.search(word) for word in (program, *args)):
+            # a shell fills the placeholders in, and splits nothing
+            fields |= {"command": " ".join(map(_quote_word, (program, *args))), "args": ()}
+        else:
+            fields |= {"command": quote_program(program, args), "args": args, "shell": False}
     if "if" in values:
-        ruled = _rule_fields(reader, entry, str(values["if"]))
-        if ruled is None:
+        place = (*entry.where, "if")
+        if entry.event not in _RULED:
+            reader.warn(place, f"{entry.owner} never runs: at this event there is no call that its rule could be about")
             return None
-        fields |= ruled
+        try:
+            fields |= parse_rule(str(values["if"]))
+        except ValueError as problem:
+            reader.warn(place, f"the rule of {entry.owner}: {problem}; the hook is not loaded, so it runs only there")
+            return None
     return add_header_variables(entry, fields)
-
-
-def _rule_fields(reader: FileReader, entry: ConfigEntry, said: str) -> dict[str, object] | None:
-    place = (*entry.where, "if")
-    if entry.event not in _RULED:
-        reader.warn(place, f"{entry.owner} never runs: at this event there is no call that its rule could be about")
-        return None
-    try:
-        return parse_rule(said)
-    except ValueError as problem:
-        reader.warn(place, f"the rule of {entry.owner}: {problem}; the hook is not loaded, so it runs only there")
-        return None
 
 
 def add_header_variables(entry: ConfigEntry, fields: dict[str, object]) -> dict[str, object]:
     """Let headers name the variables they may; where they name none, they are as they stand."""
     headers = fields.get("headers")
     if isinstance(headers, Mapping) and any("$" in str(value) for value in headers.values()):
-        allowed = entry.values.get("allowedEnvVars", ())
-        fields["header_env"] = allowed
+        fields["header_env"] = entry.values.get("allowedEnvVars", ())
     return fields
-
-
-def _split_command(program: str, args: tuple[str, ...]) -> dict[str, object]:
-    """Return a command in words of its own; with placeholders in them, a shell fills these in and splits nothing."""
-    if not any(_PLACE.search(word) for word in (program, *args)):
-        return {"command": quote_program(program, args), "args": args, "shell": False}
-    return {"command": " ".join(map(_quote_word, (program, *args))), "args": ()}
 
 
 def _quote_word(word: str) -> str:
@@ -188,27 +151,32 @@ def _quote_word(word: str) -> str:
     return '"' + re.sub(r"\\\$\{(\w+)\}", r"${\1}", plain) + '"'
 
 
-# what writes have in common among those who write like Claude Code
-WRITERS: Final = {"command": COMMAND, "timeout": SECONDS}
-
 SPEC: Final = AgentFileSpec(
     local=(".claude/settings.local.json",),
     project=(".claude/settings.json",),
     home=(".claude/settings.json",),
     keys=KEYS,
-    group_keys=GROUP,
+    group_keys=files.GROUP,
     types={"command": "command", "http": "url"},
-    agent_only=AGENT_ONLY,
-    events={"UserPromptSubmit": UNMATCHED, "Stop": UNMATCHED, "FileChanged": AgentEvent(matches=MatchTarget.FILES)},
+    agent_only={
+        "prompt": "the agent asks a model of its own",
+        "agent": "the agent starts another agent",
+        "mcp_tool": "the agent calls a tool of a server it is connected to",
+    },
+    events={
+        "UserPromptSubmit": UNMATCHED,
+        "Stop": UNMATCHED,
+        "FileChanged": AgentEvent(matches=files.MatchTarget.FILES),
+    },
     defaults={"parallel": True},
-    finish=finish,
-    why_disabled=why_all_disabled,
+    finish=_finish,
+    why_disabled=files.why_all_disabled,
     writers={
-        **WRITERS,
-        "url": ("url", as_is),
-        "headers": ("headers", as_is),
-        "header_env": ("allowedEnvVars", as_is),
-        "background": ("async", as_is),
-        "on_error": ("onFailure", str),
+        **files.WRITERS,
+        "url": "url",
+        "headers": "headers",
+        "header_env": "allowedEnvVars",
+        "background": "async",
+        "on_error": "onFailure",
     },
 )

@@ -1,22 +1,166 @@
-"""Read the hooks of an agent's own file as its spec says; its other settings are ignored."""
+"""The files in which agents keep hooks, as data: one `AgentFileSpec` for each kind of file, and the reader of them all."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct, structs
 
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.formats.agents.spec import AgentEvent, AgentFileSpec, ConfigEntry, MatchTarget
-from hookline.config.keys import Key, anything, describe
+from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
 from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
+from hookline.model.tools import READING, WRITING
+
+# canonical tools by what agents call "to run", "to read" and "to write"
+RUNS: Final = ("shell",)
+READS: Final = READING
+WRITES: Final = WRITING
+MCP: Final = ("mcp__.*",)
+WEB: Final = ("web_fetch", "web_search")
+
+
+class MatchTarget(StrEnum):
+    """What the matcher of a hook is compared with at an event."""
+
+    SUBJECT = "subject"  # the tool, or whatever the event is about
+    WORD = "word"  # the same, but the matcher is one word and no pattern
+    COMMAND = "command"  # the command that would run
+    PATH = "path"  # the path of a file
+    FILES = "files"  # the names of files in the folder the agent works in, listed with |
+    CONSTANT = "constant"  # always the same word
+    NOTHING = "nothing"  # it is not looked at
+
+
+class AgentEvent(Struct, frozen=True, kw_only=True):
+    """An agent's own event, where it is more than another name for one of ours.
+
+    `on` are the canonical events; without any, those the dialect has. `tools` are the only tools it is about. `matches`
+    says what matchers look at there, and `constant` is the word they find if it is always the same one.
+    """
+
+    on: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    matches: MatchTarget = MatchTarget.SUBJECT
+    constant: str = ""
+
+
+UNMATCHED: Final = AgentEvent(matches=MatchTarget.NOTHING)
+WORD: Final = AgentEvent(matches=MatchTarget.WORD)
+
+
+class ConfigEntry(Struct, frozen=True, kw_only=True):
+    """One hook as it stands in a file: its keys as they were read, and what it is called in a message."""
+
+    event: str
+    values: dict[str, object]
+    where: KeyPath
+    owner: str
+
+
+# Fields of a hook made of an entry; None when it cannot be one, which was reported.
+Finish = Callable[[FileReader, ConfigEntry, dict[str, object]], dict[str, object] | None]
+
+
+class AgentFileSpec(Struct, frozen=True, kw_only=True):
+    """The format of one kind of file in which an agent keeps hooks.
+
+    `wrapper` is the key its events stand under; empty where they are at the top, or in `bundles` that have a name and a
+    switch. `keys` are a hook's and `group_keys` a group's; a spec without the latter has no groups, and
+    `allows_ungrouped` says that hooks may stand without one. `types` maps each type to the key it needs, and
+    `default_type` is meant where none is given; `agent_only` says of the other types why only the agent can run them.
+    `events` are events that need a word more than a name. `defaults` are fields that all hooks of the agent have.
+    `finish` sees to what one key alone does not decide. `why_disabled` says, from the file as a whole, why its hooks
+    are switched off, and `is_disabled` whether one of them is.
+
+    `writers` is the way back: the fields that can be written, and their keys; `converters` make the values of some.
+    `header` is what a new file holds besides.
+
+    `local`, `project` and `home` are the paths of such files in a project and in a home folder, where a star stands for
+    any name; new hooks go to the first path, and `stem` takes the place of the star. `read` reads a file that is more
+    than events with their hooks; one that `is_program` is the hook itself.
+    """
+
+    keys: Mapping[str, Key]
+    wrapper: str = "hooks"
+    bundles: bool = False
+    group_keys: Mapping[str, Key] = {}
+    allows_ungrouped: bool = False
+    types: Mapping[str, str] = MappingProxyType({"command": "command"})
+    default_type: str = "command"
+    agent_only: Mapping[str, str] = {}
+    events: Mapping[str, AgentEvent] = {}
+    defaults: Mapping[str, object] = {}
+    finish: Finish | None = None
+    why_disabled: Callable[[Mapping[str, object]], str] = lambda _settings: ""
+    is_disabled: Callable[[Mapping[str, object], Mapping[str, object]], bool] = lambda _settings, _entry: False
+    writers: Mapping[str, str] = {}
+    converters: Mapping[str, Callable[[object], object]] = {}
+    header: Mapping[str, object] = {}
+    local: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
+    stem: str = "hooks"
+    is_program: bool = False
+    read: Callable[..., tuple[list[Hook], list[Problem]]] | None = None
+
+
+def _above_zero(value: object, unit: float, name: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return seconds(value * unit)
+    raise ValueError(f"wanted {name} above 0, got {describe(value)}")
+
+
+def milliseconds(value: object) -> float:
+    """Read a time that the agent counts in thousandths of a second."""
+    return _above_zero(value, 0.001, "milliseconds")
+
+
+def as_milliseconds(value: object) -> object:
+    """Write a time in milliseconds."""
+    return round(float(str(value)) * 1000)
+
+
+def whole_seconds(value: object) -> float:
+    """Read a time that the agent counts in seconds; units are not known there."""
+    return _above_zero(value, 1.0, "seconds")
+
+
+PLAIN: Final[Mapping[str, Key]] = {
+    "type": Key(text, vital=True, about="How it is reached."),
+    "command": Key(nonempty_text, "command", vital=True, about="The line to run."),
+    "timeout": Key(whole_seconds, "timeout", about="How long it may take, in seconds."),
+}
+GROUP: Final[Mapping[str, Key]] = {
+    "matcher": SHARED["matcher"],
+    "hooks": Key(anything, about="The hooks of this group."),
+    "description": SHARED["description"],
+}
+ENV: Final = Key(table, "env", vital=True, about="Environment variables it gets on top.")
+NAME: Final = Key(text, "name", about="What people call it.")
+ENABLED: Final = Key(flag, "enabled", vital=True, about="Whether it runs at all.")
+IGNORED: Final = Key(anything, about="For the agent; it means nothing elsewhere.")
+BACKGROUND: Final = Key(flag, "background", about="Nobody waits for it.")
+# what the files of most agents can say
+WRITERS: Final = {"command": "command", "timeout": "timeout"}
+
+
+def why_all_disabled(settings: Mapping[str, object]) -> str:
+    """Return why a file with `disableAllHooks` has no active hooks, or ""."""
+    return '"disableAllHooks" switches its hooks off' if settings.get("disableAllHooks") is True else ""
+
 
 _WORDS: Final = re.compile(r"[\w|-]*", re.ASCII)
 _EVERYTHING: Final = frozenset({"", "*", "**", ".*"})
+_CONDITIONS: Final[Mapping[MatchTarget, str]] = {
+    MatchTarget.COMMAND: "args.command.matches({})",
+    MatchTarget.PATH: "file.path.matches({})",
+}
 # where two words are needed for one key, what was made of them is put in under the name of the field
 FIELDS: Final[Mapping[str, Key]] = {
     field.name: Key(anything, field.name)
@@ -25,28 +169,27 @@ FIELDS: Final[Mapping[str, Key]] = {
 }
 
 
-class _EventContext(Struct, frozen=True, kw_only=True):
-    """One event of a file: its native name, its meaning, and what all its entries share."""
-
-    name: str
-    agent_event: AgentEvent
-    spec: AgentFileSpec
-    settings: Mapping[str, object]
-    off: bool = False
-
-
 def read(document: Document, *, origin: FileOrigin, spec: AgentFileSpec) -> tuple[list[Hook], list[Problem]]:
-    """Read every hook that stands under an event."""
+    """Read every hook that stands under an event; the other settings of the file are the agent's own business."""
     reader = FileReader(document, origin)
     settings = document.value
     if not isinstance(settings, Mapping):
-        reader.error((), f"wanted an object, got {describe(settings)}")
+        reader.error((), f"wanted {'bundles of hooks' if spec.bundles else 'an object'}, got {describe(settings)}")
+    elif not spec.bundles:
+        if not spec.wrapper and isinstance(settings.get("hooks"), Mapping):
+            spec = structs.replace(spec, wrapper="hooks")
+        _read_events(reader, settings, (), spec=spec)
     else:
-        read_events(reader, settings, (), spec=spec)
+        for name, bundle in settings.items():
+            if isinstance(bundle, Mapping):
+                # one that is switched off keeps its hooks, switched off as well
+                _read_events(reader, bundle, (name,), spec=spec, off=bundle.get("enabled") is False)
+            else:
+                reader.warn((name,), f"wanted a bundle of hooks for {quote(name)}, got {describe(bundle)}")
     return reader.hooks, reader.problems
 
 
-def read_events(
+def _read_events(
     reader: FileReader, settings: Mapping[str, object], where: KeyPath, *, spec: AgentFileSpec, off: bool = False
 ) -> None:
     """Read the events of an object, below its wrapper if the spec has one."""
@@ -60,35 +203,62 @@ def read_events(
     if not isinstance(events, Mapping):
         reader.error(place, f"wanted events with their hooks, got {describe(events)}")
         return
+    known = {*spec.events, *reader.origin.known_names.names.get(reader.origin.dialect, {})}
     for name, entries in events.items():
+        at = (*place, name)
         if not isinstance(entries, list):
-            _report_missing_list(reader, name, entries, (*place, name), spec=spec)
+            # what is no event is a setting that stands among them
+            if entries is not None and name in known:
+                reader.error(at, f"wanted a list for {quote(name)}, got {describe(entries)}; its hooks are not loaded")
             continue
-        if _has_only_own_hooks(reader, name, entries, spec=spec):
+        if name not in known:
+            inside = (entry.get("hooks", [entry]) if isinstance(entry, Mapping) else [entry] for entry in entries)
+            hooks = [hook for group in inside for hook in (group if isinstance(group, list) else [group])]
+            # what `hookline install` wrote needs no note
+            if hooks and all(isinstance(hook, Mapping) and _is_installed_entry(hook) for hook in hooks):
+                continue
+        agent_event = resolve_event(reader, name, at, spec=spec)
+        if agent_event is None:
             continue
-        agent_event = resolve_event(reader, name, (*place, name), spec=spec)
-        if agent_event is not None:
-            event = _EventContext(
-                name=name, agent_event=agent_event, spec=spec, settings=settings, off=off or bool(why)
-            )
-            for number, entry in enumerate(entries):
-                _entry(reader, entry, (*place, name, number), event=event)
+        for hook, path, shared in _iter_hooks(reader, entries, at, event=name, spec=spec):
+            owner = f"hook {quote(str(hook['name']))}" if hook.get("name") else f"a hook of {quote(name)}"
+            if _is_installed_entry(hook) or not is_runnable(reader, hook, path, spec=spec, owner=owner):
+                continue
+            with reader.reading_hook(hook, path, on=tuple(agent_event.on)):
+                values = reader.read_keys(hook, spec.keys, path, owner=owner)
+                if values is not None:
+                    switch = {"enabled": False} if off or why or spec.is_disabled(settings, hook) else {}
+                    one = ConfigEntry(event=name, values=values, where=path, owner=owner)
+                    add_entry(reader, one, spec=spec, agent_event=agent_event, shared={**shared, **switch})
 
 
-def _report_missing_list(reader: FileReader, name: str, value: object, where: KeyPath, *, spec: AgentFileSpec) -> None:
-    """Report an event without a list; what is no event is a setting that stands among them."""
-    names = reader.origin.known_names.names.get(reader.origin.dialect, {})
-    if value is not None and (name in names or name in spec.events):
-        reader.error(where, f"wanted a list for {quote(name)}, got {describe(value)}; its hooks are not loaded")
-
-
-def _has_only_own_hooks(reader: FileReader, name: str, entries: Sequence[object], *, spec: AgentFileSpec) -> bool:
-    """Return whether an event without a canonical name holds only entries of `hookline install`, which need no note."""
-    if name in spec.events or name in reader.origin.known_names.names.get(reader.origin.dialect, {}):
-        return False
-    inside = (entry.get("hooks", [entry]) if isinstance(entry, Mapping) else [entry] for entry in entries)
-    hooks = [hook for group in inside for hook in (group if isinstance(group, list) else [group])]
-    return bool(hooks) and all(isinstance(hook, Mapping) and _is_installed_entry(hook) for hook in hooks)
+def _iter_hooks(
+    reader: FileReader, entries: list[object], where: KeyPath, *, event: str, spec: AgentFileSpec
+) -> Iterator[tuple[Mapping[str, object], KeyPath, Mapping[str, object]]]:
+    """Yield the hooks of an event, which stand alone or in groups, each with the fields that its group sets."""
+    owner = f"a group of {quote(event)}"
+    wanted = f"wanted an object for a hook of {quote(event)}"
+    keys = spec.group_keys
+    for number, entry in enumerate(entries):
+        at = (*where, number)
+        if not isinstance(entry, Mapping):
+            reader.error(at, f"{wanted}, got {describe(entry)}")
+        elif keys and "hooks" in entry:
+            values = reader.read_keys(entry, keys, at, owner=owner)
+            hooks = entry["hooks"]
+            if not isinstance(hooks, list):
+                reader.error((*at, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
+            elif values is not None:
+                shared = {keys[name].field: value for name, value in values.items() if keys[name].field}
+                for place, hook in enumerate(hooks):
+                    if isinstance(hook, Mapping):
+                        yield hook, (*at, "hooks", place), shared
+                    else:
+                        reader.error((*at, "hooks", place), f"{wanted}, got {describe(hook)}")
+        elif spec.allows_ungrouped:
+            yield entry, at, {}
+        else:
+            reader.error(at, f'{owner} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
 
 
 def _is_installed_entry(entry: Mapping[str, object]) -> bool:
@@ -102,76 +272,11 @@ def resolve_event(reader: FileReader, name: str, where: KeyPath, *, spec: AgentF
     on = agent_event.on or names.get(name, ())
     if on:
         return structs.replace(agent_event, on=on)
-    nearest = "" if reader.is_full else suggest(name, {*names, *spec.events} - {name})
+    nearest = "" if reader.is_full else suggest(name, [known for known in (*names, *spec.events) if known != name])
     reader.note(
         where, f"the event {quote(name)} has no counterpart in other agents, so its hooks run only there{nearest}"
     )
     return None
-
-
-def _entry(reader: FileReader, entry: object, where: KeyPath, *, event: _EventContext) -> None:
-    owner = f"a hook of {quote(event.name)}"
-    if not isinstance(entry, Mapping):
-        reader.error(where, f"wanted an object for {owner}, got {describe(entry)}")
-    elif event.spec.group_keys and "hooks" in entry:
-        _group(reader, entry, where, event=event)
-    elif event.spec.allows_ungrouped:
-        _hook(reader, entry, where, event=event, shared={})
-    else:
-        reader.error(where, f'a group of {quote(event.name)} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
-
-
-def _group(reader: FileReader, group: Mapping[str, object], where: KeyPath, *, event: _EventContext) -> None:
-    owner = f"a group of {quote(event.name)}"
-    keys = event.spec.group_keys
-    values = reader.read_keys(group, keys, where, owner=owner)
-    hooks = group["hooks"]
-    if not isinstance(hooks, list):
-        reader.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-    elif values is not None:
-        shared = {keys[name].field: value for name, value in values.items() if keys[name].field}
-        for number, entry in enumerate(hooks):
-            place = (*where, "hooks", number)
-            if isinstance(entry, Mapping):
-                _hook(reader, entry, place, event=event, shared=shared)
-            else:
-                reader.error(place, f"wanted an object for a hook of {quote(event.name)}, got {describe(entry)}")
-
-
-def _hook(
-    reader: FileReader,
-    entry: Mapping[str, object],
-    where: KeyPath,
-    *,
-    event: _EventContext,
-    shared: Mapping[str, object],
-) -> None:
-    if _is_installed_entry(entry):
-        return
-    owner = f"hook {quote(str(entry['name']))}" if entry.get("name") else f"a hook of {quote(event.name)}"
-    spec = event.spec
-    if not is_runnable(reader, entry, where, spec=spec, owner=owner):
-        return
-    with reader.reading_hook(entry, where, on=tuple(event.agent_event.on)):
-        _read_entry(reader, entry, where, event=event, shared=shared)
-
-
-def _read_entry(
-    reader: FileReader,
-    entry: Mapping[str, object],
-    where: KeyPath,
-    *,
-    event: _EventContext,
-    shared: Mapping[str, object],
-) -> None:
-    owner = f"hook {quote(str(entry['name']))}" if entry.get("name") else f"a hook of {quote(event.name)}"
-    spec = event.spec
-    values = reader.read_keys(entry, spec.keys, where, owner=owner)
-    if values is None:
-        return
-    off = {"enabled": False} if event.off or spec.is_disabled(event.settings, entry) else {}
-    one = ConfigEntry(event=event.name, values=values, where=where, owner=owner)
-    add_entry(reader, one, spec=spec, agent_event=event.agent_event, shared={**shared, **off})
 
 
 def add_entry(
@@ -184,7 +289,8 @@ def add_entry(
 ) -> None:
     """Make a hook of an entry that was read."""
     said = {spec.keys[name].field: value for name, value in entry.values.items() if spec.keys[name].field}
-    fields = spec.finish(reader, entry, {**spec.defaults, **shared, **said})
+    plain = {**spec.defaults, **shared, **said}
+    fields = spec.finish(reader, entry, plain) if spec.finish is not None else plain
     if fields is None:
         return
     if not any(fields.get(name) for name in ("command", "url", "prompt")):
@@ -229,7 +335,8 @@ def _match_fields(
     if matcher in _EVERYTHING or agent_event.matches is MatchTarget.NOTHING:
         matcher = ""
     elif agent_event.matches is MatchTarget.CONSTANT:
-        if not _may_match(matcher, agent_event.constant):
+        # what is more than words may well match
+        if _WORDS.fullmatch(matcher) and not any(part and part in agent_event.constant for part in matcher.split("|")):
             reader.note(
                 entry.where, f"{entry.owner} never runs: its matcher does not find {quote(agent_event.constant)}"
             )
@@ -244,25 +351,5 @@ def _match_fields(
         matcher = f"^{re.escape(matcher)}$"
     if tools and matcher:
         conditions.append(f"tool.matches({json.dumps(tools)})")
-    return {"matcher": matcher or tools, "condition": join_conditions(conditions)}
-
-
-_CONDITIONS: Final[Mapping[MatchTarget, str]] = {
-    MatchTarget.COMMAND: "args.command.matches({})",
-    MatchTarget.PATH: "file.path.matches({})",
-}
-
-
-def join_conditions(conditions: list[str]) -> str:
-    """Put conditions together that have to be true at once."""
-    return conditions[0] if len(conditions) == 1 else " && ".join(f"({one})" for one in conditions)
-
-
-def _may_match(pattern: str, word: str) -> bool:
-    """Return whether one of some plain words stands in a word; what is more than words may well do."""
-    return not _WORDS.fullmatch(pattern) or any(part and part in word for part in pattern.split("|"))
-
-
-def iter_texts(value: object) -> Iterator[str]:
-    """Return the texts of a list, and nothing of anything else."""
-    yield from (item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+    joined = conditions[0] if len(conditions) == 1 else " && ".join(f"({one})" for one in conditions)
+    return {"matcher": matcher or tools, "condition": joined}
