@@ -9,8 +9,7 @@ from typing import Final
 from msgspec.structs import asdict
 
 from hookline.builtin.catalogue import BUILTINS
-from hookline.cli._output import pluralise, print_error
-from hookline.cli._time import format_ago, format_span
+from hookline.cli._output import format_ago, format_span, pluralise, print_error
 from hookline.config.document import Problem
 from hookline.debug.explain import uses_shell
 from hookline.dialects import DIALECTS

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.builtin.catalogue import PREFIX
+from hookline.cli._command import COMMON, argument, flag
 from hookline.cli._describe import decide_trust
 from hookline.cli._output import render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import find_hook, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
@@ -114,11 +115,12 @@ class EditSession(Struct, frozen=True, kw_only=True):
         return render(value, what if real else "nothing to change", *written, *notes, *undo, as_json=self.args.json)
 
 
-def add_edit_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all commands that edit files."""
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-    add_project_option(parser)
-    add_json_option(parser)
+# the options of all commands that edit files
+EDIT_OPTIONS: Final = (flag("--dry-run", "show what would change, and change nothing"), *COMMON)
+HOOK_OPTIONS: Final = (
+    argument("hooks", "the hook's id, or its name", nargs="+", metavar="HOOK"),
+    *EDIT_OPTIONS,
+)
 
 
 @contextmanager
@@ -159,6 +161,13 @@ def find_file_of(project: Project, hook: Hook) -> ConfigFile:
     if file is None:
         raise ConfigError(f"hook {quote(hook.id)} comes from no file")
     return file
+
+
+def group_by_file(session: EditSession, names: list[str]) -> list[tuple[ConfigFile, list[Hook]]]:
+    """Return the named hooks, each once, grouped by file."""
+    hooks = {hook.id: hook for hook in (find_hook(session.project, name) for name in names)}
+    files = {hook.source_path: find_file_of(session.project, hook) for hook in hooks.values()}
+    return [(file, [hook for hook in hooks.values() if hook.source_path == path]) for path, file in files.items()]
 
 
 def find_file_at(project: Project, path: Path) -> ConfigFile:

@@ -8,11 +8,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import CliCommand, OneOf, argument
 from hookline.cli._edit_session import (
+    EDIT_OPTIONS,
     ConfigFile,
     Draft,
     EditSession,
-    add_edit_options,
     assert_only_intended_change,
     explain_trust,
     find_file_at,
@@ -28,7 +29,7 @@ from hookline.cli._edit_session import (
     split_assignment,
     unresolved_names,
 )
-from hookline.cli._event_args import parse_dialect
+from hookline.cli._project import parse_dialect
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
@@ -42,9 +43,6 @@ from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, Hook, OnError, Priority, Source, Unknown
 from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
 from hookline.text import shell_quote
-
-HELP: Final = "add a hook, to your own hookline.toml unless --to says otherwise"
-EXAMPLE: Final = "hookline add no-force-push --runs 'git push --force' --deny 'no force pushes'"
 
 HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
 
@@ -66,67 +64,6 @@ _TARGETS: Final = {
 }
 _LONGEST_NAME: Final = 40
 _PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="what to call it; a rule is named after its text"
-    )
-    parser.add_argument("--on", action="append", default=[], metavar="EVENT", help="when it runs; may be given again")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--run", metavar="LINE", help="the command")
-    how.add_argument("--run-args", nargs=argparse.REMAINDER, metavar="WORD", help="the command as words; goes last")
-    how.add_argument("--call", metavar="MODULE:FUNCTION", help="a Python function")
-    how.add_argument("--post", metavar="URL", help="a webhook")
-    how.add_argument("--ask", metavar="TEXT", help="what to ask the agent")
-    how.add_argument("--steps", nargs="+", default=[], metavar="HOOK", help="other hooks, by their ids")
-    how.add_argument("--notify", metavar="TEXT", help="what to show on the desktop")
-    how.add_argument("--raise", dest="raises", metavar="EVENT", help="raise another event")
-    how.add_argument("--from", dest="pack", metavar="FILE", help="take over what `hookline share` wrote")
-    for action, about in _ACTIONS.items():
-        parser.add_argument(f"--{action}", default="", metavar="TEXT", help=about)
-    parser.add_argument(
-        "--body", metavar="TEXT|JSON", help="what --post sends in place of the event; {{…}} is filled in"
-    )
-    parser.add_argument(
-        "--header", action="append", default=[], metavar="NAME=VALUE", help="of --post; may be given again"
-    )
-    parser.add_argument("--method", default="POST", help="of --post")
-    parser.add_argument("--tools", nargs="+", default=[], metavar="TOOL", help="only for these tools; * is any name")
-    parser.add_argument("--matcher", default="", help="only for what this pattern matches")
-    parser.add_argument("--files", nargs="+", default=[], metavar="PATTERN", help="only for events about such files")
-    parser.add_argument(
-        "--writes", nargs="+", default=[], metavar="PATTERN", help="only for tools that may write such files"
-    )
-    parser.add_argument("--deletes", nargs="+", default=[], metavar="PATTERN", help="that may delete such files")
-    parser.add_argument("--reads", nargs="+", default=[], metavar="PATTERN", help="that may read such files")
-    parser.add_argument(
-        "--runs", nargs="+", default=[], metavar="COMMAND", help='that may run such commands: "git push"'
-    )
-    parser.add_argument("--urls", nargs="+", default=[], metavar="HOST", help="that may reach such a host or URL")
-    parser.add_argument(
-        "--unknown", choices=[str(one) for one in Unknown], help="what to do when the effects of a call cannot be known"
-    )
-    parser.add_argument("--if", dest="condition", default="", metavar="CONDITION", help="only when this is true")
-    parser.add_argument("--schedule", default="", metavar="CRON", help="when `hookline watch` starts it")
-    parser.add_argument(
-        "--set",
-        dest="more",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="any other key, such as per_minute=30; may be given again",
-    )
-    parser.add_argument("--timeout", type=float, metavar="SECONDS")
-    parser.add_argument("--on-error", choices=[str(one) for one in OnError], help="what a failure of the hook means")
-    parser.add_argument("--priority", type=int, metavar="NUMBER", help="lower runs earlier; 200 where nothing is said")
-    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="the dialect of the hook")
-    parser.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="may be given again")
-    parser.add_argument("--shell", action="store_true", default=None, help="let a shell read the command")
-    parser.add_argument("--to", default="user", metavar="user|project|local|FILE", help="where it is written")
-    parser.add_argument("--format", choices=sorted(WRITERS), help="for a file that may have several formats")
-    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -351,3 +288,59 @@ def _install_pack(session: EditSession, file_name: str) -> int:
             f"they come from somebody else, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
         )
     return session.finish(changes, f"added {join_ids(hooks)}", notes=notes, made=True)
+
+
+COMMAND: Final = CliCommand(
+    "add a hook, to your own hookline.toml unless --to says otherwise",
+    argument("name", "what to call it; a rule is named after its text", nargs="?", default=""),
+    argument("--on", "when it runs; may be given again", action="append", default=[], metavar="EVENT"),
+    OneOf(
+        (
+            argument("--run", "the command", metavar="LINE"),
+            argument("--run-args", "the command as words; goes last", nargs=argparse.REMAINDER, metavar="WORD"),
+            argument("--call", "a Python function", metavar="MODULE:FUNCTION"),
+            argument("--post", "a webhook", metavar="URL"),
+            argument("--ask", "what to ask the agent", metavar="TEXT"),
+            argument("--steps", "other hooks, by their ids", nargs="+", default=[], metavar="HOOK"),
+            argument("--notify", "what to show on the desktop", metavar="TEXT"),
+            argument("--raise", "raise another event", dest="raises", metavar="EVENT"),
+            argument("--from", "take over what `hookline share` wrote", dest="pack", metavar="FILE"),
+        )
+    ),
+    *(argument(f"--{action}", about, default="", metavar="TEXT") for action, about in _ACTIONS.items()),
+    argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
+    argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
+    argument("--method", "of --post", default="POST"),
+    argument("--tools", "only for these tools; * is any name", nargs="+", default=[], metavar="TOOL"),
+    argument("--matcher", "only for what this pattern matches", default=""),
+    argument("--files", "only for events about such files", nargs="+", default=[], metavar="PATTERN"),
+    argument("--writes", "only for tools that may write such files", nargs="+", default=[], metavar="PATTERN"),
+    argument("--deletes", "that may delete such files", nargs="+", default=[], metavar="PATTERN"),
+    argument("--reads", "that may read such files", nargs="+", default=[], metavar="PATTERN"),
+    argument("--runs", 'that may run such commands: "git push"', nargs="+", default=[], metavar="COMMAND"),
+    argument("--urls", "that may reach such a host or URL", nargs="+", default=[], metavar="HOST"),
+    argument(
+        "--unknown", "what to do when the effects of a call cannot be known", choices=[str(one) for one in Unknown]
+    ),
+    argument("--if", "only when this is true", dest="condition", default="", metavar="CONDITION"),
+    argument("--schedule", "when `hookline watch` starts it", default="", metavar="CRON"),
+    argument(
+        "--set",
+        "any other key, such as per_minute=30; may be given again",
+        dest="more",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+    ),
+    argument("--timeout", type=float, metavar="SECONDS"),
+    argument("--on-error", "what a failure of the hook means", choices=[str(one) for one in OnError]),
+    argument("--priority", "lower runs earlier; 200 where nothing is said", type=int, metavar="NUMBER"),
+    argument("--dialect", "the dialect of the hook", type=parse_dialect),
+    argument("--env", "may be given again", action="append", default=[], metavar="KEY=VALUE"),
+    argument("--shell", "let a shell read the command", action="store_true", default=None),
+    argument("--to", "where it is written", default="user", metavar="user|project|local|FILE"),
+    argument("--format", "for a file that may have several formats", choices=sorted(WRITERS)),
+    *EDIT_OPTIONS,
+    example="no-force-push --runs 'git push --force' --deny 'no force pushes'",
+    run=run,
+)

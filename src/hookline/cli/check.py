@@ -9,10 +9,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, flag
 from hookline.cli._describe import SPECS, find_module_file, problem_to_json
 from hookline.cli._hosts import find_installed, make_around_project
 from hookline.cli._output import pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.config.document import Problem, Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.debug.lint import lint_hooks
@@ -21,9 +22,6 @@ from hookline.project import Project
 from hookline.trust.risks import list_risks
 from hookline.user_dirs import working_folder
 from hookline.wiring import shell_dialects
-
-HELP: Final = "find everything that is wrong with the configuration, with file and line"
-EXAMPLE: Final = "hookline check --strict"
 
 FOUND: Final = 1
 
@@ -40,13 +38,6 @@ _NEARLY: Final = (
 
 _OLLM_FOLDER: Final = ".ollm/hooks"
 _SCRIPTS: Final = {".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3", ".sh": "bash", ".rb": "ruby"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("--strict", action="store_true", help="let notes count: exit 1 for them, too")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,3 +111,12 @@ def _lint(project: Project) -> Iterator[Problem]:
         for risk in list_risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
             if risk.kind in _MUTABLE:
                 yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
+
+
+COMMAND: Final = CliCommand(
+    "find everything that is wrong with the configuration, with file and line",
+    flag("--strict", "let notes count: exit 1 for them, too"),
+    *COMMON,
+    example="--strict",
+    run=run,
+)

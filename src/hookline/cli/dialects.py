@@ -3,14 +3,9 @@
 import argparse
 from typing import Final
 
+from hookline.cli._command import JSON, CliCommand
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
 from hookline.dialects import DIALECTS
-
-HELP: Final = "list the hook dialects of this engine"
-EXAMPLE: Final = "hookline dialects --json"
-
-configure = add_json_option
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,3 +40,11 @@ def run(args: argparse.Namespace) -> int:
     ]
     head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
     return render(value, Table(head, rows), as_json=args.json)
+
+
+COMMAND: Final = CliCommand(
+    "list the hook dialects of this engine",
+    JSON,
+    example="--json",
+    run=run,
+)

@@ -26,10 +26,10 @@ from hookline.bridge.coverage_check import find_missed_calls
 from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.bridge.detect_agent import was_installed
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
+from hookline.cli._command import COMMON, CliCommand
 from hookline.cli._hosts import make_around_project
-from hookline.cli._output import pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
-from hookline.cli._time import format_ago, format_span
+from hookline.cli._output import format_ago, format_span, pluralise, render
+from hookline.cli._project import load_from_args
 from hookline.config.document import Severity
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
@@ -48,9 +48,6 @@ from hookline.stores.queue import SqliteQueue
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.text import shell_quote
 from hookline.version import __version__
-
-HELP: Final = "check this machine, this project and every hook in it, and say what to do"
-EXAMPLE: Final = "hookline doctor"
 
 CANARY_RUNS: Final = 9
 SLOW_CANARY: Final = 0.05  # seconds; a program that does nothing takes a few milliseconds
@@ -86,12 +83,6 @@ class HealthFinding(Struct, frozen=True):
 
 
 _HEALTH: Final = {Severity.ERROR: Health.ERROR, Severity.WARNING: Health.WARNING, Severity.NOTE: Health.NOTE}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -413,4 +404,12 @@ CHECKS: Final[tuple[tuple[str, Callable[[Project], Iterator[HealthFinding]]], ..
     ("daemon", _check_daemon),
     ("agents", _check_agents),
     ("sessions", _check_sessions),
+)
+
+
+COMMAND: Final = CliCommand(
+    "check this machine, this project and every hook in it, and say what to do",
+    *COMMON,
+    example="",
+    run=run,
 )

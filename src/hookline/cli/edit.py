@@ -8,11 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from hookline.cli._command import CliCommand, argument, flag
 from hookline.cli._edit_session import (
+    EDIT_OPTIONS,
     ConfigFile,
     Draft,
     EditSession,
-    add_edit_options,
     assert_only_intended_change,
     explain_trust,
     find_file_of,
@@ -38,22 +39,6 @@ from hookline.config.keys import table
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
-
-HELP: Final = "change keys of a hook in its file, which keeps everything else"
-EXAMPLE: Final = "hookline edit guard timeout=10 env.LEVEL=strict --unset priority"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id, or its name")
-    parser.add_argument(
-        "assignments", nargs="*", metavar="KEY=VALUE", help="a key of the hook's file, such as timeout=10"
-    )
-    parser.add_argument("--unset", action="append", default=[], metavar="KEY", help="take a key out")
-    parser.add_argument(
-        "--editor", action="store_true", help="open the file in $VISUAL or $EDITOR; it is checked after"
-    )
-    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -183,3 +168,15 @@ def _save(session: EditSession, file: ConfigFile, raw: bytes | None, text: str) 
     what = ", ".join(parts) or "edited no hook"
     notes = [explain_trust(session.project, hook) for hook in gained]
     return session.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
+
+
+COMMAND: Final = CliCommand(
+    "change keys of a hook in its file, which keeps everything else",
+    argument("hook", "the hook's id, or its name"),
+    argument("assignments", "a key of the hook's file, such as timeout=10", nargs="*", metavar="KEY=VALUE"),
+    argument("--unset", "take a key out", action="append", default=[], metavar="KEY"),
+    flag("--editor", "open the file in $VISUAL or $EDITOR; it is checked after"),
+    *EDIT_OPTIONS,
+    example="guard timeout=10 env.LEVEL=strict --unset priority",
+    run=run,
+)

@@ -4,27 +4,13 @@ import argparse
 from collections.abc import Iterator
 from typing import Final
 
-from hookline.cli._event_args import parse_dialect, parse_events
+from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
+from hookline.cli._project import parse_dialect, parse_events
 from hookline.dialects import DIALECTS
 from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import EVENTS, EventName
 from hookline.model.names import tools_of_event
-
-HELP: Final = "list the events and what each dialect calls them"
-EXAMPLE: Final = "hookline events --dialect ollama-cli"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
-    )
-    parser.add_argument(
-        "--dialect", type=parse_dialect, metavar="DIALECT", help="only the events this dialect has a name for"
-    )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,3 +73,13 @@ def _describe_rights(name: EventName) -> str:
     return ", ".join(
         filter(None, ["block" if spec.can_block else "", f"rewrite {spec.rewrites}" if spec.rewrites else ""])
     )
+
+
+COMMAND: Final = CliCommand(
+    "list the events and what each dialect calls them",
+    argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+    argument("--dialect", "only the events this dialect has a name for", type=parse_dialect),
+    JSON,
+    example="--dialect ollama-cli",
+    run=run,
+)

@@ -3,16 +3,16 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
-from hookline.cli._approval_prompt import open_prompt
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._hosts import check_interpreter
-from hookline.cli._output import Table, pluralise, print_error, print_failures, print_missed_hooks, render
-from hookline.cli._project import add_json_option, add_project_option, get_project_dir
-from hookline.cli._signals import TERMINATED, run_until_terminated
+from hookline.cli._output import Table, pluralise, print_error, render
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import TERMINATED, print_failures, print_missed_hooks, run_until_terminated
+from hookline.cli._terminal import open_prompt
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.model.verdict import Outcome
@@ -24,42 +24,12 @@ from hookline.sources.git.scripts import HOOKS
 from hookline.text import shell_quote
 from hookline.user_dirs import working_folder
 
-HELP: Final = "let git ask the hooks: before a commit, about its message, before a push, after a checkout"
-EXAMPLE: Final = "hookline git install"
-
 _BLOCKED: Final = 2
 
 # a hook may commit, which runs the hooks again, but not without end
 _DEPTH: Final = "HOOKLINE_GIT_DEPTH"
 _DEEPEST: Final = 5
 _WHAT: Final = {"pre-commit": "commit", "commit-msg": "commit", "pre-push": "push", "post-checkout": "checkout"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, words in (
-        ("install", "let git run our hooks beside those that are there"),
-        ("uninstall", "remove our scripts, and restore what was there before"),
-        ("status", "show what git runs now"),
-    ):
-        one = actions.add_parser(name, help=words, description=words)
-        if name != "status":
-            one.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-        add_project_option(one)
-        add_json_option(one)
-    words = "called by the git hook scripts: ask the hooks, exit code 2 when they deny"
-    one = actions.add_parser("run", help=words, description=words)
-    one.add_argument(
-        PROVE, action="store_true", help=f"add {PROOF} to the exit code of an answer, which shows that it is one"
-    )
-    one.add_argument("of_git", choices=HOOKS, metavar="HOOK", help=f"one of {', '.join(HOOKS)}")
-    one.add_argument("words", nargs=argparse.REMAINDER, metavar="ARG", help="what git says to its hook")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    return _ACTIONS[args.action](args)
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -215,9 +185,23 @@ def _report(outcome: Outcome, *, what: str) -> None:
         print_error(outcome.reason, broken=True)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
-    "install": _install,
-    "uninstall": _uninstall,
-    "status": _status,
-    "run": _run,
-}
+_DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
+COMMAND: Final = CliCommand(
+    "let git ask the hooks: before a commit, about its message, before a push, after a checkout",
+    example="install",
+    actions={
+        "install": CliCommand("let git run our hooks beside those that are there", _DRY_RUN, *COMMON, run=_install),
+        "uninstall": CliCommand(
+            "remove our scripts, and restore what was there before", _DRY_RUN, *COMMON, run=_uninstall
+        ),
+        "status": CliCommand("show what git runs now", *COMMON, run=_status),
+        "run": CliCommand(
+            "called by the git hook scripts: ask the hooks, exit code 2 when they deny",
+            flag(PROVE, f"add {PROOF} to the exit code of an answer, which shows that it is one"),
+            argument("of_git", f"one of {', '.join(HOOKS)}", choices=HOOKS, metavar="HOOK"),
+            argument("words", "what git says to its hook", nargs=argparse.REMAINDER, metavar="ARG"),
+            example="pre-commit",
+            run=_run,
+        ),
+    },
+)

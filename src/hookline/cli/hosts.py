@@ -1,16 +1,16 @@
 """`hookline hosts`: the agents on this machine, which of them ask the hooks, and what their answers can do."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import COMMON, JSON, CliCommand, argument
 from hookline.cli._describe import SPECS
 from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import Table, pluralise, render
-from hookline.cli._project import add_json_option, add_project_option
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
 from hookline.hosts.detect import DetectedAgent, detect
@@ -19,33 +19,6 @@ from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import EventName
-
-HELP: Final = "list the agents on this machine, which of them ask the hooks, and what else they run"
-EXAMPLE: Final = "hookline hosts"
-
-_LIST: Final = "list"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    words = "list the agents on this machine, ours and others' hooks in their settings (this is the default)"
-    one = actions.add_parser(_LIST, help=words, description=words)
-    for each in (parser, one):
-        add_project_option(each)
-        add_json_option(each)
-    words = "show for each event of one agent what an answer can do there, and what becomes of the rest"
-    one = actions.add_parser("show", help=words, description=words)
-    one.add_argument("host", metavar="AGENT", help="the agent's name; `hookline hosts` lists them")
-    add_json_option(one)
-    words = "show what becomes of the answers of every system's hooks under every agent"
-    one = actions.add_parser("matrix", help=words, description=words)
-    add_json_option(one)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    return _ACTIONS[args.action or _LIST](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -214,8 +187,24 @@ def _show_matrix(args: argparse.Namespace) -> int:
     )
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
-    _LIST: _list,
-    "show": _show,
-    "matrix": _show_matrix,
-}
+COMMAND: Final = CliCommand(
+    "list the agents on this machine, which of them ask the hooks, and what else they run",
+    default_action="list",
+    actions={
+        "list": CliCommand(
+            "list the agents on this machine, ours and others' hooks in their settings (this is the default)",
+            *COMMON,
+            run=_list,
+        ),
+        "show": CliCommand(
+            "show for each event of one agent what an answer can do there, and what becomes of the rest",
+            argument("host", "the agent's name; `hookline hosts` lists them", metavar="AGENT"),
+            JSON,
+            example="claude-code",
+            run=_show,
+        ),
+        "matrix": CliCommand(
+            "show what becomes of the answers of every system's hooks under every agent", JSON, run=_show_matrix
+        ),
+    },
+)

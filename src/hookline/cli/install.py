@@ -1,9 +1,10 @@
-"""`hookline install`: write Hookline into the settings of agents."""
+"""`hookline install` and `hookline uninstall`: write Hookline into the settings of agents, and remove it."""
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -11,30 +12,23 @@ from msgspec.structs import asdict
 
 from hookline.bridge.call import IfBroken
 from hookline.bridge.daemon_socket import is_wanted
-from hookline.cli._hosts import (
-    add_agent_options,
-    check_interpreter,
-    describe_changes,
-    find_hosts,
-    make_around,
-    notify_daemon,
-    plan_to_json,
-    plans_to_json,
-)
+from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._hosts import check_interpreter, make_around
 from hookline.cli._output import pluralise, print_error, print_line, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
 from hookline.config.known_names import quote, suggest
+from hookline.config.undo_log import FileEdit
 from hookline.dialects import DIALECTS
 from hookline.engine.failure_policy import fails_closed
 from hookline.errors import EngineError, HostError
-from hookline.hosts import HOSTS, http_endpoint
+from hookline.hosts import HOSTS, find, http_endpoint
 from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup
 from hookline.hosts.command_line import POLICIES, canonical_events, find_launcher, waits_for_decision
 from hookline.hosts.detect import detect
 from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
 from hookline.hosts.http_endpoint import HttpEndpoint
-from hookline.hosts.installer import InstallPlan, execute, install
+from hookline.hosts.installer import InstallPlan, execute, install, uninstall
 from hookline.hosts.status import find_obstacles, find_settings
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
@@ -42,51 +36,8 @@ from hookline.model.workspace_paths import USER_SOURCES
 from hookline.text import shell_quote
 from hookline.user_dirs import find_user_dirs
 
-HELP: Final = "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others"
-EXAMPLE: Final = "hookline install claude-code gemini"
-
 _ALL: Final = "all"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_agent_options(parser)
-    parser.add_argument("--all", action="store_true", help="every agent that is found on this machine")
-    parser.add_argument(
-        "--events",
-        metavar="EVENT,…",
-        help="ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
-    )
-    parser.add_argument(
-        "--if-broken",
-        choices=POLICIES,
-        help="what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
-    )
-    parser.add_argument(
-        "--http",
-        action="store_true",
-        help="have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
-    )
-    parser.add_argument(
-        "--http-all",
-        action="store_true",
-        help="by URL also at events that can be blocked: without a daemon, no hook is asked there",
-    )
-    parser.add_argument(
-        "--no-approve",
-        action="store_true",
-        help="where an agent runs only what is approved (Codex), leave that to you",
-    )
-    parser.add_argument(
-        "--clean",
-        action="store_true",
-        help="take comments and trailing commas out of settings that the agent would refuse because of them",
-    )
-    parser.add_argument(
-        "--verbose", action="store_true", help="name every event, and say of those left out why; --json does, too"
-    )
-    add_project_option(parser)
-    add_json_option(parser)
+_ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False): "change"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -382,3 +333,137 @@ def _has_approved(host: Host, around: HostEnvironment, records: Sequence[Setting
     path, _ = host.approval(host.root(Scope.USER, around), Path(records[0].path), "")
     kept = load_backup(around.data, str(path))
     return kept is not None and bool(kept.approvals)
+
+
+def run_uninstall(args: argparse.Namespace) -> int:
+    """Remove the entries."""
+    if bool(args.hosts) == args.all:
+        both = ", not both" if args.all else ""
+        raise HostError(f"name the agents, or say --all{both}; `hookline hosts` shows where ours are")
+    around = make_around(args, writes=True)
+    hosts = list(HOSTS.values()) if args.all else find_hosts(args.hosts)
+    scopes = [Scope(args.scope)] if args.scope else list(Scope) if args.all else [Scope.USER]
+
+    def plan() -> list[InstallPlan]:
+        wanted = [(host, scope) for host in hosts for scope in scopes if scope in host.files or not args.all]
+        return http_endpoint.plan_endpoint_file(
+            [uninstall(host, scope, around, together=scopes) for host, scope in wanted], around
+        )
+
+    plans, number = execute(around, plan, what="uninstall", dry_run=args.dry_run)
+    if number:
+        notify_daemon()
+    lines = describe_changes(plans, dry_run=args.dry_run)
+    for one in plans:
+        lines += _describe_removal(one, is_all=args.all, dry_run=args.dry_run)
+    if args.dry_run:
+        lines.append("nothing was written")
+    value = plans_to_json([plan_to_json(one) for one in plans], number=number, dry_run=args.dry_run)
+    return render(value, *lines, as_json=args.json)
+
+
+def _describe_removal(plan: InstallPlan, *, is_all: bool, dry_run: bool) -> Iterator[str]:
+    title = HOSTS[plan.host].title
+    if plan.changes:
+        yield f"{title} {'would not ask' if dry_run else 'does not ask'} the hooks any more"
+    elif not is_all:
+        others = ", ".join(scope for scope in HOSTS[plan.host].files if scope is not plan.scope)
+        yield f"{title} does not ask the hooks in its {plan.scope} settings; it also has --scope {others}"
+    for note in plan.notes:
+        yield f"  note: {note}"
+
+
+def find_hosts(names: Iterable[str]) -> list[Host]:
+    """Return the named agents, each once.
+
+    Raises:
+        HostError: There is none of that name.
+    """
+    return list({host.name: host for host in map(find, names)}.values())
+
+
+def notify_daemon() -> None:
+    """Have a running daemon check at once whether agents call it by URL; by itself it would do so later."""
+    if os.name == "nt":
+        return
+    from hookline.bridge.daemon_socket import find_socket_dir  # noqa: PLC0415
+    from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
+
+    with suppress(NoDaemonError):
+        ask(find_socket_dir(os.environ), ("daemon", "look"))
+
+
+def plans_to_json(plans: Sequence[dict[str, object]], *, number: int, dry_run: bool) -> dict[str, object]:
+    """Return the result of an installation for `--json`."""
+    changed = any(plan["changes"] for plan in plans)
+    return {"changed": changed and not dry_run, "dry_run": dry_run, "undo": number or None, "hosts": plans}
+
+
+def plan_to_json(plan: InstallPlan, **more: object) -> dict[str, object]:
+    """Return the plan of one agent for `--json`."""
+    return {
+        "host": plan.host,
+        "scope": plan.scope,
+        "files": plan.files,
+        "changes": [{"path": change.path, "action": _name_action(change)} for change in plan.changes],
+        "notes": plan.notes,
+        **more,
+    }
+
+
+def _name_action(change: FileEdit) -> str:
+    return _ACTIONS[change.before is None, change.after is None]
+
+
+def describe_changes(plans: Sequence[InstallPlan], *, dry_run: bool) -> list[str]:
+    """Return a line for each file that changes."""
+    return [
+        f"{'would ' if dry_run else ''}{_name_action(change)} {change.path}"
+        for plan in plans
+        for change in plan.changes
+    ]
+
+
+AGENT_OPTIONS: Final = (
+    argument("hosts", "agents, such as claude-code; `hookline hosts` lists them", nargs="*", metavar="HOST"),
+    argument(
+        "--scope",
+        "your own settings (user), those of the project that everybody shares, or your own in it (local)",
+        choices=[str(scope) for scope in Scope],
+    ),
+    flag("--dry-run", "show what would change, and change nothing"),
+)
+COMMAND: Final = CliCommand(
+    "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
+    *AGENT_OPTIONS,
+    flag("--all", "every agent that is found on this machine"),
+    argument(
+        "--events",
+        "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
+        metavar="EVENT,…",
+    ),
+    argument(
+        "--if-broken",
+        "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
+        choices=POLICIES,
+    ),
+    flag(
+        "--http",
+        "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
+    ),
+    flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
+    flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
+    flag("--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"),
+    flag("--verbose", "name every event, and say of those left out why; --json does, too"),
+    *COMMON,
+    example="claude-code gemini",
+    run=run,
+)
+UNINSTALL: Final = CliCommand(
+    "remove Hookline from the settings of agents, and restore what was there before",
+    *AGENT_OPTIONS,
+    flag("--all", "all agents; without --scope, in all their settings"),
+    *COMMON,
+    example="claude-code",
+    run=run_uninstall,
+)

@@ -4,26 +4,13 @@ import argparse
 from collections.abc import Sequence
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._project import find_hook, load_from_args
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
 from hookline.project import Project
-
-HELP: Final = "show how often hooks may still run and which are paused, or let them start afresh"
-EXAMPLE: Final = "hookline limits lint --reset"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="only these hooks, by id or name")
-    parser.add_argument(
-        "--reset", action="store_true", help="forget the hooks' runs, failures and kept answers, and count anew"
-    )
-    parser.add_argument("--all", action="store_true", help="with --reset: all hooks, and what they may do together")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,3 +54,14 @@ def _reset(args: argparse.Namespace, project: Project, hooks: Sequence[Hook]) ->
         f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}",
         as_json=args.json,
     )
+
+
+COMMAND: Final = CliCommand(
+    "show how often hooks may still run and which are paused, or let them start afresh",
+    argument("hooks", "only these hooks, by id or name", nargs="*", metavar="HOOK"),
+    flag("--reset", "forget the hooks' runs, failures and kept answers, and count anew"),
+    flag("--all", "with --reset: all hooks, and what they may do together"),
+    *COMMON,
+    example="lint --reset",
+    run=run,
+)

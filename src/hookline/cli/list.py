@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
     SPECS,
     decide_trust,
@@ -23,10 +24,8 @@ from hookline.cli._describe import (
     shorten_paths,
     truncate,
 )
-from hookline.cli._event_args import parse_dialect, parse_events
-from hookline.cli._output import WIDEST_COLUMN, Table, get_line_width, pluralise, print_error, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
-from hookline.cli._time import format_ago
+from hookline.cli._output import WIDEST_COLUMN, Table, format_ago, get_line_width, pluralise, print_error, render
+from hookline.cli._project import load_from_args, parse_dialect, parse_events
 from hookline.config.document import Problem, Severity
 from hookline.debug.lint import lint_hooks, parse_event_name
 from hookline.errors import StoreError
@@ -37,9 +36,6 @@ from hookline.model.record import Record
 from hookline.project import Project
 from hookline.text import shell_quote
 from hookline.trust.policy import TrustDecision
-
-HELP: Final = "list every hook of every system: what it runs, whether it may, and how it did last"
-EXAMPLE: Final = "hookline list --event before_tool"
 
 _HEAD: Final = ("event", "hook", "matcher", "runs", "state", "last run", "from")
 _CANNOT_START: Final = "cannot start: "
@@ -63,17 +59,6 @@ class _Row(Struct, frozen=True, kw_only=True):
     def needs_approval(self) -> bool:
         """Whether the hook waits for approval."""
         return self.trust is not None and bool(self.trust.reason_denied)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "--event", default="", metavar="E", help="only hooks of this event, by any system's name for it"
-    )
-    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="only hooks of this dialect")
-    parser.add_argument("--source", choices=sorted({*map(str, Source), *map(str, Layer)}), help="only hooks from there")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -207,3 +192,14 @@ def _list_advice(rows: Sequence[_Row], project: Project) -> Iterator[str]:
         yield from ("", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}")
     if wrong := _count_problems(project.problems):
         yield from ("", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them")
+
+
+COMMAND: Final = CliCommand(
+    "list every hook of every system: what it runs, whether it may, and how it did last",
+    argument("--event", "only hooks of this event, by any system's name for it", default="", metavar="E"),
+    argument("--dialect", "only hooks of this dialect", type=parse_dialect),
+    argument("--source", "only hooks from there", choices=sorted({*map(str, Source), *map(str, Layer)})),
+    *COMMON,
+    example="--event before_tool",
+    run=run,
+)

@@ -10,11 +10,11 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from types import MappingProxyType
-from typing import Any, Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, cast
 
+from hookline.cli._command import CliCommand
 from hookline.cli._loosening import refuse_agents
 from hookline.cli._output import print_error, print_json
 from hookline.errors import EngineError
@@ -31,24 +31,6 @@ _BLOCKED: Final = 2
 _LONGEST_LOG: Final = 100_000
 
 
-class CommandModule(Protocol):
-    """The interface of a command's module."""
-
-    @property
-    def HELP(self) -> str:  # noqa: N802 - a module's constant
-        """What the command does, in one line."""
-
-    @property
-    def EXAMPLE(self) -> str:  # noqa: N802 - a module's constant
-        """A call that works."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the arguments."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command, and return the exit code."""
-
-
 # Imported on demand: an agent that emits events does not wait for the editor of TOML files.
 COMMANDS: Final = (
     *("init", "new", "list", "show", "add", "edit", "remove", "enable", "disable"),
@@ -57,8 +39,12 @@ COMMANDS: Final = (
     *("trigger", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
-# the action of a command that is called without one
-_DEFAULT_ACTIONS: Final[Mapping[str, str]] = MappingProxyType({"trust": "list", "queue": "list", "daemon": "status"})
+# commands that share a module with another: the module, and the name of the command in it
+_SHARED: Final = {
+    "enable": ("toggle", "ENABLE"),
+    "disable": ("toggle", "DISABLE"),
+    "uninstall": ("install", "UNINSTALL"),
+}
 _HELP: Final = (["-h"], ["--help"])
 
 
@@ -113,9 +99,10 @@ def _find_parser(parser: CommandParser, parsed: argparse.Namespace) -> CommandPa
     return parser
 
 
-def import_command(name: str) -> CommandModule:
+def import_command(name: str) -> CliCommand:
     """Import one command."""
-    return cast("CommandModule", importlib.import_module(f"hookline.cli.{name}"))
+    module, constant = _SHARED.get(name, (name, "COMMAND"))
+    return cast("CliCommand", getattr(importlib.import_module(f"hookline.cli.{module}"), constant))
 
 
 def make_parser(only: str = "") -> CommandParser:
@@ -124,15 +111,8 @@ def make_parser(only: str = "") -> CommandParser:
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
-        chosen = import_command(name)
-        one = commands.add_parser(
-            name,
-            help=chosen.HELP,
-            description=chosen.HELP,
-            epilog=f"example:\n  {chosen.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        chosen.configure(one)
+        command = import_command(name)
+        command.configure(commands.add_parser(name, help=command.about))
     return top
 
 
@@ -212,17 +192,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     """Run the command that a call names; without one, print the overview."""
     if not words:
-        from hookline.cli._welcome import print_overview  # noqa: PLC0415 - see COMMANDS
+        from hookline.cli._hosts import print_overview  # noqa: PLC0415 - see COMMANDS
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):
         return _report_unknown(words[0], words)
-    if words[0] in _DEFAULT_ACTIONS and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
-        words = [words[0], _DEFAULT_ACTIONS[words[0]], *words[1:]]
     with _default_interrupts():
+        default = import_command(words[0]).default_action if words[0] in COMMANDS else ""
+        if default and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
+            words = [words[0], default, *words[1:]]
         args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
     refuse_agents(words, os.environ)
-    code = import_command(args.command).run(args)
+    code: int = args.act(args)
     if code == 0 and args.command in _CHANGING_HOOKS:
         from hookline.cli.install import tighten_entries  # noqa: PLC0415 - only after a change
 

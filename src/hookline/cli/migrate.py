@@ -10,10 +10,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.cli._command import CliCommand, argument, flag
 from hookline.cli._edit_session import (
+    EDIT_OPTIONS,
     ConfigFile,
     EditSession,
-    add_edit_options,
     assert_only_intended_change,
     find_file_at,
     find_file_of,
@@ -35,9 +36,6 @@ from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
-
-HELP: Final = "write hooks of one system in the format of another; what cannot be carried over is listed"
-EXAMPLE: Final = "hookline migrate ollama-cli native --write"
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
@@ -101,22 +99,6 @@ class _MigratedHook(Struct, frozen=True):
     hook: Hook
     written: ExportResult
     path: str
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("source", metavar="FROM", help="a file, a format, a dialect, or all")
-    parser.add_argument("goal", metavar="TO", help=f"{', '.join(FORMS)}, or a system's name")
-    parser.add_argument("--hook", action="append", default=[], metavar="HOOK", help="only this one; may be given again")
-    parser.add_argument("--write", action="store_true", help="write them where that system looks for them")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write them to this file")
-    parser.add_argument(
-        "--remove-old", action="store_true", help="take those that were carried whole out of their files"
-    )
-    parser.add_argument(
-        "--wider", action="store_true", help="write also hooks that would run more often there than they do now"
-    )
-    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -347,3 +329,18 @@ def _print_lost(lost: Sequence[str]) -> None:
         print_error("what cannot be carried over:")
     for reason in lost:
         print_error(f"  {reason}")
+
+
+COMMAND: Final = CliCommand(
+    "write hooks of one system in the format of another; what cannot be carried over is listed",
+    argument("source", "a file, a format, a dialect, or all", metavar="FROM"),
+    argument("goal", f"{', '.join(FORMS)}, or a system's name", metavar="TO"),
+    argument("--hook", "only this one; may be given again", action="append", default=[]),
+    flag("--write", "write them where that system looks for them"),
+    argument("--output", "write them to this file", type=Path, metavar="FILE"),
+    flag("--remove-old", "take those that were carried whole out of their files"),
+    flag("--wider", "write also hooks that would run more often there than they do now"),
+    *EDIT_OPTIONS,
+    example="ollama-cli native --write",
+    run=run,
+)

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -13,20 +13,17 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag
 from hookline.cli._describe import truncate
-from hookline.cli._output import Table, pluralise, print_error, render
-from hookline.cli._project import CommandAction, add_actions, get_project_dir
-from hookline.cli._signals import run_until_terminated
+from hookline.cli._output import Table, format_ago, format_clock, format_span, pluralise, print_error, render
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.cli._terminal import open_terminal
-from hookline.cli._time import format_ago, format_clock, format_span
 from hookline.errors import ConfigError
 from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import worker_registry
 from hookline.stores.queue import SqliteQueue
 from hookline.user_dirs import find_user_dirs, working_folder
-
-HELP: Final = "see, retry and drop background hooks, and what waits for an agent"
-EXAMPLE: Final = "hookline queue list"
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
@@ -48,17 +45,6 @@ class _QueueView(Struct, frozen=True):
     def letters(self) -> list[InboxMessage]:
         """Return the letters, which are stored under the real path of the project."""
         return self.queue.letters(os.path.realpath(self.project) if self.project is not None else None)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
-    add_actions(parser, _ACTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    act: Callable[[argparse.Namespace], int] = args.act
-    return act(args)
 
 
 def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
@@ -259,41 +245,54 @@ def _parse_jobs(text: str) -> int:
     return int(text)
 
 
-def _add_list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="of every project")
-    parser.add_argument("--dead", action="store_true", help="only jobs that were given up")
-
-
-def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="a job or a letter, or the beginning of its id")
-
-
-def _add_choice_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="*", metavar="ID", help="which, by id or the beginning of one")
-    parser.add_argument("--dead", action="store_true", help="every dead job of this project")
-    parser.add_argument("--all", action="store_true", help="with --dead: of every project")
-
-
-def _add_drop_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_choice_arguments(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def _add_work_arguments(parser: argparse.ArgumentParser) -> None:
-    ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--once", action="store_true", help="run what is due now, and end")
-    ends.add_argument("--until-empty", action="store_true", help="end when nothing is left that could still run")
-    parser.add_argument("--jobs", type=_parse_jobs, default=_JOBS, metavar="N", help="how many run at once (4)")
-    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
-
-
-_ACTIONS: Final[Mapping[str, CommandAction]] = {
-    "list": CommandAction(
-        _list, "list jobs, and what waits for an agent, in this project", "--all", _add_list_arguments
-    ),
-    "show": CommandAction(_show, "show everything about a job or a letter", "3f9a", _add_show_arguments),
-    "retry": CommandAction(_retry, "run jobs again that failed", "--dead", _add_choice_arguments),
-    "drop": CommandAction(_drop, "throw jobs or letters away", "3f9a --yes", _add_drop_arguments),
-    "work": CommandAction(_work, "run what waits, of every project", "--until-empty", _add_work_arguments),
-    "status": CommandAction(_status, "count what waits, and say who works on it"),
-}
+_CHOICE: Final = (
+    argument("ids", "which, by id or the beginning of one", nargs="*", metavar="ID"),
+    flag("--dead", "every dead job of this project"),
+    flag("--all", "with --dead: of every project"),
+)
+COMMAND: Final = CliCommand(
+    "see, retry and drop background hooks, and what waits for an agent",
+    example="list",
+    default_action="list",
+    actions={
+        "list": CliCommand(
+            "list jobs, and what waits for an agent, in this project",
+            *COMMON,
+            flag("--all", "of every project"),
+            flag("--dead", "only jobs that were given up"),
+            example="--all",
+            run=_list,
+        ),
+        "show": CliCommand(
+            "show everything about a job or a letter",
+            *COMMON,
+            argument("id", "a job or a letter, or the beginning of its id"),
+            example="3f9a",
+            run=_show,
+        ),
+        "retry": CliCommand("run jobs again that failed", *COMMON, *_CHOICE, example="--dead", run=_retry),
+        "drop": CliCommand(
+            "throw jobs or letters away",
+            *COMMON,
+            *_CHOICE,
+            flag("--yes", "do not ask"),
+            example="3f9a --yes",
+            run=_drop,
+        ),
+        "work": CliCommand(
+            "run what waits, of every project",
+            *COMMON,
+            OneOf(
+                (
+                    flag("--once", "run what is due now, and end"),
+                    flag("--until-empty", "end when nothing is left that could still run"),
+                )
+            ),
+            argument("--jobs", "how many run at once (4)", type=_parse_jobs, default=_JOBS, metavar="N"),
+            flag("--detached", argparse.SUPPRESS),
+            example="--until-empty",
+            run=_work,
+        ),
+        "status": CliCommand("count what waits, and say who works on it", *COMMON, run=_status),
+    },
+)

@@ -3,11 +3,13 @@
 import argparse
 from typing import Final
 
-from hookline.cli import _toggle
+from hookline.cli._command import CliCommand
 from hookline.cli._edit_session import (
+    HOOK_OPTIONS,
     ConfigFile,
     Draft,
     assert_only_intended_change,
+    group_by_file,
     hook_diff,
     join_ids,
     open_session,
@@ -17,18 +19,13 @@ from hookline.cli._edit_session import (
 from hookline.config import edit
 from hookline.model.hook import Hook
 
-HELP: Final = "remove hooks from their files, which keep everything else"
-EXAMPLE: Final = "hookline remove guard --dry-run"
-
-configure = _toggle.add_hook_arguments
-
 
 def run(args: argparse.Namespace) -> int:
     """Remove the hooks."""
     with open_session(args) as session:
         drafts: list[Draft] = []
         removed: list[Hook] = []
-        for file, hooks in _toggle.group_by_file(session, args.hooks):
+        for file, hooks in group_by_file(session, args.hooks):
             raw, before = read_file(file)
             text = remove_hooks(file, before, hooks)
             gone, gained = hook_diff(session.project, file, before, text)
@@ -54,3 +51,11 @@ def remove_hooks(file: ConfigFile, before: str, hooks: list[Hook]) -> str | None
 
 def _sort_key(pointer: tuple[str | int, ...]) -> list[tuple[int, str]]:
     return [(step, "") if isinstance(step, int) else (0, step) for step in pointer]
+
+
+COMMAND: Final = CliCommand(
+    "remove hooks from their files, which keep everything else",
+    *HOOK_OPTIONS,
+    example="guard --dry-run",
+    run=run,
+)

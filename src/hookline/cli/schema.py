@@ -7,23 +7,12 @@ from typing import Final
 import msgspec
 
 from hookline import json_codec
+from hookline.cli._command import JSON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import Table, print_bytes, render
-from hookline.cli._project import add_json_option
 from hookline.config.known_names import quote, suggest
 from hookline.config.schemas import ALL, schema
 from hookline.errors import ConfigError
-
-HELP: Final = "print the JSON Schema of a configuration format, for editors"
-EXAMPLE: Final = "hookline schema native --output hookline.schema.json"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the format; without it, all of them are listed")
-    parser.add_argument("--list", action="store_true", help="list the formats")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to this file")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,3 +34,14 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         raise ConfigError(f"{args.output} cannot be written: {problem.strerror}") from None
     return render({"written": str(args.output)}, f"wrote {args.output}", as_json=args.json)
+
+
+COMMAND: Final = CliCommand(
+    "print the JSON Schema of a configuration format, for editors",
+    argument("name", "the format; without it, all of them are listed", nargs="?"),
+    flag("--list", "list the formats"),
+    argument("--output", "write it to this file", type=Path, metavar="FILE"),
+    JSON,
+    example="native --output hookline.schema.json",
+    run=run,
+)

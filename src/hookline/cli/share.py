@@ -10,9 +10,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import pluralise, print_bytes, print_error, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._project import find_hook, load_from_args
 from hookline.config.export import ExportTarget
 from hookline.config.export import write as write_hook
 from hookline.config.keys import slug
@@ -24,25 +25,8 @@ from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
 from hookline.text import redact
 
-HELP: Final = "put hooks and their scripts into one file for others; `hookline add --from FILE` installs it"
-EXAMPLE: Final = "hookline share guard --output guard.hooks.toml"
-
 # names of values that are secrets
 _SECRET_NAME: Final = re.compile(r"token|secret|passw|api_?-?key|authorization|cookie|credential", re.IGNORECASE)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hooks", metavar="HOOK", nargs="+", help="a hook's id or name")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to this file, not to stdout")
-    parser.add_argument("--name", default="", help="what the pack is called; like its first hook unless you say")
-    parser.add_argument("--version", default="", metavar="V", help="the version of the pack")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    parser.add_argument(
-        "--as-is", action="store_true", help="carry scripts even where something in them looks like a secret"
-    )
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -264,3 +248,17 @@ def _find_secret_line(content: bytes) -> int:
     """Return the number of the first line that looks like a secret; 0 if none does."""
     lines: Iterable[str] = content.decode("utf-8", "replace").splitlines()
     return next((number for number, line in enumerate(lines, 1) if redact(line) != line), 0)
+
+
+COMMAND: Final = CliCommand(
+    "put hooks and their scripts into one file for others; `hookline add --from FILE` installs it",
+    argument("hooks", "a hook's id or name", metavar="HOOK", nargs="+"),
+    argument("--output", "write it to this file, not to stdout", type=Path, metavar="FILE"),
+    argument("--name", "what the pack is called; like its first hook unless you say", default=""),
+    argument("--version", "the version of the pack", default="", metavar="V"),
+    flag("--force", "write over a file that is there"),
+    flag("--as-is", "carry scripts even where something in them looks like a secret"),
+    *COMMON,
+    example="guard --output guard.hooks.toml",
+    run=run,
+)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import (
     SPECS,
     UNKNOWN,
@@ -24,9 +25,8 @@ from hookline.cli._describe import (
     problem_to_json,
     run_to_json,
 )
-from hookline.cli._output import print_error, print_fields, print_json, print_line
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._time import format_clock, format_span
+from hookline.cli._output import format_clock, format_span, print_error, print_fields, print_json, print_line
+from hookline.cli._project import find_hook, load_from_args
 from hookline.config.document import Problem
 from hookline.debug.explain import GateContext, resolve_program
 from hookline.debug.lint import parse_event_name
@@ -45,9 +45,6 @@ from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustStatus
 from hookline.trust.risks import Risk, list_risks
 from hookline.wiring import shell_dialects
-
-HELP: Final = "show everything about one hook: where it stands, what it runs, whether it may, how it did"
-EXAMPLE: Final = "hookline show guard --script"
 
 _RECENT: Final = 5
 # fields of a hook that are shown elsewhere on the page, or that are no text
@@ -69,14 +66,6 @@ class _HookView(Struct, frozen=True, kw_only=True):
     on_error: tuple[str, str]
     native_events: Mapping[str, str]
     definition: Mapping[str, object]
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
-    parser.add_argument("--script", action="store_true", help="also print the files that belong to it")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -248,3 +237,13 @@ def _print_files(files: Mapping[str, bytes]) -> None:
     if not files:
         print_line()
         print_line("no file belongs to it")
+
+
+COMMAND: Final = CliCommand(
+    "show everything about one hook: where it stands, what it runs, whether it may, how it did",
+    argument("hook", "the hook's id or name"),
+    flag("--script", "also print the files that belong to it"),
+    *COMMON,
+    example="guard --script",
+    run=run,
+)

@@ -4,32 +4,14 @@ import argparse
 from collections import Counter
 from typing import Final
 
-from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
-from hookline.cli._time import format_ago, format_span, parse_moment
+from hookline.cli._command import JSON, CliCommand, argument, parse_moment
+from hookline.cli._output import Table, format_ago, format_span, render
 from hookline.engine.metrics import SLOW, HookDebugger, HookMetrics
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
-HELP: Final = "show how often hooks ran, failed and blocked, how long they took, and which are slow"
-EXAMPLE: Final = "hookline stats --since 7d"
-
 _HEAD: Final = ["hook", "runs", "succeeded", "blocked", "typical", "slowest 5 %", "longest", "in all", "last run"]
 _WHAT_TO_DO: Final = "make it do less, let it run less often (`matcher`, `files`), or give it a shorter `timeout`"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("--hook", default="", metavar="ID", help="only this hook")
-    parser.add_argument("--since", type=parse_moment, default=0.0, metavar="WHEN", help="only since 2h ago, or a date")
-    parser.add_argument(
-        "--slow",
-        type=_parse_milliseconds,
-        default=SLOW,
-        metavar="MS",
-        help="call a hook slow from here (default: 1000 ms)",
-    )
-    add_json_option(parser)
 
 
 def _parse_milliseconds(text: str) -> float:
@@ -109,3 +91,16 @@ def _metrics_to_json(metrics: HookMetrics, last: float, *, slow: float) -> dict[
         "last_error": metrics.last_error or None,
         "slow": metrics.typical > slow,
     }
+
+
+COMMAND: Final = CliCommand(
+    "show how often hooks ran, failed and blocked, how long they took, and which are slow",
+    argument("--hook", "only this hook", default="", metavar="ID"),
+    argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
+    argument(
+        "--slow", "call a hook slow from here (default: 1000 ms)", type=_parse_milliseconds, default=SLOW, metavar="MS"
+    ),
+    JSON,
+    example="--since 7d",
+    run=run,
+)

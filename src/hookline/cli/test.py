@@ -5,14 +5,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline import json_codec
-from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import SPECS, find_module_file, truncate
-from hookline.cli._event_args import add_event_options, build_event, parse_dialect, parse_events, read_event_options
-from hookline.cli._output import print_error, print_fields, print_json
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._signals import run_until_terminated
-from hookline.cli._time import format_span
-from hookline.cli._verbose import add_verbose_options, start_live_view
+from hookline.cli._output import format_span, print_error, print_fields, print_json
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    build_event,
+    find_hook,
+    load_from_args,
+    parse_dialect,
+    parse_events,
+    read_event_options,
+)
+from hookline.cli._run_hooks import VERBOSE_OPTIONS, run_until_terminated, start_live_view
+from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.debug.explain import explain
 from hookline.dialects import DIALECTS
 from hookline.engine import merge
@@ -24,34 +30,10 @@ from hookline.model.exchange import Answer
 from hookline.model.hook import Hook
 from hookline.trust.policy import suggest_approval
 
-HELP: Final = (
-    "run one hook for real with a sample event, or your own, and show what it said; "
-    "exit 0 when it gave an answer, be it a no, and 1 when it failed or may not run"
-)
-EXAMPLE: Final = """hookline test guard --tool shell --args '{"command": "rm -rf /"}'"""
-
 FAILED: Final = 1
 _SHOWN: Final = 200
 # gates that keep the hook from being tried; the others are only reported
 _HOOK_GATES: Final = frozenset({"trust", "command", "file"})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
-    parser.add_argument("--event", default="", metavar="E", help="the event, instead of the hook's first")
-    add_event_options(parser)
-    parser.add_argument(
-        "--as",
-        dest="host",
-        type=parse_dialect,
-        metavar="DIALECT",
-        help="also show what a host of this dialect would get",
-    )
-    add_project_option(parser)
-    add_json_option(parser)
-    add_no_input_option(parser)
-    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -172,3 +154,20 @@ def _decode(raw: bytes) -> str:
 
 def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json_codec.dump(value).decode()
+
+
+COMMAND: Final = CliCommand(
+    "run one hook for real with a sample event, or your own, and show what it said; "
+    "exit 0 when it gave an answer, be it a no, and 1 when it failed or may not run",
+    argument("hook", "the hook's id or name"),
+    argument("--event", "the event, instead of the hook's first", default="", metavar="E"),
+    *EVENT_OPTIONS,
+    argument(
+        "--as", "also show what a host of this dialect would get", dest="host", type=parse_dialect, metavar="DIALECT"
+    ),
+    *COMMON,
+    NO_INPUT,
+    *VERBOSE_OPTIONS,
+    example="""guard --tool shell --args '{"command": "rm -rf /"}'""",
+    run=run,
+)

@@ -4,26 +4,14 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import ARGUMENT_NAMES, TOOL_NAMES
 from hookline.model.names import is_mcp_name, known_tools, names_of_tool, resolve_agent, resolve_tools
 from hookline.model.tools import TOOL_SPECS
-
-HELP: Final = "list the tools, what agents call them, and which tool a name means"
-EXAMPLE: Final = "hookline tools Bash"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
-    )
-    parser.add_argument("--agent", default="", metavar="AGENT", help="only what this agent calls them")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,3 +88,13 @@ def _explain(name: str, tools: Sequence[str], agents: Sequence[str]) -> Iterator
             yield f"  no such tool: {', '.join(without)}"
     yield ""
     yield f'In a rule: tools = ["{name}"], which means the same under every agent.'
+
+
+COMMAND: Final = CliCommand(
+    "list the tools, what agents call them, and which tool a name means",
+    argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+    argument("--agent", "only what this agent calls them", default=""),
+    JSON,
+    example="Bash",
+    run=run,
+)

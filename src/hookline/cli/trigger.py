@@ -4,21 +4,19 @@ import argparse
 import sys
 from typing import Final
 
-from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import describe_location
-from hookline.cli._event_args import read_object
-from hookline.cli._output import (
-    Table,
-    print_error,
+from hookline.cli._output import Table, print_error, print_json, print_line, render
+from hookline.cli._project import find_hook, load_from_args, read_object
+from hookline.cli._run_hooks import (
+    VERBOSE_OPTIONS,
+    finish_live_view,
     print_failures,
-    print_json,
-    print_line,
     redirect_stdout_to_stderr,
-    render,
+    run_until_terminated,
+    start_live_view,
 )
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._signals import run_until_terminated
-from hookline.cli._verbose import add_verbose_options, finish_live_view, start_live_view
+from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
@@ -28,22 +26,7 @@ from hookline.project import Project
 from hookline.text import shell_quote
 from hookline.trust.policy import suggest_approval
 
-HELP: Final = "start one hook by hand, with the event user_triggered"
-EXAMPLE: Final = 'hookline trigger release-notes --input "since v1.4"'
-
 _BLOCKED: Final = 2
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", nargs="?", help="the hook; --list shows those that can be started")
-    parser.add_argument("--list", action="store_true", help="show the hooks that can be started by hand")
-    parser.add_argument("--input", metavar="TEXT|-", help="what to say to the hook; - reads it from stdin")
-    parser.add_argument("--data", metavar="JSON|@FILE|-", help="further fields of the event")
-    add_project_option(parser)
-    add_json_option(parser)
-    add_no_input_option(parser)
-    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -139,3 +122,17 @@ def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
         result = f"was put into the queue: hookline queue show {verdict.job}" if verdict.job else ran
         print_line(f'hook "{hook.id}" {result}')
     return code
+
+
+COMMAND: Final = CliCommand(
+    "start one hook by hand, with the event user_triggered",
+    argument("hook", "the hook; --list shows those that can be started", nargs="?"),
+    flag("--list", "show the hooks that can be started by hand"),
+    argument("--input", "what to say to the hook; - reads it from stdin", metavar="TEXT|-"),
+    argument("--data", "further fields of the event", metavar="JSON|@FILE|-"),
+    *COMMON,
+    NO_INPUT,
+    *VERBOSE_OPTIONS,
+    example='release-notes --input "since v1.4"',
+    run=run,
+)

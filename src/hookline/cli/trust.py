@@ -4,13 +4,12 @@ import argparse
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.cli._approval_prompt import ApprovalPrompt, open_prompt
 from hookline.cli._approval_screen import (
     Fact,
     approval_to_json,
@@ -21,18 +20,17 @@ from hookline.cli._approval_screen import (
     list_files,
     trust_to_json,
 )
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._loosening import TOKEN, store_token
 from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
-from hookline.cli._project import CommandAction, add_actions, find_hook, load_from_args
+from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._terminal import ApprovalPrompt, open_prompt
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.project import Project
 from hookline.trust.approval_diff import ApprovalChange
 from hookline.trust.approval_store import Approval
 from hookline.trust.policy import TrustDecision, TrustStatus
-
-HELP: Final = "list, give and revoke approvals of hooks that are not your own"
-EXAMPLE: Final = "hookline trust approve lint"
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12
@@ -41,17 +39,6 @@ _SHORT: Final = 12
 _SHORTEST_DIGEST: Final = 8
 
 _MAY_RUN: Final = frozenset({TrustStatus.TRUSTED, TrustStatus.APPROVED, TrustStatus.ONCE})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
-    add_actions(parser, _ACTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    act: Callable[[argparse.Namespace], int] = args.act
-    return act(args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -319,57 +306,65 @@ def _status_to_json(hook: Hook, clearance: TrustDecision) -> Mapping[str, object
     }
 
 
-def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hook", metavar="HOOK|DIGEST", help="a hook of this project, or the digest of an approval")
-    parser.add_argument("--script", action="store_true", help="show its files, too")
-
-
-def _add_approve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="the hooks to approve, as they are now")
-    parser.add_argument("--all", action="store_true", help="every hook of this project that waits for approval")
-    parser.add_argument("--yes", action="store_true", help="do not ask; for hooks you have looked at")
-    parser.add_argument("--digest", default="", help="approve only if this is still the hook's digest; does not ask")
-    parser.add_argument("--note", default="", metavar="TEXT", help="why, kept with the approval")
-
-
-def _add_revoke_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK|DIGEST", help="what to take back")
-    parser.add_argument("--all", action="store_true", help="every approval, of every repository")
-
-
-def _add_diff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hook", metavar="HOOK", help="the hook that changed")
-
-
-def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="only the approvals of these hooks")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this new file instead of stdout")
-    parser.add_argument("--exact", action="store_true", help="also compare programs: for machines that are alike")
-
-
-def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="what `hookline trust export` wrote, outside of the project"
-    )
-
-
-_ACTIONS: Final[Mapping[str, CommandAction]] = {
-    "list": CommandAction(_list, "list approvals, and the hooks that wait for one"),
-    "show": CommandAction(_show, "show everything about a hook, or an approval", "lint --script", _add_show_arguments),
-    "approve": CommandAction(
-        _approve, "approve hooks exactly as they are now", "lint --note 'read it'", _add_approve_arguments
-    ),
-    "revoke": CommandAction(_revoke, "take approvals back", "lint", _add_revoke_arguments),
-    "diff": CommandAction(_diff, "show what changed since the approval", "lint", _add_diff_arguments),
-    "export": CommandAction(
-        _export,
-        "write approvals to a file, for CI or another machine",
-        "--output ~/approvals.json",
-        _add_export_arguments,
-    ),
-    "import": CommandAction(
-        _import, "take over approvals from a file outside of the project", "~/approvals.json", _add_import_arguments
-    ),
-    "token": CommandAction(_token, "make a token with which an agent may run commands that loosen guards"),
-    "workspace": CommandAction(_workspace, "say whether this folder is trusted as a whole"),
-}
+COMMAND: Final = CliCommand(
+    "list, give and revoke approvals of hooks that are not your own",
+    example="approve lint",
+    default_action="list",
+    actions={
+        "list": CliCommand("list approvals, and the hooks that wait for one", *COMMON, run=_list),
+        "show": CliCommand(
+            "show everything about a hook, or an approval",
+            *COMMON,
+            argument("hook", "a hook of this project, or the digest of an approval", metavar="HOOK|DIGEST"),
+            flag("--script", "show its files, too"),
+            example="lint --script",
+            run=_show,
+        ),
+        "approve": CliCommand(
+            "approve hooks exactly as they are now",
+            *COMMON,
+            argument("hooks", "the hooks to approve, as they are now", nargs="*", metavar="HOOK"),
+            flag("--all", "every hook of this project that waits for approval"),
+            flag("--yes", "do not ask; for hooks you have looked at"),
+            argument("--digest", "approve only if this is still the hook's digest; does not ask", default=""),
+            argument("--note", "why, kept with the approval", default="", metavar="TEXT"),
+            example="lint --note 'read it'",
+            run=_approve,
+        ),
+        "revoke": CliCommand(
+            "take approvals back",
+            *COMMON,
+            argument("hooks", "what to take back", nargs="*", metavar="HOOK|DIGEST"),
+            flag("--all", "every approval, of every repository"),
+            example="lint",
+            run=_revoke,
+        ),
+        "diff": CliCommand(
+            "show what changed since the approval",
+            *COMMON,
+            argument("hook", "the hook that changed"),
+            example="lint",
+            run=_diff,
+        ),
+        "export": CliCommand(
+            "write approvals to a file, for CI or another machine",
+            *COMMON,
+            argument("hooks", "only the approvals of these hooks", nargs="*", metavar="HOOK"),
+            argument("--output", "write to this new file instead of stdout", type=Path, metavar="FILE"),
+            flag("--exact", "also compare programs: for machines that are alike"),
+            example="--output ~/approvals.json",
+            run=_export,
+        ),
+        "import": CliCommand(
+            "take over approvals from a file outside of the project",
+            *COMMON,
+            argument("file", "what `hookline trust export` wrote, outside of the project", type=Path),
+            example="~/approvals.json",
+            run=_import,
+        ),
+        "token": CliCommand(
+            "make a token with which an agent may run commands that loosen guards", *COMMON, run=_token
+        ),
+        "workspace": CliCommand("say whether this folder is trusted as a whole", *COMMON, run=_workspace),
+    },
+)

@@ -4,22 +4,10 @@ import argparse
 from datetime import datetime
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option, add_project_option
 from hookline.config.undo_log import UndoEntry, UndoLog
 from hookline.user_dirs import find_user_dirs
-
-HELP: Final = "take back the last change that hookline made to a configuration file"
-EXAMPLE: Final = "hookline undo --list"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("id", nargs="?", type=int, metavar="ID", help="which change; an undo can be undone, too")
-    parser.add_argument("--list", action="store_true", help="list the changes, the latest first")
-    parser.add_argument("--force", action="store_true", help="also when the file was changed since")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,3 +48,14 @@ def _make_row(entry: UndoEntry, *, in_force: bool) -> list[str]:
     when = datetime.fromtimestamp(entry.when).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     state = "in force" if in_force else f"took back {entry.undoes}" if entry.undoes else "taken back"
     return [str(entry.id), when, entry.what, state]
+
+
+COMMAND: Final = CliCommand(
+    "take back the last change that hookline made to a configuration file",
+    argument("id", "which change; an undo can be undone, too", nargs="?", type=int),
+    flag("--list", "list the changes, the latest first"),
+    flag("--force", "also when the file was changed since"),
+    *COMMON,
+    example="--list",
+    run=run,
+)

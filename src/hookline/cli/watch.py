@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import decide_trust
-from hookline.cli._output import pluralise, print_bytes, print_error, print_line, to_json_line
-from hookline.cli._project import add_json_option, add_project_option, get_project_dir
-from hookline.cli._signals import TERMINATED, run_until_terminated
-from hookline.cli._time import format_span
+from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import TERMINATED, run_until_terminated
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
 from hookline.model.event import Event
@@ -33,9 +33,6 @@ from hookline.sources.watcher import (
 )
 from hookline.trust.policy import suggest_approval
 
-HELP: Final = "raise events for file changes and schedules until it is stopped"
-EXAMPLE: Final = "hookline watch src tests"
-
 _INTERRUPTED: Final = 130
 
 # hooks that these gates skipped are not reported: the event was not for them
@@ -44,27 +41,6 @@ _NOT_MEANT: Final = frozenset({Gate.ENABLED, Gate.EVENT, Gate.MATCHER, Gate.FILE
 _LONG: Final = frozenset({"content", "diff"})
 # seconds that an HTTP request may still use hooks that were replaced by a reload
 _LINGER: Final = 60.0
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="only these files and folders")
-    add_project_option(parser)
-    parser.add_argument("--no-ignore", action="store_true", help="also tell of files that git ignores")
-    parser.add_argument(
-        "--debounce",
-        type=_parse_quiet,
-        default=QUIET,
-        metavar="TIME",
-        help="wait until nothing has changed for so long, such as 500ms or 2s (default: 100ms)",
-    )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="also take events over HTTP, such as at 127.0.0.1:8642")
-    parser.add_argument("--listen-anywhere", action="store_true", help="let --listen name an address others can reach")
-    parser.add_argument(
-        "--listen-host", action="append", default=[], metavar="NAME", help="a name that callers know this machine by"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say only what goes wrong")
-    add_json_option(parser)
 
 
 def _parse_quiet(text: str) -> float:
@@ -278,3 +254,24 @@ def _list_prompts(outcome: Outcome) -> Iterator[tuple[str, str]]:
         for effect in () if verdict.observed else verdict.effects:
             if effect.kind is EffectKind.ASK_AGENT:
                 yield verdict.hook, str(effect.value)
+
+
+COMMAND: Final = CliCommand(
+    "raise events for file changes and schedules until it is stopped",
+    argument("paths", "only these files and folders", nargs="*", type=Path, metavar="PATH"),
+    *COMMON,
+    flag("--no-ignore", "also tell of files that git ignores"),
+    argument(
+        "--debounce",
+        "wait until nothing has changed for so long, such as 500ms or 2s (default: 100ms)",
+        type=_parse_quiet,
+        default=QUIET,
+        metavar="TIME",
+    ),
+    argument("--listen", "also take events over HTTP, such as at 127.0.0.1:8642", metavar="HOST:PORT"),
+    flag("--listen-anywhere", "let --listen name an address others can reach"),
+    argument("--listen-host", "a name that callers know this machine by", action="append", default=[], metavar="NAME"),
+    flag("-q --quiet", "say only what goes wrong"),
+    example="src tests",
+    run=run,
+)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
     SPECS,
     describe_location,
@@ -21,11 +22,9 @@ from hookline.cli._describe import (
     shorten_paths,
     truncate,
 )
-from hookline.cli._event_args import add_event_options, build_event, read_event_options
 from hookline.cli._hosts import find_agent, find_installed, make_around
-from hookline.cli._output import print_error, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._time import format_ago
+from hookline.cli._output import format_ago, print_error, render
+from hookline.cli._project import EVENT_OPTIONS, build_event, find_hook, load_from_args, read_event_options
 from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
@@ -43,9 +42,6 @@ from hookline.model.tools import TOOLS
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
-
-HELP: Final = "say why a hook runs or does not: each gate with yes or no, and what happened lately"
-EXAMPLE: Final = """hookline why guard --event before_tool --tool shell --args '{"command": "ls"}'"""
 
 _RECENT: Final = 5
 _NEAREST: Final = 3
@@ -97,18 +93,6 @@ class _StepGate(Struct, frozen=True, kw_only=True):
     def reason(self) -> str:
         """Why it would not run, or what it would run."""
         return self.closed.reason if self.closed is not None else describe_target(self.hook)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
-    parser.add_argument("--event", default="", metavar="E", help="the event, instead of each the hook listens to")
-    parser.add_argument(
-        "--host", default="", metavar="AGENT", help="under this agent, and what its answers can do there"
-    )
-    add_event_options(parser)
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -325,3 +309,15 @@ def _report_not_loaded(
     for one in nearest[:_NEAREST]:
         print_error(str(one))
     return 1
+
+
+COMMAND: Final = CliCommand(
+    "say why a hook runs or does not: each gate with yes or no, and what happened lately",
+    argument("hook", "the hook's id or name"),
+    argument("--event", "the event, instead of each the hook listens to", default="", metavar="E"),
+    argument("--host", "under this agent, and what its answers can do there", default="", metavar="AGENT"),
+    *EVENT_OPTIONS,
+    *COMMON,
+    example="""guard --event before_tool --tool shell --args '{"command": "ls"}'""",
+    run=run,
+)

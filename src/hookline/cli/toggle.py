@@ -1,20 +1,21 @@
-"""What `enable`, `disable` and `remove` share: find hooks by name, and switch them on or off."""
+"""`hookline enable` and `hookline disable`: switch hooks on or off in their files."""
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from hookline.builtin.catalogue import PREFIX, strip_prefix
+from hookline.cli._command import CliCommand
 from hookline.cli._edit_session import (
-    ConfigFile,
+    HOOK_OPTIONS,
     Draft,
     EditSession,
-    add_edit_options,
     assert_only_intended_change,
     explain_trust,
     find_file_at,
-    find_file_of,
     get_format_keys,
+    group_by_file,
     hook_diff,
     join_ids,
     open_session,
@@ -29,19 +30,6 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
 
 _BUILTINS: Final = (TABLE, "builtins")
-
-
-def add_hook_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the names of hooks, and the options of all commands that edit files."""
-    parser.add_argument("hooks", nargs="+", metavar="HOOK", help="the hook's id, or its name")
-    add_edit_options(parser)
-
-
-def group_by_file(session: EditSession, names: list[str]) -> list[tuple[ConfigFile, list[Hook]]]:
-    """Return the named hooks, each once, grouped by file."""
-    hooks = {hook.id: hook for hook in (find_hook(session.project, name) for name in names)}
-    files = {hook.source_path: find_file_of(session.project, hook) for hook in hooks.values()}
-    return [(file, [hook for hook in hooks.values() if hook.source_path == path]) for path, file in files.items()]
 
 
 def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
@@ -142,3 +130,17 @@ def _edit_builtins(text: str, names: set[str], *, on: bool, path: str) -> str:
         return edit.put(text, _BUILTINS, [*present, *sorted(names)], path=path)
     left = [name for name in present if strip_prefix(name) not in names]
     return edit.put(text, _BUILTINS, left, path=path) if left else edit.drop(text, _BUILTINS, path=path, prune=True)
+
+
+ENABLE: Final = CliCommand(
+    "switch hooks on; their files keep everything else",
+    *HOOK_OPTIONS,
+    example="guard",
+    run=partial(toggle_hooks, on=True),
+)
+DISABLE: Final = CliCommand(
+    "switch hooks off; their files keep everything else",
+    *HOOK_OPTIONS,
+    example="guard",
+    run=partial(toggle_hooks, on=False),
+)
