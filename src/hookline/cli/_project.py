@@ -85,6 +85,11 @@ def find_hook(project: Project, name: str) -> Hook:
 _FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
 
 
+def hook_error(hook: Hook, message: str) -> ConfigError:
+    """Return an error about a hook, with its file and line."""
+    return ConfigError(message, path=hook.source_path, line=hook.source_line)
+
+
 class EventArgs(Struct, frozen=True, kw_only=True):
     """The event as far as the user described it."""
 

@@ -12,22 +12,12 @@ from hookline.cli._command import CliCommand, OneOf, argument
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
     ConfigFile,
-    Draft,
     EditSession,
-    assert_only_intended_change,
-    explain_trust,
-    find_file_at,
-    hook_diff,
     join_ids,
     load_known_names,
     open_session,
-    parse_editable_hooks,
-    parse_hooks,
     parse_value,
-    read_file,
-    require_free_name,
     split_assignment,
-    unresolved_names,
 )
 from hookline.cli._project import parse_dialect
 from hookline.config import edit, pack
@@ -62,6 +52,15 @@ _TARGETS: Final = {
     "run-args": "run_args",
     "raise": "raises",
 }
+# only for such files, commands and hosts
+_PATTERNS: Final = {
+    "files": ("PATTERN", "only for events about such files"),
+    "writes": ("PATTERN", "only for tools that may write such files"),
+    "deletes": ("PATTERN", "that may delete such files"),
+    "reads": ("PATTERN", "that may read such files"),
+    "runs": ("COMMAND", 'that may run such commands: "git push"'),
+    "urls": ("HOST", "that may reach such a host or URL"),
+}
 _LONGEST_NAME: Final = 40
 _PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
 
@@ -73,33 +72,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add(session: EditSession, args: argparse.Namespace) -> int:
-    name = _PLACES.get(args.to)
+    place = _PLACES.get(args.to)
     folder = session.project.folders.config if args.to == "user" else session.project.root
-    file = find_file_at(session.project, folder / name if name else Path(args.to))
-    raw, before = read_file(file)
-    name = args.format or _choose_format(file, parse_editable_hooks(file, before))
+    file = session.find_file_at(folder / place if place else Path(args.to))
+    raw, before = file.read()
+    present, problems = file.parse(before)
+    broken = next((one for one in problems if one.severity is Severity.ERROR), None)
+    if broken is not None and not present:
+        raise ConfigError(f"{broken.message}; mend it first, nothing was changed", path=file.path, line=broken.line)
+    # the format of the last hook in the file, else the usual one for the file
+    usual = present[-1].source_format if present else file.formats[-1]
+    name = args.format or ("modern" if usual == "when_then" else usual)
     hook = _build_hook(args, file, name)
-    require_free_name(session.project, hook)
+    session.require_free_name(hook)
     document = edit.value_of(before, path=file.path)
     target = ExportTarget(dialect=file.origin.dialect, known_names=load_known_names(), document=document, alone=True)
     written = write(hook, name, target)
     if written.losses:
-        raise ConfigError(
-            f"this file cannot carry the hook: {'; '.join(written.losses)}; nothing was changed", path=file.path
-        )
+        message = f"this file cannot carry the hook: {'; '.join(written.losses)}; nothing was changed"
+        raise ConfigError(message, path=file.path)
     text = append_entries(before if before.strip() else start_file(written, path=file.path), written, path=file.path)
-    gone, gained = hook_diff(session.project, file, before, text)
+    gone, gained = session.diff(file, before, text)
     events = {event for one in gained for event in one.on}
-    assert_only_intended_change(
-        file, is_intended=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained)
-    )
+    file.require(is_intended=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained))
     for one in gained:
         if reason := session.project.components.refusal(one):
             raise ConfigError(f"hook {quote(hook.id)} would not be run: {reason}; nothing was changed")
-    notes = [explain_trust(session.project, one) for one in gained[:1]]
-    notes += unresolved_names(session.project, gone, gained)
-    change = Draft(file=file, before=raw, text=text).change
-    return session.finish([change], f"added {quote(hook.id)}", notes=notes)
+    notes = [*map(session.explain_trust, gained[:1]), *session.list_unresolved(gone, gained)]
+    return session.finish([file.edit(raw, text)], f"added {quote(hook.id)}", notes=notes)
 
 
 def start_file(written: ExportResult, *, path: str) -> str:
@@ -117,12 +117,6 @@ def append_entries(text: str, written: ExportResult, *, path: str) -> str:
         else:
             text = edit.put(text, (), entry.value, path=path)
     return text
-
-
-def _choose_format(file: ConfigFile, present: list[Hook]) -> str:
-    """Return the format of the last hook in the file, else the usual one for the file."""
-    name = present[-1].source_format if present else file.formats[-1]
-    return "modern" if name == "when_then" else name
 
 
 def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
@@ -154,7 +148,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     hook = Hook(
         id=slug(title),
         name=title,
-        on=_parse_events(args.on or _default_events(args), dialect),
+        on=_parse_events(args, dialect),
         dialect=dialect,
         source=file.origin.source,
         command=command,
@@ -175,19 +169,8 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         steps=tuple(args.steps),
         raises=args.raises or "",
         notify=args.notify or "",
-        deny=args.deny,
-        confirm=args.confirm,
-        allow=args.allow,
-        tell=args.tell,
-        context=args.context,
         # a star works in every dialect, also where matchers are regular expressions
         matcher=_parse_matcher(args),
-        files=tuple(args.files),
-        writes=tuple(args.writes),
-        deletes=tuple(args.deletes),
-        reads=tuple(args.reads),
-        runs=tuple(args.runs),
-        urls=tuple(args.urls),
         unknown=Unknown(args.unknown) if args.unknown else None,
         condition=args.condition,
         schedule=args.schedule,
@@ -195,8 +178,10 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
         env=dict(_parse_pair("--env", word) for word in args.env),
+        **{name: getattr(args, name) for name in _ACTIONS},
     )
-    return replace(hook, **dict(map(_parse_setting, args.more)))
+    patterns = {name: tuple(getattr(args, name)) for name in _PATTERNS}
+    return replace(hook, **patterns, **dict(map(_parse_setting, args.more)))
 
 
 def _derive_name(actions: Mapping[str, str]) -> str:
@@ -207,13 +192,6 @@ def _derive_name(actions: Mapping[str, str]) -> str:
             break
         words.append(word[:_LONGEST_NAME])
     return "-".join(filter(None, words)).strip(".:-")
-
-
-def _default_events(args: argparse.Namespace) -> list[str]:
-    """Return the event of a hook without `--on` if only one can be meant."""
-    if args.schedule:
-        return [EventName.SCHEDULED]
-    return [EventName.BEFORE_TOOL] if decides_about_tools(vars(args)) else []
 
 
 def _parse_setting(assignment: str) -> tuple[str, object]:
@@ -236,7 +214,10 @@ def _parse_matcher(args: argparse.Namespace) -> str:
     return narrow_matcher(args.on, matcher)
 
 
-def _parse_events(names: list[str], dialect: str) -> tuple[str, ...]:
+def _parse_events(args: argparse.Namespace, dialect: str) -> tuple[str, ...]:
+    """Return the events of `--on`; without it, the one event that can be meant."""
+    default = [EventName.BEFORE_TOOL] if decides_about_tools(vars(args)) else []
+    names = args.on or ([EventName.SCHEDULED] if args.schedule else default)
     if not names:
         raise ConfigError("say when the hook runs: --on EVENT; `hookline events` lists them")
     words = load_known_names()
@@ -268,9 +249,9 @@ def _install_pack(session: EditSession, file_name: str) -> int:
     shared = pack.read_file(path)
     packs = session.project.folders.config / "packs"
     folder = packs / shared.name
-    file = find_file_at(session.project, folder / "hookline.toml")
+    file = session.find_file_at(folder / "hookline.toml")
     text = pack.settings_text(shared)
-    hooks, problems = parse_hooks(file, text)
+    hooks, problems = file.parse(text)
     wrong = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
     if wrong is not None:
         raise ConfigError(f"a hook of the pack cannot be used: {wrong.message}; nothing was changed", path=str(path))
@@ -282,7 +263,7 @@ def _install_pack(session: EditSession, file_name: str) -> int:
     ]
     if session.apply is not None:
         pack.install(shared, packs)
-    notes = [*(problem.message for problem in problems), *unresolved_names(session.project, (), hooks)]
+    notes = [*(problem.message for problem in problems), *session.list_unresolved((), hooks)]
     if hooks:
         notes.append(
             f"they come from somebody else, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
@@ -313,12 +294,10 @@ COMMAND: Final = CliCommand(
     argument("--method", "of --post", default="POST"),
     argument("--tools", "only for these tools; * is any name", nargs="+", default=[], metavar="TOOL"),
     argument("--matcher", "only for what this pattern matches", default=""),
-    argument("--files", "only for events about such files", nargs="+", default=[], metavar="PATTERN"),
-    argument("--writes", "only for tools that may write such files", nargs="+", default=[], metavar="PATTERN"),
-    argument("--deletes", "that may delete such files", nargs="+", default=[], metavar="PATTERN"),
-    argument("--reads", "that may read such files", nargs="+", default=[], metavar="PATTERN"),
-    argument("--runs", 'that may run such commands: "git push"', nargs="+", default=[], metavar="COMMAND"),
-    argument("--urls", "that may reach such a host or URL", nargs="+", default=[], metavar="HOST"),
+    *(
+        argument(f"--{name}", about, nargs="+", default=[], metavar=metavar)
+        for name, (metavar, about) in _PATTERNS.items()
+    ),
     argument(
         "--unknown", "what to do when the effects of a call cannot be known", choices=[str(one) for one in Unknown]
     ),

@@ -11,18 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.cli._command import CliCommand, argument, flag
-from hookline.cli._edit_session import (
-    EDIT_OPTIONS,
-    ConfigFile,
-    EditSession,
-    assert_only_intended_change,
-    find_file_at,
-    find_file_of,
-    hook_diff,
-    load_known_names,
-    open_session,
-    read_file,
-)
+from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
 from hookline.cli._project import find_hook
 from hookline.cli.add import append_entries, start_file
@@ -174,13 +163,22 @@ def _write(session: EditSession, form: Form, hooks: Sequence[Hook]) -> int:
     carried: list[_MigratedHook] = []
     hooks = [hook for hook in hooks if not _is_migrated(session, form, hook)]
     if session.args.remove_old:
-        _remove_old(session, form, hooks, drafts)
+        # remove hooks from the old files if nothing of them is lost
+        exported = [_export(session, form, hooks, hook, path="", document=None) for hook in hooks]
+        whole = [one.hook for one in exported if not one.written.losses]
+        for path, file in {hook.source_path: session.find_file_of(hook) for hook in whole}.items():
+            raw, old = file.read()
+            drafts[path] = raw, remove_hooks(file, old, [hook for hook in whole if hook.source_path == path])
     for hook in hooks:
         place = str(session.args.output.absolute()) if session.args.output else _find_path(session, form, hook)
         carried.append(_export(session, form, hooks, hook, path=place, document=_parse_draft(drafts, place)))
         _add(drafts, carried[-1])
-    if not session.args.output:
-        _check_drafts(session, drafts, hooks)
+    # parse the new files: only the migrated hooks may differ
+    pointers = {(hook.source_path, hook.source_pointer) for hook in hooks}
+    for path, (raw, text) in drafts.items() if not session.args.output else ():
+        file = session.find_file_at(Path(path))
+        gone, _ = session.diff(file, (raw or b"").decode(), text)
+        file.require(is_intended={(path, hook.source_pointer) for hook in gone} <= pointers)
     lost = [reason for one in carried for reason in one.written.losses]
     changes = [FileEdit(path, raw, None if text is None else text.encode()) for path, (raw, text) in drafts.items()]
     names = ", ".join(f'"{name}"' for name in _get_ids(carried, whole=None))
@@ -198,25 +196,19 @@ def _export(
     target = ExportTarget(
         dialect=form.dialect, known_names=load_known_names(), document=document, alone=len(hooks) == 1
     )
-    written = write(_make_relative(hook, _find_root(session, hook, path)), form.writer, target)
-    if written.widening and written.entries and not session.args.wider:
-        written = ExportResult((), (_describe_too_wide(hook, written.widening),))
-    return _MigratedHook(hook, written, path)
-
-
-def _describe_too_wide(hook: Hook, reasons: Sequence[str]) -> str:
-    """Return why a hook is not written: one that formats some files must not begin to format all of them."""
-    return (
-        f"{hook.id}: not written, as it would run more often than it does now ({'; '.join(reasons)}); "
-        "--wider writes it all the same"
-    )
-
-
-def _find_root(session: EditSession, hook: Hook, path: str) -> str:
-    """Return the folder that scripts are relative to; empty if it is unknown where the new file will be read."""
+    # The folder that scripts are relative to; empty if it is unknown where the new file will be read.
+    root = "" if session.args.output else os.path.dirname(path)  # noqa: PTH120 - a text, as hooks have it
     if hook.source is not Source.USER:
-        return str(session.project.root)
-    return "" if session.args.output else os.path.dirname(path)  # noqa: PTH120 - a text, as hooks have it
+        root = str(session.project.root)
+    written = write(_make_relative(hook, root), form.writer, target)
+    if written.widening and written.entries and not session.args.wider:
+        # a hook that formats some files must not begin to format all of them
+        reason = (
+            f"{hook.id}: not written, as it would run more often than it does now ({'; '.join(written.widening)}); "
+            "--wider writes it all the same"
+        )
+        written = ExportResult((), (reason,))
+    return _MigratedHook(hook, written, path)
 
 
 def _add(drafts: _Drafts, one: _MigratedHook) -> None:
@@ -285,24 +277,6 @@ def _parse_draft(drafts: _Drafts, path: str) -> object:
         return None
     _, text = drafts.get(path) or _read_present(path)
     return edit.value_of(text or "", path=path)
-
-
-def _remove_old(session: EditSession, form: Form, hooks: Sequence[Hook], drafts: _Drafts) -> None:
-    """Remove hooks from the old files if nothing of them is lost."""
-    whole = [hook for hook in hooks if not _export(session, form, hooks, hook, path="", document=None).written.losses]
-    files = {hook.source_path: find_file_of(session.project, hook) for hook in whole}
-    for path, file in files.items():
-        raw, text = read_file(file)
-        drafts[path] = raw, remove_hooks(file, text, [hook for hook in whole if hook.source_path == path])
-
-
-def _check_drafts(session: EditSession, drafts: _Drafts, hooks: Sequence[Hook]) -> None:
-    """Parse the new files: only the migrated hooks may differ."""
-    pointers = {(hook.source_path, hook.source_pointer) for hook in hooks}
-    for path, (raw, text) in drafts.items():
-        file: ConfigFile = find_file_at(session.project, Path(path))
-        gone, _ = hook_diff(session.project, file, (raw or b"").decode(), text)
-        assert_only_intended_change(file, is_intended={(path, hook.source_pointer) for hook in gone} <= pointers)
 
 
 def _get_ids(carried: Sequence[_MigratedHook], *, whole: bool | None) -> list[str]:
