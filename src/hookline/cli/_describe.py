@@ -14,9 +14,7 @@ from hookline.config.document import Problem
 from hookline.debug.explain import uses_shell
 from hookline.dialects import DIALECTS
 from hookline.errors import StoreError
-from hookline.kinds.python import Python
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event
 from hookline.model.hook import ACTIONS, Hook, describe_actions
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
@@ -47,7 +45,7 @@ def describe_target(hook: Hook) -> str:
     """Return what a hook runs, in one line."""
     line = shlex.join([hook.command, *hook.args]) if hook.args else hook.command
     targets: Mapping[str, str] = {
-        "command": f"sh: {line}" if uses_shell(hook, SPECS) else line,
+        "command": f"sh: {line}" if uses_shell(hook) else line,
         "python": f"{hook.module}:{hook.function}" if hook.function else hook.module,
         "webhook": f"{hook.method} {hook.url}",
         "ask_agent": f"ask: {hook.prompt}",
@@ -89,11 +87,6 @@ def decide_trust(hook: Hook, project: Project) -> TrustDecision | None:
 def describe_trust(decision: TrustDecision | None) -> str:
     """Return the trust status of a hook in a word or two."""
     return STANDINGS[decision.status] if decision is not None else UNKNOWN
-
-
-def find_module_file(hook: Hook, event: Event) -> str:
-    """Return the file of the module that a Python hook calls; empty for an installed or missing module."""
-    return Python().file(hook, event)
 
 
 def open_history(project: Project) -> TraceQueries:
@@ -142,7 +135,7 @@ def hook_to_json(hook: Hook, project: Project, decision: TrustDecision | None) -
         "unknown": hook.on_unknown,
         "kind": hook.kind,
         "runs": describe_target(hook),
-        "shell": hook.kind == "command" and uses_shell(hook, SPECS),
+        "shell": hook.kind == "command" and uses_shell(hook),
         "dialect": hook.dialect,
         "source": hook.source,
         "layer": hook.layer,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, flag
-from hookline.cli._describe import SPECS, find_module_file, problem_to_json
+from hookline.cli._describe import problem_to_json
 from hookline.cli._hosts import find_installed, make_around_project
 from hookline.cli._output import pluralise, render
 from hookline.cli._project import load_from_args
@@ -104,7 +104,7 @@ def _lint(project: Project) -> Iterator[Problem]:
         project.trust.get_approvals()
     except StoreError as problem:
         yield Problem(str(project.folders.data), 0, str(problem))
-    for finding in lint_hooks(hooks, engine=project.engine, specs=SPECS, module_file=find_module_file):
+    for finding in lint_hooks(hooks, engine=project.engine):
         hook = finding.hook
         yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
     for hook in hooks:

@@ -9,12 +9,10 @@ from msgspec import Struct
 
 from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
-    SPECS,
     decide_trust,
     describe_location,
     describe_target,
     describe_trust,
-    find_module_file,
     find_problems,
     get_result,
     hook_to_json,
@@ -178,7 +176,7 @@ def _find_trouble(hook: Hook, project: Project) -> str:
     """Return why a hook cannot start, shortened; empty if it can."""
     if not hook.enabled:
         return ""
-    findings = lint_hooks([hook], engine=project.engine, specs=SPECS, module_file=find_module_file)
+    findings = lint_hooks([hook], engine=project.engine)
     message = next((one.message for one in findings if _CANNOT_START in one.message), "")
     trouble = truncate(message.partition(_CANNOT_START)[2], _LONGEST_TROUBLE)
     return trouble or ("not usable" if project.components.refusal(hook) else "")

@@ -18,7 +18,6 @@ from hookline.cli._describe import (
     describe_run,
     describe_target,
     describe_trust,
-    find_module_file,
     find_problems,
     hook_to_json,
     open_history,
@@ -28,7 +27,7 @@ from hookline.cli._describe import (
 from hookline.cli._output import format_clock, format_span, print_error, print_fields, print_json, print_line
 from hookline.cli._project import find_hook, load_from_args
 from hookline.config.document import Problem
-from hookline.debug.explain import GateContext, resolve_program
+from hookline.debug.explain import resolve_program
 from hookline.debug.lint import parse_event_name
 from hookline.debug.resolve_program import ResolvedProgram
 from hookline.engine.metrics import HookDebugger, HookMetrics
@@ -97,14 +96,13 @@ def _collect_facts(project: Project, hook: Hook) -> _HookView:
         debugger(record)
     trust = decide_trust(hook, project)
     event = Event(name=parse_event_name(hook.on[0]), cwd=cwd)
-    context = GateContext(hook=hook, event=event, engine=project.engine, specs=SPECS, module_file=find_module_file)
     spec = SPECS[hook.dialect]
     plain = asdict(Hook(id=hook.id, kind=hook.kind))
     return _HookView(
         hook=hook,
         trust=trust,
         identity=project.trust.fingerprint(hook, cwd=cwd) if trust is not None else None,
-        program=resolve_program(context),
+        program=resolve_program(hook, event),
         risks=list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd),
         problems=tuple(find_problems(hook, project.problems)),
         metrics=debugger.metrics(hook.id),

@@ -6,7 +6,7 @@ from typing import Final
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._describe import SPECS, find_module_file, truncate
+from hookline.cli._describe import truncate
 from hookline.cli._output import format_span, print_error, print_fields, print_json
 from hookline.cli._project import (
     EVENT_OPTIONS,
@@ -57,7 +57,7 @@ async def _try(args: argparse.Namespace) -> int:
                 print_json({"id": hook.id, "ran": False, "objection": objection})
             print_error(f'hook "{hook.id}" was not run: {objection}; {suggest_approval(hook)}')
             return FAILED
-        gates = explain(hook, event, engine=engine, specs=SPECS, module_file=find_module_file).gates
+        gates = explain(hook, event, engine=engine).gates
         unmet = [one.reason for one in gates if not one.passed and one.gate not in _HOOK_GATES]
         start_live_view(args, engine)
         # a try uses up no limit and leaves no job behind, also where the hook leads to others

@@ -15,7 +15,6 @@ from hookline.cli._describe import (
     SPECS,
     describe_location,
     describe_target,
-    find_module_file,
     find_problems,
     open_history,
     problem_to_json,
@@ -112,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     answers = []
     for name in [args.event] if args.event else hook.on:
         event = _adapt_to_agent(host, build_event(project, hook, name, options), project, hook)
-        answer = explain(hook, event, engine=project.engine, specs=SPECS, module_file=find_module_file)
+        answer = explain(hook, event, engine=project.engine)
         answers.append(_add_agent_gate(answer, agents))
     recent = _find_recent(project, hook)
     value = {
@@ -253,7 +252,7 @@ def _explain_steps(project: Project, answer: Explanation) -> list[_StepGate]:
     names = project.planner.names()
     steps = []
     for hook in filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps)):
-        gates = explain(hook, answer.event, engine=project.engine, specs=SPECS, module_file=find_module_file).gates
+        gates = explain(hook, answer.event, engine=project.engine).gates
         closed = next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
         steps.append(_StepGate(hook=hook, closed=closed))
     return steps
