@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, flag
-from hookline.cli._describe import problem_to_json
+from hookline.cli._describe import problems_to_json
 from hookline.cli._hosts import find_installed, make_around_project
 from hookline.cli._output import pluralise, render
 from hookline.cli._project import load_from_args
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     counts = Counter(problem.severity for problem in problems)
     total = ", ".join(pluralise(counts[severity], severity) for severity in Severity if counts[severity])
     lines.append(f"{total or 'nothing to mend'}; {pluralise(hooks, 'hook')} in {pluralise(files, 'file')}")
-    value = {"problems": [problem_to_json(problem) for problem in problems], "hooks": hooks, "files": files}
+    value = {"problems": problems_to_json(problems), "hooks": hooks, "files": files}
     render(value, *lines, as_json=args.json)
     return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import pluralise, print_bytes, print_error, render
-from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._project import find_hook, hook_error, load_from_args
 from hookline.config.export import ExportTarget
 from hookline.config.export import write as write_hook
 from hookline.config.keys import slug
 from hookline.config.known_names import quote
 from hookline.config.pack import NAME, Pack, PackFile, write
 from hookline.config.script_paths import quote_program
+from hookline.debug.explain import uses_shell
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
@@ -36,7 +37,13 @@ def run(args: argparse.Namespace) -> int:
     chosen = [find_hook(project, name) for name in dict.fromkeys(args.hooks)]
     for hook in chosen:
         packer.add(hook)
-    packer.left_out += _find_missing_steps(project, chosen)
+    # without a step that is not shared with it, a list fails
+    names, carried_ids = project.planner.names(), {hook.id for hook in chosen}
+    for hook in chosen:
+        for name in dict.fromkeys(hook.steps):
+            step = names.find(name, by=hook)
+            if step is None or step.id not in carried_ids:
+                packer.left_out.append(f"{hook.id}: its step {quote(name)}; name it, too, so that others have it")
     pack = packer.pack(args.name, version=args.version)
     text = write(pack)
     if args.output is not None:
@@ -64,16 +71,6 @@ def run(args: argparse.Namespace) -> int:
         f"Others install it with: hookline add --from {shlex.quote(args.output.name)}",
         as_json=False,
     )
-
-
-def _find_missing_steps(project: Project, chosen: Sequence[Hook]) -> Iterator[str]:
-    """Yield a note for each step of a shared list that is not shared with it: without it, the list fails."""
-    names, carried = project.planner.names(), {hook.id for hook in chosen}
-    for hook in chosen:
-        for name in dict.fromkeys(hook.steps):
-            step = names.find(name, by=hook)
-            if step is None or step.id not in carried:
-                yield f"{hook.id}: its step {quote(name)}; name it, too, so that others have it"
 
 
 def _save(path: Path, text: str, *, force: bool) -> None:
@@ -119,13 +116,12 @@ class Packer:
         identity = self._project.trust.fingerprint(hook, cwd=str(self._project.root))
         files = identity.files
         if problem := identity.problem or _find_missing(hook, files):
-            raise ConfigError(problem, path=hook.source_path, line=hook.source_line)
-        if files and self._is_shell_line(hook):
-            raise ConfigError(
+            raise hook_error(hook, problem)
+        if files and hook.kind == "command" and uses_shell(hook):
+            raise hook_error(
+                hook,
                 f"hook {quote(hook.id)} is a line for a shell, whose files cannot be told apart from its words; "
                 'write it as words, run = ["bash", "script.sh"], to share it',
-                path=hook.source_path,
-                line=hook.source_line,
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
         moved = _rename_files(hook, places)
@@ -134,15 +130,9 @@ class Packer:
             self._strip(moved), "native", ExportTarget(dialect="hookline", known_names=self._known_names)
         )
         if not written.entries:
-            raise ConfigError("; ".join(written.losses), path=hook.source_path, line=hook.source_line)
+            raise hook_error(hook, "; ".join(written.losses))
         self.left_out += written.losses
         self._tables += [entry.value for entry in written.entries]
-
-    def _is_shell_line(self, hook: Hook) -> bool:
-        if hook.kind != "command":
-            return False
-        by_default = hook.dialect in self._known_names.shell_dialects and not hook.args
-        return hook.shell if hook.shell is not None else by_default
 
     def _add_file(self, hook: Hook, path: str, content: bytes) -> str:
         """Add a file, and return its path in the pack."""
@@ -165,10 +155,8 @@ class Packer:
         for base in (os.path.dirname(hook.source_path), hook.root):  # noqa: PTH120 - texts, as hooks have them
             if base and Path(path).is_relative_to(base):
                 return Path(path).relative_to(base).as_posix()
-        raise ConfigError(
-            f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first",
-            path=hook.source_path,
-            line=hook.source_line,
+        raise hook_error(
+            hook, f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first"
         )
 
     def _strip(self, hook: Hook) -> Hook:
@@ -188,11 +176,10 @@ class Packer:
     def _refuse_secrets(self, hook: Hook) -> None:
         for text in (" ".join([hook.command, *hook.args]), hook.url, hook.prompt, describe_actions(hook)):
             if redact(text) != text and not self._as_is:
-                raise ConfigError(
+                raise hook_error(
+                    hook,
                     f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
                     "or carry it all the same with --as-is",
-                    path=hook.source_path,
-                    line=hook.source_line,
                 )
 
 

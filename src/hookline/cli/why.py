@@ -13,11 +13,11 @@ from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
     SPECS,
+    HookView,
     describe_location,
     describe_target,
-    find_problems,
     open_history,
-    problem_to_json,
+    problems_to_json,
     shorten_paths,
     truncate,
 )
@@ -113,14 +113,14 @@ def run(args: argparse.Namespace) -> int:
         event = _adapt_to_agent(host, build_event(project, hook, name, options), project, hook)
         answer = explain(hook, event, engine=project.engine)
         answers.append(_add_agent_gate(answer, agents))
-    recent = _find_recent(project, hook)
+    recent, problems = _find_recent(project, hook), HookView(hook, project).problems
     value = {
         "id": hook.id,
         "path": hook.source_path or None,
         "line": hook.source_line or None,
         "host": host.name if host else None,
         "events": [_answer_to_json(answer, _explain_steps(project, answer), host) for answer in answers],
-        "problems": [problem_to_json(one) for one in find_problems(hook, project.problems)],
+        "problems": problems_to_json(problems),
         "lately": [
             {
                 "at": record.at,
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
         f"{hook.id}: {truncate(describe_target(hook), _SHOWN)}",
         f"  {hook.layer} hook in {describe_location(hook, project)}, dialect {hook.dialect}",
     ]
-    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in find_problems(hook, project.problems)]
+    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in problems]
     for answer in answers:
         lines += ["", *_describe_answer(project, answer, is_sample=options.is_empty)]
         lines += _describe_host(answer, host) if host is not None else ()
@@ -297,7 +297,7 @@ def _report_not_loaded(
     problems = [one for one in project.problems if one.path in lines]
     if args.json:
         places = [{"path": path, "line": line or None} for path, line in mentions]
-        value = {"id": None, "mentions": places, "problems": [problem_to_json(one) for one in problems]}
+        value = {"id": None, "mentions": places, "problems": problems_to_json(problems)}
         render(value, as_json=True)
         return 1
     print_error(f"hookline: {problem}")
