@@ -38,13 +38,7 @@ class Takes(StrEnum):
 
 
 LIVE: Final = (
-    Takes.HOOKS,
-    Takes.EVENTS,
-    Takes.DIALECTS,
-    Takes.TOOLS,
-    Takes.FORMATS,
-    Takes.LANGUAGES,
-    Takes.TEMPLATES,
+    *(Takes.HOOKS, Takes.EVENTS, Takes.DIALECTS, Takes.TOOLS, Takes.FORMATS, Takes.LANGUAGES, Takes.TEMPLATES),
 )
 
 _BY_NAME: Final[Mapping[str, Takes]] = MappingProxyType(
@@ -221,35 +215,22 @@ complete -F _hookline hookline
 
 def make_bash_script(top: CompletionCommand) -> str:
     """Return the script for bash: lookup tables, and one function that uses them."""
-    commands = list(top.walk())
-    tables = (
-        _bash_table(
-            "commands", ((" ".join(one.path), " ".join(sub.path[-1] for sub in one.commands)) for one in commands)
-        ),
-        _bash_table(
-            "options",
-            (
-                (" ".join(one.path), " ".join(flag for option in one.options for flag in option.flags))
-                for one in commands
-            ),
-        ),
-        _bash_table("value", (row for one in commands for row in _bash_values(one))),
-        _bash_table("argument", ((" ".join(one.path), _bash_argument(one)) for one in commands)),
-    )
-    return _BASH_HEAD + "\n".join(tables) + "\n" + _BASH_TAIL
-
-
-def _bash_values(command: CompletionCommand) -> Iterator[tuple[str, str]]:
-    for option in command.options:
-        if option.value.takes is not Takes.NOTHING:
-            for flag in option.flags:
-                yield f"{' '.join(command.path)} {flag}", _bash_offer(option.value)
-
-
-def _bash_argument(command: CompletionCommand) -> str:
-    """Return what completes the arguments of a command: the first that can be completed."""
-    offers = [_bash_offer(argument.value) for argument in command.arguments]
-    return next((offer for offer in offers if offer != Takes.TEXT), "")
+    commands: dict[str, str] = {}
+    options: dict[str, str] = {}
+    values: dict[str, str] = {}
+    arguments: dict[str, str] = {}
+    for one in top.walk():
+        path = " ".join(one.path)
+        commands[path] = " ".join(sub.path[-1] for sub in one.commands)
+        options[path] = " ".join(flag for option in one.options for flag in option.flags)
+        for option in one.options:
+            offer = _bash_offer(option.value) if option.value.takes is not Takes.NOTHING else ""
+            values |= {f"{path} {flag}": offer for flag in option.flags}
+        # the first argument that can be completed
+        offers = [_bash_offer(argument.value) for argument in one.arguments]
+        arguments[path] = next((offer for offer in offers if offer != Takes.TEXT), "")
+    tables = {"commands": commands, "options": options, "value": values, "argument": arguments}
+    return _BASH_HEAD + "\n".join(_bash_table(name, rows) for name, rows in tables.items()) + "\n" + _BASH_TAIL
 
 
 def _bash_offer(value: CompletionValue) -> str:
@@ -258,8 +239,8 @@ def _bash_offer(value: CompletionValue) -> str:
     return f"live {value.takes}" if value.takes in LIVE else value.takes.value
 
 
-def _bash_table(name: str, rows: Iterable[tuple[str, str]]) -> str:
-    cases = [f"    {shlex.quote(key)}) echo {shlex.quote(value)} ;;\n" for key, value in rows if value]
+def _bash_table(name: str, rows: Mapping[str, str]) -> str:
+    cases = [f"    {shlex.quote(key)}) echo {shlex.quote(value)} ;;\n" for key, value in rows.items() if value]
     return f"_hookline_{name}() {{\n  case $1 in\n{''.join(cases)}  esac\n}}\n"
 
 
@@ -294,20 +275,24 @@ def _zsh_name(command: CompletionCommand) -> str:
 
 
 def _zsh_function(command: CompletionCommand) -> str:
-    options = [spec for option in command.options for spec in _zsh_options(option)]
+    specs = [spec for option in command.options for spec in _zsh_options(option)]
+    if command.commands:
+        specs += ["'1: :->command'", "'*:: :->rest'"]
+    for one in command.arguments if not command.commands else ():
+        star = "*" if one.repeats else ""
+        specs.append(_zsh_quote(f"{star}:{_zsh_escape(one.name)}:{_zsh_action(one.value)}"))
+    lines = "".join(f"\\\n    {spec} " for spec in specs).rstrip()
     if not command.commands:
-        specs = [*options, *map(_zsh_argument, command.arguments)]
-        return f"{_zsh_name(command)}() {{\n  _arguments -s {_zsh_lines(specs)}\n}}\n"
+        return f"{_zsh_name(command)}() {{\n  _arguments -s {lines}\n}}\n"
     names = "".join(f"    {_zsh_quote(f'{sub.path[-1]}:{sub.help}')}\n" for sub in command.commands)
     cases = "".join(f"        {sub.path[-1]}) {_zsh_name(sub)} ;;\n" for sub in command.commands)
-    specs = [*options, "'1: :->command'", "'*:: :->rest'"]
     return (
         f"{_zsh_name(command)}() {{\n"
         "  local curcontext=$curcontext state line\n"
         "  local -a commands=(\n"
         f"{names}"
         "  )\n"
-        f"  _arguments -C {_zsh_lines(specs)}\n"
+        f"  _arguments -C {lines}\n"
         "  case $state in\n"
         "    command) _describe command commands ;;\n"
         "    rest)\n"
@@ -320,20 +305,11 @@ def _zsh_function(command: CompletionCommand) -> str:
     )
 
 
-def _zsh_lines(specs: list[str]) -> str:
-    return "".join(f"\\\n    {spec} " for spec in specs).rstrip()
-
-
 def _zsh_options(option: CompletionOption) -> Iterator[str]:
     for flag in option.flags:
         sign = "" if option.value.takes is Takes.NOTHING else "="
         takes = f":{option.value.takes}:{_zsh_action(option.value)}" if sign else ""
         yield _zsh_quote(f"{flag}{sign if flag.startswith('--') else ''}[{_zsh_escape(option.help)}]{takes}")
-
-
-def _zsh_argument(argument: CompletionArgument) -> str:
-    star = "*" if argument.repeats else ""
-    return _zsh_quote(f"{star}:{_zsh_escape(argument.name)}:{_zsh_action(argument.value)}")
 
 
 def _zsh_action(value: CompletionValue) -> str:
@@ -394,21 +370,14 @@ def _fish_lines(command: CompletionCommand) -> Iterator[str]:
         yield f"complete -c hookline -n '__hookline_first {here}' -a {sub.path[-1]} -d {_fish_quote(sub.help)}"
     condition = f"-n '__hookline_at {here}'" if command.path else "-n __hookline_first"
     for option in command.options:
-        yield f"complete -c hookline {condition} {_fish_option(option)}"
+        names = [f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags]
+        parts = [*names, *filter(None, [_fish_value(option.value)]), f"-d {_fish_quote(option.help)}"]
+        yield f"complete -c hookline {condition} {' '.join(parts)}"
     for one in command.arguments[:1] if not command.commands else ():
-        if offer := _fish_argument(one):
-            yield f"complete -c hookline {condition} {offer}"
-
-
-def _fish_option(option: CompletionOption) -> str:
-    names = [f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags]
-    return " ".join([*names, *filter(None, [_fish_value(option.value)]), f"-d {_fish_quote(option.help)}"])
-
-
-def _fish_argument(argument: CompletionArgument) -> str:
-    if argument.value.takes is Takes.FILE:
-        return "-F"
-    return _fish_value(argument.value).removeprefix("-x ") if argument.value.takes is not Takes.TEXT else ""
+        if one.value.takes is Takes.FILE:
+            yield f"complete -c hookline {condition} -F"
+        elif one.value.takes is not Takes.TEXT:
+            yield f"complete -c hookline {condition} {_fish_value(one.value).removeprefix('-x ')}"
 
 
 def _fish_value(value: CompletionValue) -> str:
@@ -444,7 +413,9 @@ _HARMLESS: Final = re.compile(r"\w[\w.:@+-]*", re.ASCII)
 def run(args: argparse.Namespace) -> int:
     """Print the script, or the words a script asks for."""
     if args.words is not None:
-        words = sorted(word for word in _list_words(args) if _HARMLESS.fullmatch(word))
+        is_hook = args.words == Takes.HOOKS
+        known = {hook.id for hook in load_from_args(args).hooks} if is_hook else _KNOWN[args.words]
+        words = sorted(word for word in known if _HARMLESS.fullmatch(word))
         return render(words, *words, as_json=args.json)
     if args.shell is None:
         raise ConfigError(f"name the shell: hookline completion {'|'.join(SHELLS)}")
@@ -456,12 +427,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_bytes(text.encode())
     return 0
-
-
-def _list_words(args: argparse.Namespace) -> Iterable[str]:
-    if args.words == Takes.HOOKS:
-        return {hook.id for hook in load_from_args(args).hooks}
-    return _KNOWN[args.words]
 
 
 _KNOWN: Final[Mapping[str, Iterable[str]]] = {

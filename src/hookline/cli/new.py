@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -22,9 +22,8 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import render
-from hookline.cli._project import load_from_args
+from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
-from hookline.config.document import KeyPath
 from hookline.config.known_names import KnownNames, quote, suggest
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.debug.samples import sample
@@ -144,6 +143,7 @@ def _read(name: str) -> str:
 
 def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
     check = find_check(plan.event)
+    document = json_codec.load(_encode_event(plan, _make_event(plan, _CHECKED)))
     blocks = EVENTS[plan.event].can_block
     values = {
         "name": plan.name,
@@ -152,7 +152,8 @@ def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
         "what": check.what,
         "object": "deny" if blocks else "warn the person",
         "objection": "deny" if blocks else "warn",
-        "path": language.keys(_find_path(plan)),
+        # the shortest path to the checked value in the dialect's document
+        "path": language.keys(min(_find_paths(document, ()), key=len)),
     }
     for name in ("deny", "ask", "allow"):
         pattern, reason, _ = getattr(check, name)
@@ -161,15 +162,11 @@ def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
     answers = {name: _encode_answer(plan, name) for name in _OUTCOMES}
     values |= {name: language.answer(document) for name, document in answers.items()}
     wants_id = plan.language == "bash" and _ID in json_codec.dump(answers["pass"]).decode()
-    values["reader"] = _fill_piece("reader", values)
-    values["quoted"] = _fill_piece("quoted", values)
+    for name in ("reader", "quoted"):
+        values[name] = _fill(_read(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
     values["id_reader"] = values["reader"] if wants_id else ""
     values["id"] = "id=$(look_up json id)" if wants_id else ""
     return values
-
-
-def _fill_piece(name: str, values: Mapping[str, str]) -> str:
-    return _fill(_read(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
@@ -201,12 +198,6 @@ def _encode_answer(plan: NewHook, name: str) -> object:
     return json_codec.load(DIALECTS[plan.dialect].encode_outcome(outcome, marked).stdout)
 
 
-def _find_path(plan: NewHook) -> tuple[str, ...]:
-    """Return the shortest path to the checked value in the dialect's document."""
-    document = json_codec.load(_encode_event(plan, _make_event(plan, _CHECKED)))
-    return min(_find_paths(document, ()), key=len)
-
-
 def _find_paths(value: object, path: tuple[str, ...]) -> list[tuple[str, ...]]:
     if value == _CHECKED:
         return [path]
@@ -230,55 +221,46 @@ def _encode_event(plan: NewHook, event: Event) -> bytes:
     return DIALECTS[plan.dialect].encode_event(event, hook).body
 
 
-def _write_json(document: object, variables: Mapping[str, str]) -> str:
-    text = json.dumps(document)
-    for marker, variable in variables.items():
-        text = text.replace(f'"{marker}"', variable)
-    return text
+def _write_json(document: object, *, text: str, event_id: str) -> str:
+    """Write an answer with variables in place of the markers."""
+    return json.dumps(document).replace(f'"{_TEXT}"', text).replace(f'"{_ID}"', event_id)
 
 
 def _write_python(document: object) -> str:
-    text = _write_json(document, {_TEXT: "text", _ID: 'event["id"]'})
+    text = _write_json(document, text="text", event_id='event["id"]')
     return text.replace(": true", ": True").replace(": false", ": False")
-
-
-def _write_node(document: object) -> str:
-    return _write_json(document, {_TEXT: "text", _ID: "event.id"})
-
-
-def _write_bash(document: object) -> str:
-    return _write_json(document, {_TEXT: "$text", _ID: "$id"})
 
 
 def _join_keys(path: tuple[str, ...]) -> str:
     return ", ".join(json.dumps(key) for key in path)
 
 
-def _quote_raw(pattern: str) -> str:
-    return f"r'{pattern}'" if '"' in pattern else f'r"{pattern}"'
-
-
-def _quote_slashes(pattern: str) -> str:
-    escaped = pattern.replace("/", r"\/")
-    return f"/{escaped}/"
-
-
-def _quote_single(text: str) -> str:
-    return f"'{text}'"
-
-
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language(
-        ending=".py", program="python3", answer=_write_python, keys=_join_keys, pattern=_quote_raw, text=json.dumps
+        ending=".py",
+        program="python3",
+        answer=_write_python,
+        keys=_join_keys,
+        pattern=lambda pattern: f"r'{pattern}'" if '"' in pattern else f'r"{pattern}"',
+        text=json.dumps,
     ),
     "node": Language(
-        ending=".cjs", program="node", answer=_write_node, keys=_join_keys, pattern=_quote_slashes, text=json.dumps
+        ending=".cjs",
+        program="node",
+        answer=partial(_write_json, text="text", event_id="event.id"),
+        keys=_join_keys,
+        pattern=lambda pattern: "/" + pattern.replace("/", r"\/") + "/",
+        text=json.dumps,
     ),
     "bash": Language(
-        ending=".sh", program="bash", answer=_write_bash, keys=" ".join, pattern=_quote_single, text=_quote_single
+        ending=".sh",
+        program="bash",
+        answer=partial(_write_json, text="$text", event_id="$id"),
+        keys=" ".join,
+        pattern="'{}'".format,
+        text="'{}'".format,
     ),
 }
-
 
 TARGETS: Final = ("user", "project")
 
@@ -343,13 +325,13 @@ def _require_known(word: str, known: Collection[str], what: str) -> None:
 
 
 def _write(plan: NewHook, files: _Files, project: Project, *, force: bool) -> None:
-    earlier = _find_earlier(plan, files, project.hooks)
+    # as the loader names it: links of folders are resolved, a link of the file is not
+    path = files.settings.parent.resolve() / files.settings.name
+    here = (hook for hook in project.hooks if Path(hook.source_path) == path and hook.name == plan.name)
+    earlier = next(here, None)
     if earlier is not None and not force:
-        raise ConfigError(
-            f"there is a hook {quote(plan.name)} already; choose another name, or write over it with --force",
-            path=earlier.source_path,
-            line=earlier.source_line,
-        )
+        message = f"there is a hook {quote(plan.name)} already; choose another name, or write over it with --force"
+        raise hook_error(earlier, message)
     with UndoLog(project.folders.data).transaction() as apply:
         before = read_bytes(str(files.settings))
         settings = _add_entry(before, plan, str(files.settings), earlier)
@@ -365,14 +347,6 @@ def _write(plan: NewHook, files: _Files, project: Project, *, force: bool) -> No
         apply(changes, f'new hook "{plan.name}"')
 
 
-def _find_earlier(plan: NewHook, files: _Files, hooks: Collection[Hook]) -> Hook | None:
-    """Return the hook of this name in the same file, if there is one."""
-    # as the loader names it: links of folders are resolved, a link of the file is not
-    path = files.settings.parent.resolve() / files.settings.name
-    here = [hook for hook in hooks if Path(hook.source_path) == path]
-    return next((hook for hook in here if hook.name == plan.name), None)
-
-
 def _add_entry(before: bytes | None, plan: NewHook, path: str, earlier: Hook | None) -> str:
     try:
         text = (before or b"").decode()
@@ -382,20 +356,13 @@ def _add_entry(before: bytes | None, plan: NewHook, path: str, earlier: Hook | N
     if earlier is None:
         return edit.append(text, ("hook",), entry, path=path)
     where = earlier.source_pointer
-    for key in _keys_at(text, where, path=path):
+    tables = edit.value_at(edit.value_of(text, path=path), where)
+    for key in tables if isinstance(tables, Mapping) else ():
         if key not in entry:
             text = edit.drop(text, (*where, key), path=path)
     for key, value in entry.items():
         text = edit.put(text, (*where, key), value, path=path)
     return text
-
-
-def _keys_at(text: str, where: KeyPath, *, path: str) -> Collection[str]:
-    match edit.value_of(text, path=path), where:
-        case {"hook": list() as tables}, ("hook", int() as place):
-            return list(tables[place])
-        case _:
-            return ()
 
 
 def _report(args: argparse.Namespace, plan: NewHook, files: _Files) -> int:

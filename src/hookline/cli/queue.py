@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline import json_codec
@@ -31,37 +30,38 @@ _SHORTEST_ID: Final = 4  # characters of an id that is abbreviated
 _SHOWN: Final = 200  # characters of a letter in a list; `show` has the rest
 
 
-class _QueueView(Struct, frozen=True):
-    """The queue, narrowed to a project; None for all of them."""
+class _QueueView(NamedTuple):
+    """The queue with its jobs and letters, of a project or of all."""
 
     data: Path
     queue: SqliteQueue
-    project: str | None
-
-    def jobs(self) -> list[Job]:
-        """Return the jobs."""
-        return self.queue.jobs(self.project)
-
-    def letters(self) -> list[InboxMessage]:
-        """Return the letters, which are stored under the real path of the project."""
-        return self.queue.letters(os.path.realpath(self.project) if self.project is not None else None)
+    jobs: list[Job]
+    letters: list[InboxMessage]
 
 
 def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
     root = (get_project_dir(args) or working_folder()).absolute()
     data = find_user_dirs(root).data
     queue = SqliteQueue(data / "queue.db", wake=partial(worker_registry.ensure_worker, data, str(root)))
-    return _QueueView(data, queue, None if everywhere else str(root))
+    # letters are stored under the real path of the project
+    letters = queue.letters(None if everywhere else os.path.realpath(root))
+    return _QueueView(data, queue, queue.jobs(None if everywhere else str(root)), letters)
 
 
 def _list(args: argparse.Namespace) -> int:
     place = _open_queue(args, everywhere=args.all)
-    jobs = [job for job in place.jobs() if not args.dead or job.state is JobState.DEAD]
-    letters = [] if args.dead else place.letters()
+    jobs = [job for job in place.jobs if not args.dead or job.state is JobState.DEAD]
+    letters = [] if args.dead else place.letters
     text: list[str | Table] = []
     if jobs:
         head = ["job", "hook", "event", "state", "attempts", "due", "last error"]
-        text.append(Table(head, [_make_row(job) for job in jobs]))
+        rows = []
+        for job in jobs:
+            left = job.due - time.time()
+            due = "-" if job.state is not JobState.WAITING else f"in {format_span(left)}" if left > 0 else "now"
+            attempts = f"{job.attempts}{f' ({job.redelivered} redelivered)' if job.redelivered else ''}"
+            rows.append([job.id, job.hook, job.event.name, job.state, attempts, due, job.error or "-"])
+        text.append(Table(head, rows))
     if jobs and letters:
         text.append("")
     if letters:
@@ -74,21 +74,6 @@ def _list(args: argparse.Namespace) -> int:
     where = "" if args.all else " of this project; --all looks at every project"
     value = {"jobs": list(map(_job_to_json, jobs)), "letters": list(map(asdict, letters))}
     return render(value, *(text or [f"nothing waits in the queue{where}"]), as_json=args.json)
-
-
-def _make_row(job: Job) -> list[str]:
-    left = job.due - time.time()
-    due = f"in {format_span(left)}" if left > 0 else "now"
-    again = f" ({job.redelivered} redelivered)" if job.redelivered else ""
-    return [
-        job.id,
-        job.hook,
-        job.event.name,
-        job.state,
-        f"{job.attempts}{again}",
-        due if job.state is JobState.WAITING else "-",
-        job.error or "-",
-    ]
 
 
 def _job_to_json(job: Job) -> Mapping[str, object]:
@@ -118,15 +103,14 @@ def _show(args: argparse.Namespace) -> int:
 
 def _retry(args: argparse.Namespace) -> int:
     place, chosen = _choose(args)
-    jobs = [one for one in chosen if isinstance(one, Job)]
     for one in chosen:
         if isinstance(one, InboxMessage):
             raise ConfigError(f"{one.id} is a letter for the agent, which is handed over by itself")
         if one.state is JobState.RUNNING:
             raise ConfigError(f"job {one.id} is running; what becomes of it is known when it ends")
-    count = place.queue.retry(job.id for job in jobs)
-    value = {"retried": [job.id for job in jobs]}
-    return render(value, f"{pluralise(count, 'job')} will run again", as_json=args.json)
+    names = [one.id for one in chosen]
+    count = place.queue.retry(names)
+    return render({"retried": names}, f"{pluralise(count, 'job')} will run again", as_json=args.json)
 
 
 def _drop(args: argparse.Namespace) -> int:
@@ -169,11 +153,11 @@ def _choose(args: argparse.Namespace) -> tuple[_QueueView, list[Job | InboxMessa
     if not args.dead:
         raise ConfigError("--all goes with --dead: name what waits or runs by its id")
     place = _open_queue(args, everywhere=args.all)
-    return place, [job for job in place.jobs() if job.state is JobState.DEAD]
+    return place, [job for job in place.jobs if job.state is JobState.DEAD]
 
 
 def _find(place: _QueueView, names: Iterable[str]) -> list[Job | InboxMessage]:
-    known: list[Job | InboxMessage] = [*place.jobs(), *place.letters()]
+    known: list[Job | InboxMessage] = [*place.jobs, *place.letters]
     found: dict[str, Job | InboxMessage] = {}
     for name in names:
         matches = [one for one in known if one.id == name]
@@ -192,7 +176,7 @@ def _find(place: _QueueView, names: Iterable[str]) -> list[Job | InboxMessage]:
 def _status(args: argparse.Namespace) -> int:
     place = _open_queue(args, everywhere=True)
     counts = place.queue.counts()
-    letters = len(place.letters())
+    letters = len(place.letters)
     alive = worker_registry.list_workers(place.data)
     value = {
         "queue": str(place.queue.path),
@@ -212,14 +196,20 @@ def _status(args: argparse.Namespace) -> int:
 
 def _work(args: argparse.Namespace) -> int:
     if args.detached:
-        _reset_signals()
+        import signal  # noqa: PLC0415 - only a detached worker needs it
+
+        # the default signal handling: a detached worker inherits what an agent blocks or ignores
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
     return run_until_terminated(_run_worker(args))
 
 
 async def _run_worker(args: argparse.Namespace) -> int:
     from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    worker = Worker(_open_queue(args).data, jobs=args.jobs)
+    worker = Worker(find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
     await worker.work(Until.IDLE if args.detached else until, only_one=args.detached)
     tally = worker.tally
@@ -227,16 +217,6 @@ async def _run_worker(args: argparse.Namespace) -> int:
     done = f"{tally.done} done, {tally.later} put back, {tally.dead} given up{others}"
     lines = [] if args.detached else ["nothing to do" if tally == Tally() else done]
     return render(asdict(tally), *lines, as_json=args.json)
-
-
-def _reset_signals() -> None:
-    """Restore the default signal handling: a detached worker inherits what an agent blocks or ignores."""
-    import signal  # noqa: PLC0415 - only a detached worker needs it
-
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def _parse_jobs(text: str) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from hookline import json_codec
 from hookline.cli._command import JSON, CliCommand, OneOf, argument, flag, parse_moment, parse_span
+from hookline.cli._describe import get_duration
 from hookline.cli._output import (
     Table,
     format_clock,
@@ -24,7 +25,7 @@ from hookline.cli._output import (
 from hookline.cli._project import parse_event
 from hookline.errors import ConfigError
 from hookline.model.record import Record, Step
-from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
 # seconds between two polls of the file: short while records come, long while none do
@@ -58,23 +59,21 @@ def _list(args: argparse.Namespace) -> int:
     )
     found = list(islice(matching, args.limit))
     text = (
-        Table(_HEAD, [_make_row(summary) for summary in found])
+        Table(
+            _HEAD,
+            [
+                [
+                    *(format_clock(one.at), one.trace, one.event, one.tool, one.decision),
+                    *map(str, (one.ran, one.failed, one.skipped)),
+                    format_span(one.duration),
+                ]
+                for one in found
+            ],
+        )
         if found
         else "no such traces; an event that no hook wants leaves none"
     )
     return render([{**asdict(summary), "blocked": summary.blocked} for summary in found], text, as_json=args.json)
-
-
-def _make_row(summary: Summary) -> list[str]:
-    return [
-        format_clock(summary.at),
-        summary.trace,
-        summary.event,
-        summary.tool,
-        summary.decision,
-        *map(str, (summary.ran, summary.failed, summary.skipped)),
-        format_span(summary.duration),
-    ]
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -167,8 +166,8 @@ def _describe_failure(detail: Mapping[str, object]) -> str:
 
 
 def _describe_duration(detail: Mapping[str, object]) -> str:
-    duration = detail.get("duration")
-    return f" after {format_span(duration)}" if isinstance(duration, int | float) else ""
+    duration = get_duration(detail)
+    return f" after {format_span(duration)}" if duration is not None else ""
 
 
 def _describe_outcome(detail: Mapping[str, object]) -> str:

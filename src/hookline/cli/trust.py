@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,7 @@ from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._loosening import TOKEN, store_token
 from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
 from hookline.cli._project import find_hook, load_from_args
-from hookline.cli._terminal import ApprovalPrompt, open_prompt
+from hookline.cli._terminal import open_prompt
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.project import Project
@@ -45,9 +45,28 @@ def _list(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     clearances = [(hook, _decide(project, hook)) for hook in project.hooks]
     waiting = [(hook, clearance) for hook, clearance in clearances if clearance.status not in _MAY_RUN]
-    approvals = [(approval, _describe_use(approval, clearances)) for approval in project.trust.get_approvals()]
+    repositories = {clearance.repository for _, clearance in clearances}
+    approvals = []
+    for approval in project.trust.get_approvals():
+        use = "no such hook" if approval.repository in repositories else "another repository"
+        if any(clearance.approval == approval for _, clearance in clearances):
+            use = "in use"
+        elif any(clearance.earlier == approval for _, clearance in clearances):
+            use = "the hook changed"
+        approvals.append((approval, use))
     value = {
-        "hooks": [_status_to_json(hook, clearance) for hook, clearance in clearances],
+        "hooks": [
+            {
+                "id": hook.id,
+                "name": hook.name,
+                "file": hook.source_path,
+                "line": hook.source_line,
+                "standing": clearance.status,
+                "objection": clearance.reason_denied or None,
+                "digest": clearance.fingerprint.digest if clearance.fingerprint is not None else None,
+            }
+            for hook, clearance in clearances
+        ],
         "approvals": [{**(approval_to_json(approval) or {}), "use": use} for approval, use in approvals],
     }
     text: list[str | Table] = []
@@ -59,15 +78,8 @@ def _list(args: argparse.Namespace) -> int:
         text += [Table(["hook", "why", "file"], rows), ""]
     if approvals:
         rows = [
-            [
-                approval.hook,
-                approval.digest[:_SHORT],
-                describe_approval(approval),
-                use,
-                approval.repository,
-                approval.note,
-            ]
-            for approval, use in approvals
+            [one.hook, one.digest[:_SHORT], describe_approval(one), use, one.repository, one.note]
+            for one, use in approvals
         ]
         text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
     nothing = "nothing was approved, and nothing waits for approval"
@@ -76,30 +88,27 @@ def _list(args: argparse.Namespace) -> int:
     return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 
 
-def _describe_use(approval: Approval, clearances: Sequence[tuple[Hook, TrustDecision]]) -> str:
-    """Return whether a hook of this project uses an approval."""
-    if any(clearance.approval == approval for _, clearance in clearances):
-        return "in use"
-    if any(clearance.earlier == approval for _, clearance in clearances):
-        return "the hook changed"
-    repositories = {clearance.repository for _, clearance in clearances}
-    return "no such hook" if approval.repository in repositories else "another repository"
-
-
 def _show(args: argparse.Namespace) -> int:
     project = load_from_args(args)
-    hook = _find_hook_or_digest(project, args.hook)
-    if hook is None:
-        return _show_approval(args, _find_approval(project, args.hook))
-    clearance = _decide(project, hook, whole=True)
-    changes = project.trust.diff(hook, cwd=str(project.root))
+    trust, cwd = project.trust, str(project.root)
+    by_digest = [one for one in trust.get_approvals() if one.digest.startswith(args.hook)]
+    is_known = any(args.hook in {hook.id, hook.name} for hook in project.hooks)
+    if by_digest and not is_known and len(args.hook) >= _SHORTEST_DIGEST:
+        if len(by_digest) != 1:
+            raise ConfigError(f"{len(by_digest)} approvals begin with {args.hook}; give more of the digest")
+        value = approval_to_json(by_digest[0]) or {}
+        lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
+        return render(value, *lines, f"  {'given':<13}{describe_approval(by_digest[0])}", as_json=args.json)
+    hook = find_hook(project, args.hook)
+    clearance = _decide(project, hook)
+    if clearance.fingerprint is None:
+        clearance = replace(clearance, fingerprint=trust.fingerprint(hook, cwd=cwd))
+    changes = trust.diff(hook, cwd=cwd)
     if args.json:
-        print_json({**trust_to_json(hook, clearance, cwd=str(project.root)), "changes": _changes_to_json(changes)})
+        print_json({**trust_to_json(hook, clearance, cwd=cwd), "changes": _changes_to_json(changes)})
         return 0
-    shown = [*list_facts(hook, clearance, cwd=str(project.root)), *list_changes(changes)]
-    if args.script:
-        shown += list_files(clearance)
-    _print_facts(shown)
+    _print_facts([*list_facts(hook, clearance, cwd=cwd), *list_changes(changes)])
+    _print_facts(list_files(clearance) if args.script else ())
     print_line()
     approval = clearance.approval
     why = f"approved {describe_approval(approval)}" if approval is not None else "hooks from there are trusted"
@@ -117,16 +126,23 @@ def _changes_to_json(changes: Iterable[ApprovalChange]) -> list[Mapping[str, obj
     return [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
 
 
-def _show_approval(args: argparse.Namespace, approval: Approval) -> int:
-    value = approval_to_json(approval) or {}
-    lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
-    return render(value, *lines, f"  {'given':<13}{describe_approval(approval)}", as_json=args.json)
-
-
 def _approve(args: argparse.Namespace) -> int:
     project = load_from_args(args)
-    hooks = _choose_hooks(project, args)
-    prompt = None if args.yes or args.digest else _require_prompt(project)
+    cwd = str(project.root)
+    if args.all == bool(args.hooks):
+        raise ConfigError("name the hooks to approve, or say --all")
+    if args.digest and len(args.hooks) != 1:
+        raise ConfigError("--digest goes with exactly one hook")
+    waiting = [hook for hook in project.hooks if args.all and _decide(project, hook).status not in _MAY_RUN]
+    hooks = waiting if args.all else [find_hook(project, name) for name in args.hooks]
+    prompt = None if args.yes or args.digest else open_prompt()
+    if prompt is not None:
+        prompt.set_context(project.trust, cwd=cwd)
+    elif not args.yes and not args.digest:
+        raise ConfigError(
+            "there is no terminal to ask at; look at the hook with `hookline trust show HOOK`, "
+            "then approve it with --yes, or with --digest DIGEST so that only what you saw counts"
+        )
     done: list[Approval] = []
     for hook in hooks:
         clearance = _decide(project, hook)
@@ -136,7 +152,7 @@ def _approve(args: argparse.Namespace) -> int:
             continue
         digest = args.digest or clearance.fingerprint.digest
         approval = (
-            project.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note)
+            project.trust.approve(hook, cwd=cwd, digest=digest, note=args.note)
             if prompt is None
             else asyncio.run(prompt.ask_to_store(hook, digest, note=args.note))
         )
@@ -153,27 +169,6 @@ def _approve(args: argparse.Namespace) -> int:
         return 0
     # a refused approval is an error; a hook that may run anyway is none
     return 1 if any(_decide(project, hook).reason_denied for hook in hooks) else 0
-
-
-def _choose_hooks(project: Project, args: argparse.Namespace) -> list[Hook]:
-    if args.all == bool(args.hooks):
-        raise ConfigError("name the hooks to approve, or say --all")
-    if args.digest and len(args.hooks) != 1:
-        raise ConfigError("--digest goes with exactly one hook")
-    if not args.all:
-        return [find_hook(project, name) for name in args.hooks]
-    return [hook for hook in project.hooks if _decide(project, hook).status not in _MAY_RUN]
-
-
-def _require_prompt(project: Project) -> ApprovalPrompt:
-    prompt = open_prompt()
-    if prompt is None:
-        raise ConfigError(
-            "there is no terminal to ask at; look at the hook with `hookline trust show HOOK`, "
-            "then approve it with --yes, or with --digest DIGEST so that only what you saw counts"
-        )
-    prompt.set_context(project.trust, cwd=str(project.root))
-    return prompt
 
 
 def _revoke(args: argparse.Namespace) -> int:
@@ -218,21 +213,17 @@ def _export(args: argparse.Namespace) -> int:
     if args.output is None:
         write_bytes_exact(raw)
         return 0
-    _write(args.output, raw)
-    text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
-    return render({"output": str(args.output)}, text, as_json=args.json)
-
-
-def _write(path: Path, raw: bytes) -> None:
-    """Write a file that only its owner may change: it decides which hooks run elsewhere."""
+    # only the owner may change the file: it decides which hooks run elsewhere
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(args.output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigError(f"{path} is there already; remove it or choose another name") from None
+        raise ConfigError(f"{args.output} is there already; remove it or choose another name") from None
     except OSError as problem:
-        raise ConfigError(f"cannot write {path}: {problem.strerror}") from None
+        raise ConfigError(f"cannot write {args.output}: {problem.strerror}") from None
     with os.fdopen(handle, "wb") as file:
         file.write(raw)
+    text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
+    return render({"output": str(args.output)}, text, as_json=args.json)
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -261,25 +252,8 @@ def _workspace(args: argparse.Namespace) -> int:
     )
 
 
-def _decide(project: Project, hook: Hook, *, whole: bool = False) -> TrustDecision:
-    trust = project.trust
-    found = trust.decide(hook, cwd=str(project.root))
-    if whole and found.fingerprint is None:
-        return replace(found, fingerprint=trust.fingerprint(hook, cwd=str(project.root)))
-    return found
-
-
-def _find_hook_or_digest(project: Project, name: str) -> Hook | None:
-    known = any(name in {hook.id, hook.name} for hook in project.hooks)
-    digests = any(approval.digest.startswith(name) for approval in project.trust.get_approvals())
-    return None if not known and digests and len(name) >= _SHORTEST_DIGEST else find_hook(project, name)
-
-
-def _find_approval(project: Project, digest: str) -> Approval:
-    found = [one for one in project.trust.get_approvals() if one.digest.startswith(digest)]
-    if len(found) != 1:
-        raise ConfigError(f"{len(found)} approvals begin with {digest}; give more of the digest")
-    return found[0]
+def _decide(project: Project, hook: Hook) -> TrustDecision:
+    return project.trust.decide(hook, cwd=str(project.root))
 
 
 def _token(args: argparse.Namespace) -> int:
@@ -292,18 +266,6 @@ def _token(args: argparse.Namespace) -> int:
         print_bytes(f"{TOKEN}={token}\n".encode())
         print_error("with it, an agent may approve and disable hooks; the token before it no longer counts")
     return 0
-
-
-def _status_to_json(hook: Hook, clearance: TrustDecision) -> Mapping[str, object]:
-    return {
-        "id": hook.id,
-        "name": hook.name,
-        "file": hook.source_path,
-        "line": hook.source_line,
-        "standing": clearance.status,
-        "objection": clearance.reason_denied or None,
-        "digest": clearance.fingerprint.digest if clearance.fingerprint is not None else None,
-    }
 
 
 COMMAND: Final = CliCommand(

@@ -136,7 +136,10 @@ class _TextReport:
             return
         print_line(f"{begins}: {pluralise(len(hooks), 'hook')}")
         for hook in hooks:
-            print_line(f"  {hook.id}: {' and '.join(_list_triggers(hook))}")
+            about = ", ".join(name for name in hook.on if name.startswith("file_"))
+            files = f"{about} of {', '.join(hook.files)}" if about and hook.files else about
+            triggers = filter(None, (files, f'at "{hook.schedule}"' if hook.schedule else ""))
+            print_line(f"  {hook.id}: {' and '.join(triggers)}")
 
     def on_outcome(self, event: Event, outcome: Outcome) -> None:
         """Print which hooks ran for an event, and what they answered."""
@@ -150,7 +153,8 @@ class _TextReport:
             print_error(line)
         else:
             print_line(line)
-        for text in () if self._is_quiet else _list_texts(outcome):
+        prompts = [f"{hook} asks the agent, when one comes: {text}" for hook, text in _list_prompts(outcome)]
+        for text in () if self._is_quiet else (*outcome.messages, *prompts):
             print_line(f"  {text}")
 
     def _is_news(self, skip: Skip) -> bool:
@@ -178,15 +182,11 @@ class _JsonReport:
     def on_load(self, opened: Project) -> None:
         """Print the hooks that events are raised for, also after each reload."""
         problems = [problem for problem in opened.problems if problem.severity is not Severity.NOTE]
-        hooks = [
-            {
-                "id": hook.id,
-                "on": hook.on,
-                "schedule": hook.schedule or None,
-                "objection": _objection(hook, opened),
-            }
-            for hook in _select_hooks(opened)
-        ]
+        hooks = []
+        for hook in _select_hooks(opened):
+            found = decide_trust(hook, opened)
+            objection = "the approvals cannot be read" if found is None else found.reason_denied or None
+            hooks.append({"id": hook.id, "on": hook.on, "schedule": hook.schedule or None, "objection": objection})
         _print_record(
             {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
         )
@@ -218,19 +218,6 @@ def _select_hooks(opened: Project) -> list[Hook]:
     return [hook for hook in here if hook.id in about_files or (hook.schedule and hook.enabled)]
 
 
-def _objection(hook: Hook, opened: Project) -> str | None:
-    found = decide_trust(hook, opened)
-    return "the approvals cannot be read" if found is None else found.reason_denied or None
-
-
-def _list_triggers(hook: Hook) -> Iterator[str]:
-    about = ", ".join(name for name in hook.on if name.startswith("file_"))
-    if about:
-        yield about + (f" of {', '.join(hook.files)}" if hook.files else "")
-    if hook.schedule:
-        yield f'at "{hook.schedule}"'
-
-
 def _describe_verdict(verdict: Verdict) -> str:
     if verdict.failure is not None:
         return f"{verdict.hook} failed: {verdict.failure.message}"
@@ -240,12 +227,6 @@ def _describe_verdict(verdict: Verdict) -> str:
         return f"{verdict.hook} ran in {format_span(verdict.duration)}"
     reason = f": {verdict.reason}" if verdict.reason else ""
     return f"{verdict.hook} said {verdict.decision.word}{reason}"
-
-
-def _list_texts(outcome: Outcome) -> Iterator[str]:
-    yield from outcome.messages
-    for hook, text in _list_prompts(outcome):
-        yield f"{hook} asks the agent, when one comes: {text}"
 
 
 def _list_prompts(outcome: Outcome) -> Iterator[tuple[str, str]]:
