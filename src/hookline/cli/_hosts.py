@@ -59,9 +59,8 @@ def find_agent(name: str) -> DialectSpec:
     by_word = {word: spec for spec in agents.values() for word in (spec.name, *spec.aliases)}
     found = by_word.get(name.lower())
     if found is None:
-        raise ConfigError(
-            f"there is no agent {quote(name)}{suggest(name, by_word)}; there are {', '.join(sorted(agents))}"
-        )
+        listed = f"{suggest(name, by_word)}; there are {', '.join(sorted(agents))}"
+        raise ConfigError(f"there is no agent {quote(name)}{listed}")
     return found
 
 

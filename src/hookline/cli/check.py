@@ -43,14 +43,7 @@ _SCRIPTS: Final = {".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python
 def run(args: argparse.Namespace) -> int:
     """Check everything; return 1 if something has to be mended."""
     project = load_from_args(args)
-    found = (
-        *project.problems,
-        *_find_misnamed_files(project),
-        *_find_undefined_scripts(project),
-        *_lint(project),
-        *_find_shortfalls(project),
-    )
-    problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.path, problem.line))
+    problems = sorted(dict.fromkeys(_find_problems(project)), key=lambda problem: (problem.path, problem.line))
     hooks, files = sum(not hook.invalid for hook in project.hooks), len(project.loaded.files)
     # paths as an editor in this folder opens them
     folder = os.path.join(working_folder(), "")  # noqa: PTH118 - a text, with the separator at its end
@@ -63,22 +56,31 @@ def run(args: argparse.Namespace) -> int:
     return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
 
 
-def _find_shortfalls(project: Project) -> Iterator[Problem]:
-    """Find hooks that need something that an installed agent cannot do."""
-    agents = [host.spec for host in find_installed(make_around_project(project))]
-    for hook in project.hooks:
-        for agent in agents:
-            for one in dict.fromkeys(find_shortfalls(hook, agent)):
-                message = f'hook "{hook.id}" wants to {one.wanted}, and {explain_shortfall(one, agent)}'
-                yield Problem(hook.source_path, hook.source_line, message, Severity.NOTE)
-
-
-def _find_misnamed_files(project: Project) -> Iterator[Problem]:
-    """Find files with names that are nearly right: their hooks are never loaded."""
+def _find_problems(project: Project) -> Iterator[Problem]:
+    yield from project.problems
+    # files with names that are nearly right: their hooks are never loaded
     folders = (project.root, project.folders.config)
     for path in (folder / name for folder in dict.fromkeys(folders) for name in _NEARLY):
         if path.is_file():
             yield Problem(str(path), 0, "this file is not read: hooks stand in hookline.toml", Severity.WARNING)
+    yield from _find_undefined_scripts(project)
+    try:
+        project.trust.get_approvals()
+    except StoreError as problem:
+        yield Problem(str(project.folders.data), 0, str(problem))
+    for finding in lint_hooks(project.hooks, engine=project.engine):
+        hook = finding.hook
+        yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
+    agents = [host.spec for host in find_installed(make_around_project(project))]
+    for hook in project.hooks:
+        for risk in list_risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
+            if risk.kind in _MUTABLE:
+                yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
+        # what the hook needs and an installed agent cannot do
+        for agent in agents:
+            for one in dict.fromkeys(find_shortfalls(hook, agent)):
+                message = f'hook "{hook.id}" wants to {one.wanted}, and {explain_shortfall(one, agent)}'
+                yield Problem(hook.source_path, hook.source_line, message, Severity.NOTE)
 
 
 def _find_undefined_scripts(project: Project) -> Iterator[Problem]:
@@ -96,21 +98,6 @@ def _find_undefined_scripts(project: Project) -> Iterator[Problem]:
                 message = f"no hook runs this script: it needs a definition, such as {path.stem}.json with"
                 message = f"{message} {json_codec.dump(example).decode()}"
                 yield Problem(str(path), 0, message, Severity.WARNING)
-
-
-def _lint(project: Project) -> Iterator[Problem]:
-    hooks = project.hooks
-    try:
-        project.trust.get_approvals()
-    except StoreError as problem:
-        yield Problem(str(project.folders.data), 0, str(problem))
-    for finding in lint_hooks(hooks, engine=project.engine):
-        hook = finding.hook
-        yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
-    for hook in hooks:
-        for risk in list_risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
-            if risk.kind in _MUTABLE:
-                yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
 
 
 COMMAND: Final = CliCommand(

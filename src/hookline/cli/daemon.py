@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -100,20 +101,13 @@ def _wait_for_start(place: SocketDir, child: int) -> dict[str, object]:
         try:
             return _ask(place, "status")
         except NoDaemonError as problem:
-            if _has_failed(child):
-                why = str(problem)
-                break
+            # one that finds another daemon exits with 0
+            with suppress(ChildProcessError):  # an earlier call has seen its exit
+                if os.waitpid(child, os.WNOHANG)[1] != 0:
+                    why = str(problem)
+                    break
         time.sleep(_PAUSE)
     raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more")
-
-
-def _has_failed(child: int) -> bool:
-    """Return whether a starting daemon has failed; one that finds another daemon exits with 0."""
-    try:
-        return os.waitpid(child, os.WNOHANG)[1] != 0
-    except ChildProcessError:
-        # its exit was seen by an earlier call
-        return False
 
 
 def _stop(args: argparse.Namespace) -> int:

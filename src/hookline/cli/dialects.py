@@ -11,30 +11,21 @@ from hookline.dialects import DIALECTS
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     specs = [dialect.SPEC for dialect in DIALECTS.values()]
+    names = ("title", "timeout", "on_error", "shell", "templates", "matcher")
     value = [
         {
             "dialect": spec.name,
-            "title": spec.title,
+            **{name: getattr(spec, name) for name in names},
             "events": dict(spec.events),
             "tools": dict(spec.tools),
-            "timeout": spec.timeout,
-            "on_error": spec.on_error,
-            "shell": spec.shell,
-            "templates": spec.templates,
-            "matcher": spec.matcher,
         }
         for spec in specs
     ]
     failing = {"block": "blocks", "continue": "is passed over"}
     rows = [
         [
-            spec.name,
-            spec.title,
-            str(len(spec.events)),
-            f"{spec.timeout:g} s",
-            failing[spec.on_error],
-            "shell lines" if spec.shell else "programs",
-            spec.matcher,
+            *(spec.name, spec.title, str(len(spec.events)), f"{spec.timeout:g} s", failing[spec.on_error]),
+            *("shell lines" if spec.shell else "programs", spec.matcher),
         ]
         for spec in specs
     ]

@@ -77,13 +77,14 @@ def _status(args: argparse.Namespace) -> int:
     repository = open_repository(_folder(args))
     found = plans.list_hooks(repository)
     problems = _find_problems(repository, found)
+    events = {one.hook: [event.name for event in GIT_EVENTS[one.hook]] for one in found}
     value = {
         "installed": all(one.is_ours for one in found),
         "repository": str(repository.top),
         "hooks": [
             {
                 "hook": one.hook,
-                "events": [event.name for event in GIT_EVENTS[one.hook]],
+                "events": events[one.hook],
                 "path": str(one.path),
                 "ours": one.is_ours,
                 "theirs": str(one.theirs) if one.theirs else None,
@@ -93,13 +94,7 @@ def _status(args: argparse.Namespace) -> int:
         "problems": problems,
     }
     rows = [
-        (
-            one.hook,
-            ", ".join(event.name for event in GIT_EVENTS[one.hook]),
-            "yes" if one.is_ours else "no",
-            str(one.theirs) if one.theirs else "-",
-        )
-        for one in found
+        (one.hook, ", ".join(events[one.hook]), "yes" if one.is_ours else "no", str(one.theirs or "-")) for one in found
     ]
     return render(value, Table(("hook", "events", "ours", "theirs"), rows), *problems, as_json=args.json)
 
@@ -123,26 +118,17 @@ def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> 
 
 
 def _run(args: argparse.Namespace) -> int:
-    _count_recursion()
+    # count in the environment how often a hook of git has called git again
+    text = os.environ.get(_DEPTH, "")
+    depth = int(text) if text.isdecimal() else 0
+    if depth >= _DEEPEST:
+        message = f"a hook calls git, which asks the same hook again, {depth} times by now; it is not asked again"
+        raise HostError(message)
+    os.environ[_DEPTH] = str(depth + 1)
     stdin = sys.stdin.buffer.read() if args.of_git == "pre-push" and sys.stdin is not None else b""
     call = GitCall(folder=str(working_folder()), words=tuple(args.words), stdin=stdin, environ=os.environ)
     code = run_until_terminated(_ask(args.of_git, call))
     return code + PROOF if args.prove and code != TERMINATED else code
-
-
-def _count_recursion() -> None:
-    """Count in the environment how often a hook of git has called git again.
-
-    Raises:
-        HostError: It does so without end.
-    """
-    text = os.environ.get(_DEPTH, "")
-    depth = int(text) if text.isdecimal() else 0
-    if depth >= _DEEPEST:
-        raise HostError(
-            f"a hook calls git, which asks the same hook again, {depth} times by now; it is not asked again"
-        )
-    os.environ[_DEPTH] = str(depth + 1)
 
 
 async def _ask(hook: str, call: GitCall) -> int:

@@ -1,7 +1,7 @@
 """`hookline hosts`: the agents on this machine, which of them ask the hooks, and what their answers can do."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,6 @@ from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host
 from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
-from hookline.model.dialect import DialectSpec
 from hookline.model.event import EventName
 
 
@@ -29,7 +28,13 @@ def _list(args: argparse.Namespace) -> int:
     value = [
         {**_host_to_json(host, detected[name], files[name]), "problems": problems[name]} for name, host in HOSTS.items()
     ]
-    rows = [_make_row(host, detected[name], files[name]) for name, host in HOSTS.items()]
+    rows = []
+    for name, host in HOSTS.items():
+        one = detected[name]
+        scopes = dict.fromkeys(file.scope for file in files[name] if file.of == name and file.ours)
+        here = "program" if one.program else "settings" if one.folder else "-"
+        others = sum(file.foreign for file in files[name])
+        rows.append((host.title, here, one.version or "-", ", ".join(scopes) or "-", str(others or "-"), name))
     lines = [
         f"{file.path} ({file.of}, {file.scope}): {_describe_file(file)}"
         for name, host in HOSTS.items()
@@ -66,13 +71,6 @@ def _describe_file(file: SettingsFile) -> str:
     return ", ".join(filter(None, (ours, others)))
 
 
-def _make_row(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> tuple[str, ...]:
-    scopes = dict.fromkeys(file.scope for file in files if file.of == host.name and file.ours)
-    here = "program" if detected.program else "settings" if detected.folder else "-"
-    others = sum(file.foreign for file in files)
-    return (host.title, here, detected.version or "-", ", ".join(scopes) or "-", str(others or "-"), host.name)
-
-
 def _host_to_json(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> dict[str, object]:
     own = [file for file in files if file.of == host.name]
     return {
@@ -105,7 +103,9 @@ def _host_to_json(host: Host, detected: DetectedAgent, files: Sequence[SettingsF
 def _show(args: argparse.Namespace) -> int:
     """Show for each event of an agent what an answer can do there, and what becomes of the rest."""
     spec = find_agent(args.host)
-    events = list(_list_events(spec))
+    canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
+    abilities = spec.abilities or {}
+    events = [(native, canonical.get(native, EventName.CUSTOM), able) for native, able in abilities.items()]
     value = {
         "host": spec.name,
         "title": spec.title,
@@ -113,30 +113,24 @@ def _show(args: argparse.Namespace) -> int:
         "events": [
             {
                 "event": native,
-                "canonical": canonical,
+                "canonical": name,
                 "can": sorted(able),
                 "instead": {one: fallback_for(one, able) for one in Ability if one not in able},
                 "by_mode": spec.by_mode.get(native),
             }
-            for native, canonical, able in events
+            for native, name, able in events
         ],
     }
     lines = [f"{spec.name}: {spec.title}"]
     if spec.runs_files_of:
         lines.append(f"It also runs the hooks in the settings of {', '.join(spec.runs_files_of)} by itself.")
     rows = [
-        (native, canonical, ", ".join(one for one in Ability if one in able) or "nothing", _describe_losses(able))
-        for native, canonical, able in events
+        (native, name, ", ".join(one for one in Ability if one in able) or "nothing", _describe_losses(able))
+        for native, name, able in events
     ]
     table = Table(("event", "ours", "an answer can", "what else it says becomes"), rows)
     modes = [f"{native}: {text}" for native, text in spec.by_mode.items()]
     return render(value, *lines, "", table, *modes, as_json=args.json)
-
-
-def _list_events(spec: DialectSpec) -> Iterator[tuple[str, str, frozenset[Ability]]]:
-    canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
-    for native, able in (spec.abilities or {}).items():
-        yield native, canonical.get(native, EventName.CUSTOM), able
 
 
 def _describe_losses(able: frozenset[Ability]) -> str:
@@ -155,8 +149,8 @@ def _show_matrix(args: argparse.Namespace) -> int:
         {
             "hook": hook.name,
             "host": agent.name,
-            "wish": cell.wanted,
-            "event": cell.event,
+            "wish": wanted,
+            "event": name,
             "happens": cell.happens,
             "becomes": cell.became,
         }

@@ -43,7 +43,10 @@ _ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False
 def run(args: argparse.Namespace) -> int:
     """Install, or list the agents that Hookline could be installed for."""
     around = make_around(args, writes=bool(args.hosts or args.all))
-    hosts = _choose_hosts(args, around)
+    if args.all and args.hosts:
+        raise HostError("name the agents, or say --all, not both")
+    here = detect(HOSTS.values(), around, versions=False) if args.all else {}
+    hosts = [HOSTS[name] for name, one in here.items() if one.is_there] if args.all else find_hosts(args.hosts)
     if not hosts:
         return _offer(around, as_json=args.json)
     scope = Scope(args.scope or Scope.USER)
@@ -52,7 +55,12 @@ def run(args: argparse.Namespace) -> int:
     launcher = find_launcher(sys.executable)
     # before anything is written: a folder of ours would look like the agent's
     absent = {name for name, found in detect(hosts, around, versions=False).items() if not found.is_there}
-    address = _choose_address(hosts, scope, around, launcher=launcher) if args.http or args.http_all else None
+    address = None
+    if args.http or args.http_all:
+        http_endpoint.check_hosts(hosts, scope, HOSTS)
+        if not launcher:
+            raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
+        address = http_endpoint.choose_endpoint(around, sys.executable)
     hooks = [hook for hook in load_from_args(args).hooks if hook.enabled]
     policy, why = (args.if_broken, "as you said") if args.if_broken else _choose_policy(hooks)
 
@@ -113,20 +121,6 @@ def run(args: argparse.Namespace) -> int:
     return int(has_error)
 
 
-def _choose_hosts(args: argparse.Namespace, around: HostEnvironment) -> list[Host]:
-    """Return the named agents, or with --all those on this machine.
-
-    Raises:
-        HostError: There is none of a name, or both ways were used.
-    """
-    if args.all and args.hosts:
-        raise HostError("name the agents, or say --all, not both")
-    if not args.all:
-        return find_hosts(args.hosts)
-    here = detect(HOSTS.values(), around, versions=False)
-    return [host for host in HOSTS.values() if here[host.name].is_there]
-
-
 def _describe_plan(host: Host, plan: InstallPlan, *, dry_run: bool, verbose: bool) -> Iterator[str]:
     is_new = bool(plan.changes)
     will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
@@ -166,7 +160,17 @@ def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_ab
         notes.append(
             f"{host.title} was not found on this machine ({what} is not on PATH); it asks the hooks once it is there"
         )
-    notes += [*plan.notes, *host.notes.get(plan.scope, ()), *_list_url_notes(host, plan)]
+    notes += [*plan.notes, *host.notes.get(plan.scope, ())]
+    if plan.urls:
+        # without an answer of the URL, an agent goes on
+        urls = ", ".join(plan.urls)
+        notes.append(f"by URL: {urls}; your settings have a token for it now, which others must not read")
+        if guards := [event for event in plan.urls if waits_for_decision(host.name, event)]:
+            what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
+            blocks = " and the policy is block" if host.strict_urls else ""
+            notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
+        if not is_wanted(os.environ):
+            notes.append("no daemon is started from here (HOOKLINE_DAEMON=off), and without one no URL is answered")
     if plan.scope is Scope.PROJECT:
         local = "; --scope local is for you alone" if Scope.LOCAL in host.files else ""
         notes.append(f"what was written names {sys.executable}, which others who share the project may not have{local}")
@@ -177,18 +181,6 @@ def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_ab
     return notes
 
 
-def _choose_address(hosts: Sequence[Host], scope: Scope, around: HostEnvironment, *, launcher: str) -> HttpEndpoint:
-    """Choose the address that agents call.
-
-    Raises:
-        HostError: An agent cannot call URLs, or no launcher would start the daemon.
-    """
-    http_endpoint.check_hosts(hosts, scope, HOSTS)
-    if not launcher:
-        raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
-    return http_endpoint.choose_endpoint(around, sys.executable)
-
-
 def _choose_urls(
     host: Host, events: Sequence[str], policy: str, *, address: HttpEndpoint | None, everything: bool
 ) -> dict[str, EventCall]:
@@ -196,21 +188,6 @@ def _choose_urls(
         return {}
     called = http_endpoint.select_url_events(host, events, everything=everything)
     return {event: address.call(host, event, policy=policy) for event in called}
-
-
-def _list_url_notes(host: Host, plan: InstallPlan) -> list[str]:
-    """Return notes for agents that call a URL: without an answer, they go on."""
-    if not plan.urls:
-        return []
-    notes = [f"by URL: {', '.join(plan.urls)}; your settings have a token for it now, which others must not read"]
-    guards = [event for event in plan.urls if waits_for_decision(host.name, event)]
-    if guards:
-        what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
-        blocks = " and the policy is block" if host.strict_urls else ""
-        notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
-    if not is_wanted(os.environ):
-        notes.append("no daemon is started from here (HOOKLINE_DAEMON=off), and without one no URL is answered")
-    return notes
 
 
 def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
@@ -223,23 +200,18 @@ def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
         return host.usual_events
     chosen: list[str] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
-        chosen += host.usual_events if word.startswith("+") else ()
-        chosen += host.events if word == _ALL else _find_events(host, word.removeprefix("+"))
+        name = word.removeprefix("+")
+        found = [event for event in host.events if word == _ALL or event == name] or [
+            event for event in host.usual_events if name in canonical_events(host.name, event)
+        ]
+        if not found:
+            known = (*host.events, *(str(name) for event in host.events for name in canonical_events(host.name, event)))
+            listed = f"{suggest(name, known)}; it has {', '.join(host.events)}"
+            raise HostError(f"{host.title} has no event {quote(name)}{listed}")
+        chosen += [*host.usual_events, *found] if word.startswith("+") else found
     if not chosen:
         raise HostError("--events names no event; leave it out for the usual ones")
     return tuple(event for event in host.events if event in chosen)
-
-
-def _find_events(host: Host, word: str) -> list[str]:
-    found = [event for event in host.events if event == word] or [
-        event for event in host.usual_events if word in canonical_events(host.name, event)
-    ]
-    if not found:
-        known = (*host.events, *(str(name) for event in host.events for name in canonical_events(host.name, event)))
-        raise HostError(
-            f"{host.title} has no event {quote(word)}{suggest(word, known)}; it has {', '.join(host.events)}"
-        )
-    return found
 
 
 def _choose_policy(hooks: Sequence[Hook]) -> tuple[str, str]:
@@ -304,6 +276,12 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
     if any(entry.is_url for kept in here for entry in files[kept.path].ours):
         raise HostError(f"the entries of {host.title} call URLs")
     events = {event for kept in here for event in kept.events}
+    # whether `hookline install` approved the entries in the agent, that is, ran without --no-approve
+    has_approved = False
+    if host.approval is not None:
+        path, _ = host.approval(host.root(Scope.USER, around), Path(here[0].path), "")
+        backup = load_backup(around.data, str(path))
+        has_approved = backup is not None and bool(backup.approvals)
 
     def plan() -> list[InstallPlan]:
         return [
@@ -315,7 +293,7 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
                 policy=IfBroken.BLOCK,
                 python=sys.executable,
                 launcher=find_launcher(sys.executable),
-                approve=_has_approved(host, around, here),
+                approve=has_approved,
                 is_automatic=True,
             )
         ]
@@ -324,15 +302,6 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
     if number:
         notify_daemon()
     return number
-
-
-def _has_approved(host: Host, around: HostEnvironment, records: Sequence[SettingsBackup]) -> bool:
-    """Return whether `hookline install` approved the entries in the agent, that is, ran without --no-approve."""
-    if host.approval is None:
-        return False
-    path, _ = host.approval(host.root(Scope.USER, around), Path(records[0].path), "")
-    kept = load_backup(around.data, str(path))
-    return kept is not None and bool(kept.approvals)
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
@@ -355,22 +324,18 @@ def run_uninstall(args: argparse.Namespace) -> int:
         notify_daemon()
     lines = describe_changes(plans, dry_run=args.dry_run)
     for one in plans:
-        lines += _describe_removal(one, is_all=args.all, dry_run=args.dry_run)
+        host = HOSTS[one.host]
+        if one.changes:
+            lines.append(f"{host.title} {'would not ask' if args.dry_run else 'does not ask'} the hooks any more")
+        elif not args.all:
+            others = ", ".join(scope for scope in host.files if scope is not one.scope)
+            also = f"it also has --scope {others}"
+            lines.append(f"{host.title} does not ask the hooks in its {one.scope} settings; {also}")
+        lines += [f"  note: {note}" for note in one.notes]
     if args.dry_run:
         lines.append("nothing was written")
     value = plans_to_json([plan_to_json(one) for one in plans], number=number, dry_run=args.dry_run)
     return render(value, *lines, as_json=args.json)
-
-
-def _describe_removal(plan: InstallPlan, *, is_all: bool, dry_run: bool) -> Iterator[str]:
-    title = HOSTS[plan.host].title
-    if plan.changes:
-        yield f"{title} {'would not ask' if dry_run else 'does not ask'} the hooks any more"
-    elif not is_all:
-        others = ", ".join(scope for scope in HOSTS[plan.host].files if scope is not plan.scope)
-        yield f"{title} does not ask the hooks in its {plan.scope} settings; it also has --scope {others}"
-    for note in plan.notes:
-        yield f"  note: {note}"
 
 
 def find_hosts(names: Iterable[str]) -> list[Host]:

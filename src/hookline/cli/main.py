@@ -8,6 +8,7 @@ import argparse
 import importlib
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -150,31 +151,12 @@ class _SafeFormatter(logging.Formatter):
         return sanitize(super().format(record), longest=_LONGEST_LOG)
 
 
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-def _report_unknown(name: str, words: Sequence[str]) -> int:
-    from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
-
-    message = f"there is no command {quote(name)}{suggest(name, COMMANDS)}; `hookline --help` lists them"
-    print_error(f"hookline: {message}")
-    _print_error_as_json(words, message, "usage")
-    return 1
-
-
 def _print_error_as_json(words: Sequence[str], message: str, code: str) -> None:
     """Print an error as JSON on stdout if `--json` was given; stderr has the line for people anyway."""
     if "--json" not in words:
         return
     _, _, hint = sanitize(message).partition("; ")
     print_json({"error": {"message": sanitize(message), "code": code, "hint": hint or None}})
-
-
-def _to_snake_case(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -185,7 +167,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from hookline.cli.hook import answer_agent  # noqa: PLC0415 - see COMMANDS
 
         return _flush_quietly(answer_agent(words[1:]))
-    _log_to_stderr()
+    handler = logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     return _run(words)
 
 
@@ -196,7 +180,13 @@ def _dispatch(words: list[str]) -> int:
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):
-        return _report_unknown(words[0], words)
+        from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
+
+        nearest = suggest(words[0], COMMANDS)
+        message = f"there is no command {quote(words[0])}{nearest}; `hookline --help` lists them"
+        print_error(f"hookline: {message}")
+        _print_error_as_json(words, message, "usage")
+        return 1
     with _default_interrupts():
         default = import_command(words[0]).default_action if words[0] in COMMANDS else ""
         if default and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
@@ -219,7 +209,9 @@ def _run(words: list[str]) -> int:
         raise
     except EngineError as problem:
         print_error(f"hookline: {problem}")
-        _print_error_as_json(words, str(problem), _to_snake_case(type(problem).__name__))
+        # ConfigError is config_error
+        code = re.sub(r"(?<!^)(?=[A-Z])", "_", type(problem).__name__).lower()
+        _print_error_as_json(words, str(problem), code)
         return 1
     except KeyboardInterrupt:
         return _flush_quietly(130)

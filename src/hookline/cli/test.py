@@ -22,12 +22,10 @@ from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.debug.explain import explain
 from hookline.dialects import DIALECTS
 from hookline.engine import merge
-from hookline.engine.engine import Engine
 from hookline.engine.runner import Execution
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.exchange import Answer
-from hookline.model.hook import Hook
 from hookline.trust.policy import suggest_approval
 
 FAILED: Final = 1
@@ -47,8 +45,11 @@ async def _try(args: argparse.Namespace) -> int:
     project = load_from_args(args, approve=prompt)
     async with project.engine as engine:
         hook = find_hook(project, args.hook)
-        _require_event(hook, args.event, engine)
-        event = build_event(project, hook, args.event or hook.on[0], options)
+        name = args.event
+        wanted = {name, *map(str, parse_events(name))} if name and not name.startswith(CUSTOM_PREFIX) else {name}
+        if name and not any(on in wanted or on.partition(":")[0] in wanted for on in hook.on):
+            raise ConfigError(f'hook "{hook.id}" is not for {engine.resolve(name)}; it is for {", ".join(hook.on)}')
+        event = build_event(project, hook, name or hook.on[0], options)
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=event.cwd)
         objection = engine.trust.reason_denied(hook, cwd=event.cwd)
@@ -73,17 +74,6 @@ async def _try(args: argparse.Namespace) -> int:
             fields = _list_fields(execution, event, unmet, answer, dialect=args.host)
             print_fields(fields, column=max(len(label) for label, _ in fields))
         return FAILED if execution.verdict.failure is not None else 0
-
-
-def _require_event(hook: Hook, name: str, engine: Engine) -> None:
-    """Refuse an event that the hook is not for.
-
-    Raises:
-        ConfigError: It is for others.
-    """
-    wanted = {name, *map(str, parse_events(name))} if name and not name.startswith(CUSTOM_PREFIX) else {name}
-    if name and not any(on in wanted or on.partition(":")[0] in wanted for on in hook.on):
-        raise ConfigError(f'hook "{hook.id}" is not for {engine.resolve(name)}; it is for {", ".join(hook.on)}')
 
 
 def _to_json(

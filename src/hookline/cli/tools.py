@@ -16,26 +16,20 @@ from hookline.model.tools import TOOL_SPECS
 
 def run(args: argparse.Namespace) -> int:
     """Print the tools, or explain one name."""
-    agents = (_find_agent(args.agent),) if args.agent else AGENTS
-    tools = _find_tools(args.name, args.agent and agents[0]) if args.name else tuple(TOOL_SPECS)
+    agent = resolve_agent(args.agent) if args.agent else ""
+    if args.agent and not agent:
+        known = f"{suggest(args.agent, AGENTS)}; there are {', '.join(AGENTS)}"
+        raise ConfigError(f"there is no agent {quote(args.agent)}{known}")
+    agents = (agent,) if agent else AGENTS
+    meant = resolve_tools(args.name, agent) if args.name else TOOL_SPECS
+    tools = [tool for tool in TOOL_SPECS if tool in meant]
+    if not meant and is_mcp_name(args.name):
+        what = "is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star"
+        raise ConfigError(f"{quote(args.name)} {what}")
+    if not meant:
+        near = suggest(args.name, known_tools().values())
+        raise ConfigError(f"no agent has a tool {quote(args.name)}{near}; `hookline tools` lists them")
     return render([_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents), as_json=args.json)
-
-
-def _find_agent(name: str) -> str:
-    agent = resolve_agent(name)
-    if not agent:
-        raise ConfigError(f"there is no agent {quote(name)}{suggest(name, AGENTS)}; there are {', '.join(AGENTS)}")
-    return agent
-
-
-def _find_tools(name: str, agent: str) -> tuple[str, ...]:
-    tools = resolve_tools(name, agent)
-    if tools:
-        return tuple(tool for tool in TOOL_SPECS if tool in tools)
-    if is_mcp_name(name):
-        raise ConfigError(f"{quote(name)} is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star")
-    near = suggest(name, known_tools().values())
-    raise ConfigError(f"no agent has a tool {quote(name)}{near}; `hookline tools` lists them")
 
 
 def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
@@ -45,14 +39,12 @@ def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[st
         rows = [_make_row(tool, agents[0]) for tool in tools if tool in TOOL_NAMES[agents[0]]]
         yield Table(("tool", "names", "arguments"), rows)
     else:
-        rows = [(tool, TOOL_SPECS[tool].does, ", ".join(_get_names(tool, agents))) for tool in tools]
+        rows = []
+        for tool in tools:
+            # the first name in each agent, without repetition
+            names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
+            rows.append((tool, TOOL_SPECS[tool].does, ", ".join({name.casefold(): name for name in names}.values())))
         yield Table(("tool", "what it does", "what agents call it"), rows)
-
-
-def _get_names(tool: str, agents: Sequence[str]) -> list[str]:
-    """Return the first name of a tool in each agent, without repetition."""
-    names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
-    return list({name.casefold(): name for name in names}.values())
 
 
 def _make_row(tool: str, agent: str) -> tuple[str, str, str]:

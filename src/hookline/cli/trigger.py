@@ -7,7 +7,7 @@ from typing import Final
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import describe_location
 from hookline.cli._output import Table, print_error, print_json, print_line, render
-from hookline.cli._project import find_hook, load_from_args, read_object
+from hookline.cli._project import find_hook, hook_error, load_from_args, read_object
 from hookline.cli._run_hooks import (
     VERBOSE_OPTIONS,
     finish_live_view,
@@ -51,8 +51,14 @@ def _list(args: argparse.Namespace) -> int:
 
 
 async def _trigger(args: argparse.Namespace) -> int:
-    text = _read_input(args)
-    data = {**(read_object(args.data, "--data") or {}), **text}
+    if args.input == args.data == "-":
+        raise ConfigError("--input and --data cannot both be read from stdin")
+    data = read_object(args.data, "--data") or {}
+    if args.input == "-" and sys.stdin is None:
+        raise ConfigError("--input is to be read from stdin, which is closed")
+    if args.input is not None:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.input == "-" else args.input
+        data["input"] = text
     prompt = open_prompt(no_input=args.no_input)
     project = load_from_args(args, approve=prompt, traced=True)
     async with project.engine as engine:
@@ -69,18 +75,6 @@ async def _trigger(args: argparse.Namespace) -> int:
         return _report(args, hook, outcome)
 
 
-def _read_input(args: argparse.Namespace) -> dict[str, object]:
-    if args.input is None:
-        return {}
-    if args.input != "-":
-        return {"input": args.input}
-    if args.data == "-":
-        raise ConfigError("--input and --data cannot both be read from stdin")
-    if sys.stdin is None:
-        raise ConfigError("--input is to be read from stdin, which is closed")
-    return {"input": sys.stdin.buffer.read().decode("utf-8", "replace")}
-
-
 def _find_startable(project: Project, name: str) -> Hook:
     """Return the hook of this name, which must be for the event user_triggered.
 
@@ -89,12 +83,11 @@ def _find_startable(project: Project, name: str) -> Hook:
     """
     hook = find_hook(project, name)
     if EventName.USER_TRIGGERED not in hook.on:
-        raise ConfigError(
+        raise hook_error(
+            hook,
             f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
             f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
             '`on = [..., "user_triggered"]` lets it be started by hand',
-            path=hook.source_path,
-            line=hook.source_line,
         )
     if not project.is_active(hook):
         raise ConfigError("hooks are switched off (HOOKS_ENABLED, or `enabled` in the settings), so it does not run")

@@ -1,12 +1,11 @@
 """`hookline undo`: take back a change of Hookline, byte for byte."""
 
 import argparse
-from datetime import datetime
 from typing import Final
 
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._output import Table, render
-from hookline.config.undo_log import UndoEntry, UndoLog
+from hookline.cli._output import Table, format_clock, render
+from hookline.config.undo_log import UndoLog
 from hookline.user_dirs import find_user_dirs
 
 
@@ -39,15 +38,13 @@ def _list(journal: UndoLog, *, as_json: bool) -> int:
         }
         for entry in entries
     ]
-    rows = [_make_row(entry, in_force=entry.id in in_force) for entry in entries]
+    rows = []
+    for entry in entries:
+        state = f"took back {entry.undoes}" if entry.undoes else "taken back"
+        is_in_force = entry.id in in_force
+        rows.append([str(entry.id), format_clock(entry.when), entry.what, "in force" if is_in_force else state])
     text = Table(["id", "when", "what", "state"], rows) if rows else "hookline has changed no file yet"
     return render(value, text, as_json=as_json)
-
-
-def _make_row(entry: UndoEntry, *, in_force: bool) -> list[str]:
-    when = datetime.fromtimestamp(entry.when).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    state = "in force" if in_force else f"took back {entry.undoes}" if entry.undoes else "taken back"
-    return [str(entry.id), when, entry.what, state]
 
 
 COMMAND: Final = CliCommand(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
@@ -82,18 +81,6 @@ _NOT_OF_AGENTS: Final = frozenset(
 )
 
 
-class _StepGate(Struct, frozen=True, kw_only=True):
-    """A step of a list, and the first gate that is closed for it."""
-
-    hook: Hook
-    closed: GateAnswer | None
-
-    @property
-    def reason(self) -> str:
-        """Why it would not run, or what it would run."""
-        return self.closed.reason if self.closed is not None else describe_target(self.hook)
-
-
 def run(args: argparse.Namespace) -> int:
     """Explain one hook; return 1 if there is none of this name."""
     options = read_event_options(args)
@@ -119,7 +106,22 @@ def run(args: argparse.Namespace) -> int:
         "path": hook.source_path or None,
         "line": hook.source_line or None,
         "host": host.name if host else None,
-        "events": [_answer_to_json(answer, _explain_steps(project, answer), host) for answer in answers],
+        "events": [
+            {
+                "event": answer.event.name,
+                "tool": answer.event.tool or None,
+                "args": answer.event.args if answer.event.tool else None,
+                "data": answer.event.data,
+                "runs": answer.runs,
+                "gates": [asdict(one) for one in answer.gates],
+                "steps": [
+                    {"id": step.id, "runs": closed is None, "reason": _describe_step(step, closed)}
+                    for step, closed in _explain_steps(project, answer)
+                ],
+                "becomes": {one.wanted: one.word for one in _translate_wishes(answer, host)} if host else None,
+            }
+            for answer in answers
+        ],
         "problems": problems_to_json(problems),
         "lately": [
             {
@@ -155,11 +157,9 @@ def _adapt_to_agent(host: DialectSpec | None, event: Event, project: Project, ho
     own = TOOL_NAMES[host.name]
     if event.tool not in TOOLS or event.tool in own:
         return adapted
-    for tool, args in SAMPLES.items():
-        other = replace(adapted, tool=tool, args=args)
-        if tool in own and any(one.gate is Gate.MATCHER and one.passed for one in project.planner.gates(hook, other)):
-            return other
-    return adapted
+    others = (replace(adapted, tool=tool, args=args) for tool, args in SAMPLES.items() if tool in own)
+    gates = ((one, other) for other in others for one in project.planner.gates(hook, other))
+    return next((other for one, other in gates if one.gate is Gate.MATCHER and one.passed), adapted)
 
 
 def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
@@ -169,8 +169,12 @@ def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
         return answer
     raising = [agent for agent in agents if any(event.name in events for events in EVENT_NAMES[agent].values())]
     is_made_up = event.tool in find_unknown_tools(answer.hook.matcher)
+    # agents that have the tool, or one that hooks for the tool are also asked about
     having = [
-        agent for agent in raising if not is_made_up and (event.tool not in TOOLS or _has_tool(agent, event.tool))
+        agent
+        for agent in raising
+        if not is_made_up
+        and (event.tool not in TOOLS or any(event.tool in names_of_tool(own, agent) for own in TOOL_NAMES[agent]))
     ]
     if not raising:
         reason = f"{event.name} never comes from {', '.join(agents)}"
@@ -179,25 +183,6 @@ def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
     else:
         reason = f"{event.name} comes from {', '.join(having)}"
     return replace(answer, gates=(*answer.gates, GateAnswer("agent", passed=bool(having), reason=reason)))
-
-
-def _has_tool(agent: str, tool: str) -> bool:
-    """Return whether an agent has a tool, or one that hooks for the tool are also asked about."""
-    return any(tool in names_of_tool(own, agent) for own in TOOL_NAMES[agent])
-
-
-def _answer_to_json(answer: Explanation, steps: Sequence[_StepGate], host: DialectSpec | None) -> Mapping[str, object]:
-    event = answer.event
-    return {
-        "event": event.name,
-        "tool": event.tool or None,
-        "args": event.args if event.tool else None,
-        "data": event.data,
-        "runs": answer.runs,
-        "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
-        "steps": [{"id": one.hook.id, "runs": one.closed is None, "reason": one.reason} for one in steps],
-        "becomes": {one.wanted: one.word for one in _translate_wishes(answer, host)} if host is not None else None,
-    }
 
 
 def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcome]:
@@ -221,8 +206,8 @@ def _describe_answer(project: Project, answer: Explanation, *, is_sample: bool) 
         advice = _ADVICE_UNKNOWN if closed.reason.startswith("unknown:") else _ADVICE[closed.gate]
         yield f"What to do: {advice.format(id=shell_quote(answer.hook.id))}"
         return
-    for step in _explain_steps(project, answer):
-        yield f"  {'NO ' if step.closed else 'yes'}  step {step.hook.id}: {step.reason}"
+    for step, shut in _explain_steps(project, answer):
+        yield f"  {'NO ' if shut else 'yes'}  step {step.id}: {_describe_step(step, shut)}"
     order = [hook.id for hook in project.planner.plan(event).hooks]
     would = "be put into the queue" if answer.hook.background else "run"
     yield f"It would {would}, as number {order.index(answer.hook.id) + 1} of {len(order)}."
@@ -247,15 +232,16 @@ def _describe_host(answer: Explanation, host: DialectSpec) -> Iterator[str]:
             yield f"It needs {shortfall.wanted}, and {explain_shortfall(shortfall, host)}."
 
 
-def _explain_steps(project: Project, answer: Explanation) -> list[_StepGate]:
-    """Check the gates of each step, except its own events, which do not count in a list."""
+def _explain_steps(project: Project, answer: Explanation) -> Iterator[tuple[Hook, GateAnswer | None]]:
+    """Yield each step of a list and its first closed gate, except its own events, which do not count in a list."""
     names = project.planner.names()
-    steps = []
     for hook in filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps)):
         gates = explain(hook, answer.event, engine=project.engine).gates
-        closed = next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
-        steps.append(_StepGate(hook=hook, closed=closed))
-    return steps
+        yield hook, next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
+
+
+def _describe_step(hook: Hook, closed: GateAnswer | None) -> str:
+    return closed.reason if closed is not None else describe_target(hook)
 
 
 def _find_recent(project: Project, hook: Hook) -> list[Record]:
