@@ -287,19 +287,14 @@ def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight
                 )
 
 
-def _check_order(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+def _check_names(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report other hooks that the hook names in vain; the loader has reported missing steps."""
     names = engine.planner.names()
     for word in ("after", "before"):
         for name in getattr(hook, word):
             # not if all hooks are switched off, as then none is known
             if names.find(name, by=hook) is None and engine.registry.has_hook(hook.id):
-                missing = names.describe_missing(name, by=hook)
-                yield "warning", f"is to run {word} one that does not exist: {missing}"
-
-
-def _check_steps(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
-    """Report steps that are always skipped; the loader has reported missing ones."""
-    names = engine.planner.names()
+                yield "warning", f"is to run {word} one that does not exist: {names.describe_missing(name, by=hook)}"
     for name in hook.steps:
         step = names.find(name, by=hook)
         if step is not None and not step.enabled:
@@ -322,21 +317,11 @@ def _check_approval(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
         if objection:
             # an unapproved guard is an error, so that a check in CI fails
             weight: Weight = "error" if engine.runner.fails_closed(hook) else "note"
-            yield (
-                weight,
-                f"does not run yet: {objection}; look at it with `hookline trust show {shell_quote(hook.id)}`",
-            )
-
-
-def _check_needs(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
-    if hook.needs is None:
-        return
-    # checking needs has effects, which an unapproved hook must not cause
-    with suppress(StoreError):
-        if not engine.trust.reason_denied(hook, cwd=engine.cwd):
-            missing = asyncio.run(find_missing(hook, engine.cwd))
-            if missing:
-                yield "warning", f"cannot run now: {missing}"
+            look = f"look at it with `hookline trust show {shell_quote(hook.id)}`"
+            yield weight, f"does not run yet: {objection}; {look}"
+        # checking needs has effects, which an unapproved hook must not cause
+        elif hook.needs is not None and (missing := asyncio.run(find_missing(hook, engine.cwd))):
+            yield "warning", f"cannot run now: {missing}"
 
 
 def _check_process(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
@@ -360,6 +345,6 @@ def _join(names: Iterable[str]) -> str:
 # A new check is a function and a row here.
 CHECKS: Final[Sequence[Callable[[Hook, Engine], Iterator[tuple[Weight, str]]]]] = (
     *(_check_start, _check_matcher, _check_paths, _check_condition_names, _check_decision, _check_templates),
-    *(_check_keys, _check_order, _check_steps, _check_schedule, _check_raised_event, _check_dialect),
-    *(_check_approval, _check_shell_programs, _check_needs, _check_process),
+    *(_check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
+    *(_check_approval, _check_shell_programs, _check_process),
 )
