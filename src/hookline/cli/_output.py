@@ -110,12 +110,12 @@ def escape_json(text: str) -> str:
     """Escape characters of a JSON document that could control a terminal; no value changes."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(char if char == "\n" or char.isprintable() else _escape_char(char) for char in text)
 
+    def escape_char(char: str) -> str:
+        units = char.encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
-def _escape_char(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+    return "".join(char if char == "\n" or char.isprintable() else escape_char(char) for char in text)
 
 
 def print_bytes(raw: bytes) -> None:

@@ -18,7 +18,6 @@ from hookline.config.document import Severity
 from hookline.config.known_names import quote, suggest
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
-from hookline.engine.confirmation import Ask
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.hook import Hook
@@ -30,16 +29,14 @@ from hookline.trust.policy import Approve
 from hookline.wiring import native_names
 
 
-def load_from_args(
-    args: argparse.Namespace, *, ask: Ask | None = None, approve: Approve | None = None, traced: bool = False
-) -> Project:
+def load_from_args(args: argparse.Namespace, *, approve: Approve | None = None, traced: bool = False) -> Project:
     """Load the project that `--project` names.
 
     Raises:
         ConfigError: There is no such folder.
     """
     records = not getattr(args, "dry_run", False)
-    return load_project(get_project_dir(args), ask=ask, approve=approve, traced=traced, records=records)
+    return load_project(get_project_dir(args), approve=approve, traced=traced, records=records)
 
 
 def get_project_dir(args: argparse.Namespace) -> Path | None:
@@ -130,39 +127,28 @@ def read_object(text: str | None, option: str) -> dict[str, object] | None:
     """
     if text is None:
         return None
-    raw = _read_bytes(text, option)
+    raw = text.encode("utf-8", "surrogateescape")
+    if text == "-":
+        if sys.stdin is None:
+            raise ConfigError(f"{option} is to be read from stdin, which is closed")
+        raw = sys.stdin.buffer.read()
+    elif text.startswith("@"):
+        try:
+            raw = Path(text[1:]).read_bytes()
+        except OSError as problem:
+            raise ConfigError(f"{option}: cannot read {text[1:]}: {problem.strerror}") from None
     try:
         document = json_codec.load(raw)
     except ValueError as problem:
-        document = _load_leniently(raw)
-        if document is None:
+        # what other programs write as JSON: NaN, and a lone surrogate where a text was cut
+        try:
+            lenient = json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)
+            document = json_codec.load(json_codec.dump(lenient))
+        except (ValueError, RecursionError):
             raise ConfigError(f"{option} is no JSON: {problem}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
     return document
-
-
-def _load_leniently(raw: bytes) -> object:
-    """Read what other programs write as JSON: NaN, and a lone surrogate where a text was cut."""
-    try:
-        return json_codec.load(
-            json_codec.dump(json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None))
-        )
-    except (ValueError, RecursionError):
-        return None
-
-
-def _read_bytes(text: str, option: str) -> bytes:
-    if text == "-":
-        if sys.stdin is None:
-            raise ConfigError(f"{option} is to be read from stdin, which is closed")
-        return sys.stdin.buffer.read()
-    if not text.startswith("@"):
-        return text.encode("utf-8", "surrogateescape")
-    try:
-        return Path(text[1:]).read_bytes()
-    except OSError as problem:
-        raise ConfigError(f"{option}: cannot read {text[1:]}: {problem.strerror}") from None
 
 
 def parse_events(name: str) -> tuple[EventName, ...]:
@@ -212,7 +198,11 @@ def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> 
         ConfigError: There is no such event, or it is no tool call and was given a tool.
     """
     engine = project.engine
-    canonical = _resolve_event(hook, name)
+    # the names of the hook's own dialect come first
+    own = native_names().get(hook.dialect, {}).get(name, ())
+    canonical = name if name.startswith(CUSTOM_PREFIX) or own else str(parse_event(name))
+    if own:
+        canonical = next((event for event in own if event in hook.on), own[0])
 
     def fits(event: Event) -> bool:
         return all(one.passed for one in engine.planner.gates(hook, event) if one.gate in _FITTING)
@@ -234,11 +224,3 @@ def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> 
             session=SESSION,
         )
     return replace(event, id="sample", timestamp=int(time() * 1000))
-
-
-def _resolve_event(hook: Hook, name: str) -> str:
-    """Return the canonical event of a name; the names of the hook's own dialect come first."""
-    own = native_names().get(hook.dialect, {}).get(name, ())
-    if own:
-        return next((event for event in own if event in hook.on), own[0])
-    return name if name.startswith(CUSTOM_PREFIX) else str(parse_event(name))

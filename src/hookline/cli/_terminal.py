@@ -179,8 +179,15 @@ class ApprovalPrompt:
         """Ask whether the hook may run: once, always in this form, or not."""
         async with self._terminal.lock():
             answer = await self._ask(hook, digest, prompt=_ASK_TO_RUN)
+            # stored while the terminal is locked: another process that waits for it looks there first
             if answer == "a":
-                self._store(hook, digest)
+                try:
+                    self._trust.approve(hook, cwd=self._cwd, digest=digest)
+                    text = f"approved; `hookline trust revoke {shell_quote(hook.id)}` takes it back"
+                except EngineError as problem:
+                    # the answer still counts for this run, unless the engine sees that the hook has changed
+                    text = f"not remembered: {escape_all(str(problem))}"
+                self._terminal.show([f"  {text}"])
         return ONCE if answer else False
 
     async def ask_to_store(self, hook: Hook, digest: str, *, note: str = "") -> Approval | None:
@@ -194,16 +201,6 @@ class ApprovalPrompt:
             if not await self._ask(hook, digest, prompt=_ASK_TO_STORE):
                 return None
             return self._trust.approve(hook, cwd=self._cwd, digest=digest, note=note)
-
-    def _store(self, hook: Hook, digest: str) -> None:
-        """Store an approval while the terminal is locked: another process that waits for it looks there first."""
-        try:
-            self._trust.approve(hook, cwd=self._cwd, digest=digest)
-        except EngineError as problem:
-            # the answer still counts for this run, unless the engine sees that the hook has changed
-            self._terminal.show([f"  not remembered: {escape_all(str(problem))}"])
-        else:
-            self._terminal.show([f"  approved; `hookline trust revoke {shell_quote(hook.id)}` takes it back"])
 
     async def _ask(self, hook: Hook, digest: str, *, prompt: str) -> str:
         """Show the approval screen and wait for a known answer: "y", "a", or "" for no."""

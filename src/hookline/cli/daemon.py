@@ -90,24 +90,21 @@ def _start(args: argparse.Namespace) -> int:
             child = spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(args.idle)))
         except OSError as problem:
             raise StoreError(f"no daemon can be started that writes to {place.log}: {problem.strerror}") from None
-        print_line(f"started: process {_wait_for_start(place, child)['pid']}")
+        until, why = time.monotonic() + _PATIENCE, f"it did not answer within {format_span(_PATIENCE)}"
+        while time.monotonic() < until:
+            try:
+                print_line(f"started: process {_ask(place, 'status')['pid']}")
+            except NoDaemonError as problem:
+                # one that finds another daemon exits with 0
+                with suppress(ChildProcessError):  # an earlier call has seen its exit
+                    if os.waitpid(child, os.WNOHANG)[1] != 0:
+                        why = str(problem)
+                        break
+            else:
+                return 0
+            time.sleep(_PAUSE)
+        raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more") from None
     return 0
-
-
-def _wait_for_start(place: SocketDir, child: int) -> dict[str, object]:
-    until = time.monotonic() + _PATIENCE
-    why = f"it did not answer within {format_span(_PATIENCE)}"
-    while time.monotonic() < until:
-        try:
-            return _ask(place, "status")
-        except NoDaemonError as problem:
-            # one that finds another daemon exits with 0
-            with suppress(ChildProcessError):  # an earlier call has seen its exit
-                if os.waitpid(child, os.WNOHANG)[1] != 0:
-                    why = str(problem)
-                    break
-        time.sleep(_PAUSE)
-    raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more")
 
 
 def _stop(args: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ from hookline.cli._run_hooks import TERMINATED, print_failures, print_missed_hoo
 from hookline.cli._terminal import open_prompt
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
-from hookline.model.verdict import Outcome
 from hookline.project import load_project
 from hookline.sources.git import install as plans
 from hookline.sources.git.events import GIT_EVENTS, GitCall, raise_events
@@ -144,7 +143,16 @@ async def _ask(hook: str, call: GitCall) -> int:
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=call.folder)
         async for _, outcome in raise_events(engine, hook, call):
-            _report(outcome, what=_WHAT[hook])
+            # everything on stderr: stdout of a hook belongs to git
+            for text in (*outcome.context, *outcome.messages):
+                print_error(text, broken=True)
+            print_failures(outcome)
+            print_missed_hooks(outcome)
+            if outcome.blocked:
+                blocking = [verdict for verdict in outcome.verdicts if verdict.blocks and not verdict.observed]
+                names = ", ".join(f'"{verdict.hook}"' for verdict in blocking)
+                print_error(f"hookline: this {_WHAT[hook]} is blocked{f' by {names}' if names else ''}:")
+                print_error(outcome.reason, broken=True)
             blocked = blocked or outcome.blocked
     lost = find_lost_guard(project)
     if lost and not blocked and hook != "post-checkout":
@@ -156,19 +164,6 @@ async def _ask(hook: str, call: GitCall) -> int:
         file = shell_quote(call.words[0])
         print_error(f"hookline: git keeps your message: git commit -eF {file} takes it up again")
     return _BLOCKED if blocked else 0
-
-
-def _report(outcome: Outcome, *, what: str) -> None:
-    """Print everything on stderr: stdout of a hook belongs to git."""
-    for text in (*outcome.context, *outcome.messages):
-        print_error(text, broken=True)
-    print_failures(outcome)
-    print_missed_hooks(outcome)
-    if outcome.blocked:
-        blocking = [verdict for verdict in outcome.verdicts if verdict.blocks and not verdict.observed]
-        names = ", ".join(f'"{verdict.hook}"' for verdict in blocking)
-        print_error(f"hookline: this {what} is blocked{f' by {names}' if names else ''}:")
-        print_error(outcome.reason, broken=True)
 
 
 _DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")

@@ -41,7 +41,13 @@ def answer_agent(words: Sequence[str]) -> int:
         return BLOCKED if policy is IfBroken.BLOCK else 1
     streams = _Streams()
     try:
-        call = replace(call, raw=_read())
+        raw = sys.stdin.buffer.read(_LARGEST + 1) if sys.stdin is not None else b""
+        if len(raw) > _LARGEST:
+            # drained as well, so that the agent is not blocked, and discarded
+            while sys.stdin.buffer.read(1024 * 1024):
+                pass
+            raise ValueError(f"the event is longer than {_LARGEST // 1024 // 1024} MiB")  # noqa: TRY301 - see below
+        call = replace(call, raw=raw)
         return run_until_terminated(serve(call, streams.write))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -49,29 +55,25 @@ def answer_agent(words: Sequence[str]) -> int:
         return streams.refuse(call, problem)
 
 
-def _read() -> bytes:
-    """Read the event; an oversized one is drained as well, so that the agent is not blocked, and discarded.
-
-    Raises:
-        ValueError: It is too long.
-    """
-    if sys.stdin is None:
-        return b""
-    raw = sys.stdin.buffer.read(_LARGEST + 1)
-    if len(raw) <= _LARGEST:
-        return raw
-    while sys.stdin.buffer.read(1024 * 1024):
-        pass
-    raise ValueError(f"the event is longer than {_LARGEST // 1024 // 1024} MiB")
-
-
 class _Streams:
     """Reserve stdout and stderr for the answer: other output would be taken for a part of it."""
 
     def __init__(self) -> None:
-        closed = [number for number in range(3) if _was_closed(number)]
-        self._streams = {number: -1 if number in closed else _redirect(number) for number in (1, 2)}
         self._answer: Answer | None = None
+        self._streams: dict[int, int] = {}
+        for number in range(3):
+            try:
+                os.fstat(number)
+            except OSError:
+                # A closed stream is opened to /dev/null: otherwise the next opened file would get its descriptor, and
+                # everything that is printed. This opens the lowest free descriptor, as those below are open.
+                os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
+                self._streams[number] = -1
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in {1, 2} - set(self._streams):
+            self._streams[number] = os.dup(number)
+            os.dup2(nowhere, number)
+        os.close(nowhere)
 
     def write(self, answer: Answer) -> None:
         """Write the answer for the agent.
@@ -102,29 +104,6 @@ class _Streams:
                 _write(self._streams[2], text.encode("utf-8", "backslashreplace"))
             return BLOCKED if is_blocked and event.name in GUARDED else 1
         return answer.exit_code
-
-
-def _was_closed(number: int) -> bool:
-    """Return whether a stream was closed; if so, open it to /dev/null.
-
-    Otherwise the next opened file would get its descriptor, and everything that is printed.
-    """
-    try:
-        os.fstat(number)
-    except OSError:
-        # opens the lowest free descriptor, which is this one: those below are open
-        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
-        return True
-    return False
-
-
-def _redirect(number: int) -> int:
-    """Return a duplicate of a stream's descriptor, and redirect the stream to /dev/null."""
-    copy = os.dup(number)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, number)
-    os.close(nowhere)
-    return copy
 
 
 def _write(handle: int, raw: bytes) -> None:

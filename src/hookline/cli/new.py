@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, partial
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -96,8 +96,7 @@ def make_script(plan: NewHook) -> str:
     """Return the text of the hook."""
     language = LANGUAGES[plan.language]
     text = _read(f"{plan.language}/{plan.template}{language.ending}.tmpl")
-    values = _make_values(plan, language)
-    return _fill(text, values)
+    return _fill(text, _make_values(plan, language))
 
 
 def get_script_name(plan: NewHook) -> str:
@@ -128,13 +127,8 @@ def make_entry(plan: NewHook) -> dict[str, object]:
 
 def find_check(event: EventName) -> TemplateCheck:
     """Return what the templates check in an event."""
-    checks = _load_checks()
+    checks = msgspec.toml.decode(_read("checks.toml"), type=_Checks)
     return checks.checks[checks.events[event]]
-
-
-@cache
-def _load_checks() -> _Checks:
-    return msgspec.toml.decode(_read("checks.toml"), type=_Checks)
 
 
 def _read(name: str) -> str:
@@ -391,11 +385,8 @@ def _report(args: argparse.Namespace, plan: NewHook, files: _Files) -> int:
         approve = f"hookline trust approve {plan.name}{there}"
         lines.append(f"It is a hook of this project, so it runs once you approved it: {approve}")
     value = {
-        "name": plan.name,
+        **{name: getattr(plan, name) for name in ("name", "dialect", "language", "template")},
         "event": plan.on,
-        "dialect": plan.dialect,
-        "language": plan.language,
-        "template": plan.template,
         "config": str(files.settings),
         "script": str(files.script),
         "payload": str(files.payload),

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +47,14 @@ def run(args: argparse.Namespace) -> int:
     pack = packer.pack(args.name, version=args.version)
     text = write(pack)
     if args.output is not None:
-        _save(args.output, text, force=args.force)
+        path = str(args.output)
+        try:
+            with args.output.open("w" if args.force else "x", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise ConfigError("there is such a file already; write over it with --force", path=path) from None
+        except OSError as problem:
+            raise ConfigError(f"the pack cannot be written: {problem.strerror}", path=path) from None
     if args.json:
         value = {
             "name": pack.name,
@@ -71,16 +78,6 @@ def run(args: argparse.Namespace) -> int:
         f"Others install it with: hookline add --from {shlex.quote(args.output.name)}",
         as_json=False,
     )
-
-
-def _save(path: Path, text: str, *, force: bool) -> None:
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise ConfigError("there is such a file already; write over it with --force", path=str(path)) from None
-    except OSError as problem:
-        raise ConfigError(f"the pack cannot be written: {problem.strerror}", path=str(path)) from None
 
 
 class Packer:
@@ -125,7 +122,13 @@ class Packer:
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
         moved = _rename_files(hook, places)
-        self._refuse_secrets(moved)
+        for text in (" ".join([moved.command, *moved.args]), moved.url, moved.prompt, describe_actions(moved)):
+            if redact(text) != text and not self._as_is:
+                raise hook_error(
+                    hook,
+                    f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
+                    "or carry it all the same with --as-is",
+                )
         written = write_hook(
             self._strip(moved), "native", ExportTarget(dialect="hookline", known_names=self._known_names)
         )
@@ -136,12 +139,22 @@ class Packer:
 
     def _add_file(self, hook: Hook, path: str, content: bytes) -> str:
         """Add a file, and return its path in the pack."""
-        name = _get_module_path(hook, path) or self._make_relative(hook, path)
+        # relative to the folder of the hook's file, else to the hook's root
+        bases = filter(None, (os.path.dirname(hook.source_path), hook.root))  # noqa: PTH120 - texts, as hooks have them
+        inside = (Path(path).relative_to(base).as_posix() for base in bases if Path(path).is_relative_to(base))
+        name = _get_module_path(hook, path) or next(inside, "")
+        if not name:
+            raise hook_error(
+                hook,
+                f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first",
+            )
         file = PackFile(path=name, content=content, executable=os.access(path, os.X_OK))
         present = self._files.get(name)
         if present is not None and present.content != content:
             file = replace(file, path=f"{slug(hook.id).replace(':', '-')}/{name}")
-        if not self._as_is and (line := _find_secret_line(content)):
+        lines = enumerate(content.decode("utf-8", "replace").splitlines(), 1)
+        line = next((number for number, text in lines if redact(text) != text), 0)
+        if not self._as_is and line:
             raise ConfigError(
                 "something here looks like a secret; take it out, or carry it all the same with --as-is",
                 path=path,
@@ -150,21 +163,17 @@ class Packer:
         self._files[file.path] = file
         return file.path
 
-    def _make_relative(self, hook: Hook, path: str) -> str:
-        """Return a path relative to the folder of the hook's file, else to the hook's root."""
-        for base in (os.path.dirname(hook.source_path), hook.root):  # noqa: PTH120 - texts, as hooks have them
-            if base and Path(path).is_relative_to(base):
-                return Path(path).relative_to(base).as_posix()
-        raise hook_error(
-            hook, f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first"
-        )
-
     def _strip(self, hook: Hook) -> Hook:
         """Return the hook without secrets and without folders of this machine."""
         kept = {}
         for field in ("env", "headers"):
             values: Mapping[str, str] = getattr(hook, field)
-            hidden = [name for name, value in values.items() if _is_secret(name, value)]
+            hidden = []
+            for name, value in values.items():
+                pair = f"{name}: {value}"
+                is_secret = _SECRET_NAME.search(name) or redact(pair) != pair or redact(value) != value
+                if value and not value.startswith("$") and is_secret:
+                    hidden.append(name)
             kept[field] = {name: value for name, value in values.items() if name not in hidden}
             self.left_out += [f"{hook.id}: {field}.{name} looks like a secret" for name in hidden]
         folder = hook.working_directory
@@ -172,15 +181,6 @@ class Packer:
             self.left_out.append(f"{hook.id}: cwd is a folder of this machine")
             folder = ""
         return replace(hook, **kept, working_directory=folder, name=hook.name or hook.id)
-
-    def _refuse_secrets(self, hook: Hook) -> None:
-        for text in (" ".join([hook.command, *hook.args]), hook.url, hook.prompt, describe_actions(hook)):
-            if redact(text) != text and not self._as_is:
-                raise hook_error(
-                    hook,
-                    f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
-                    "or carry it all the same with --as-is",
-                )
 
 
 def _find_missing(hook: Hook, files: Mapping[str, bytes]) -> str:
@@ -222,19 +222,6 @@ def _get_module_path(hook: Hook, path: str) -> str:
     """Return the path that a Python hook's module must have in the pack; empty for other files."""
     wanted = f"{hook.module.replace('.', '/')}.py"
     return wanted if hook.module and Path(path).as_posix().endswith(f"/{wanted}") else ""
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if not value or value.startswith("$"):
-        return False
-    pair = f"{name}: {value}"
-    return _SECRET_NAME.search(name) is not None or redact(pair) != pair or redact(value) != value
-
-
-def _find_secret_line(content: bytes) -> int:
-    """Return the number of the first line that looks like a secret; 0 if none does."""
-    lines: Iterable[str] = content.decode("utf-8", "replace").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if redact(line) != line), 0)
 
 
 COMMAND: Final = CliCommand(
