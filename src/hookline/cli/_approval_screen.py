@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import asdict
+
 from hookline.cli._describe import describe_policies
 from hookline.debug.explain import uses_shell
 from hookline.kinds.command.command import Command
@@ -196,9 +198,7 @@ def trust_to_json(hook: Hook, clearance: TrustDecision, *, cwd: str = "") -> Map
         "definition": identity.definition if identity is not None else None,
         "files": identity.hashes if identity is not None else {},
         "programs": [{"name": one.name, "path": one.path} for one in identity.programs] if identity else [],
-        "risks": [
-            {"kind": one.kind, "text": one.text} for one in list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd)
-        ],
+        "risks": [asdict(one) for one in list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd)],
         "approval": approval_to_json(clearance.approval),
         "earlier": approval_to_json(clearance.earlier),
     }

@@ -29,7 +29,8 @@ class OneOf(NamedTuple):
 class CliCommand:
     """A command, or an action of a command such as `list` of `hookline trust`.
 
-    It runs `run`, or one of its actions; the default action if a call names none.
+    It runs `run`, or one of its actions; the default action if a call names none. The arguments of a command with
+    actions are arguments of each of them.
     """
 
     def __init__(
@@ -48,24 +49,25 @@ class CliCommand:
         self._example = example
         self._actions = actions or {}
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
+    def configure(self, parser: argparse.ArgumentParser, inherited: Sequence[Argument | OneOf] = ()) -> None:
         """Add the arguments and the actions to a parser; `args.act` is what to run."""
         parser.description = self.about
         parser.epilog = f"example:\n  {parser.prog} {self._example}".rstrip()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        for item in self._arguments:
+        arguments = (*inherited, *self._arguments)
+        if self._actions:
+            parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+            for name, action in self._actions.items():
+                action.configure(parsers.add_parser(name, help=action.about), arguments)
+            return
+        parser.set_defaults(act=self._run)
+        for item in arguments:
             if isinstance(item, OneOf):
                 group = parser.add_mutually_exclusive_group(required=item.required)
                 for one in item.arguments:
                     group.add_argument(*one.names, **one.options)
             else:
                 parser.add_argument(*item.names, **item.options)
-        if self._actions:
-            parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-            for name, action in self._actions.items():
-                action.configure(parsers.add_parser(name, help=action.about))
-        else:
-            parser.set_defaults(act=self._run)
 
 
 def argument(names: str, about: str | None = None, **options: Any) -> Argument:

@@ -367,22 +367,12 @@ def _check_sessions(project: Project) -> Iterator[HealthFinding]:
         yield _ok(f"{pluralise(compared, 'session')} of the last days looked at for calls that we missed")
 
 
-CHECKS: Final[tuple[tuple[str, Callable[[Project], Iterator[HealthFinding]]], ...]] = (
-    ("program", _check_program),
-    ("folders", _check_folders),
-    ("managed", _check_managed),
-    ("settings", _check_settings),
-    ("configuration", _check_configuration),
-    ("approvals", _check_approvals),
-    ("programs", _check_programs),
-    ("traces", _check_traces),
-    ("queue", _check_queue),
-    ("extras", _check_extras),
-    ("questions", _check_prompts),
-    ("speed", _check_speed),
-    ("daemon", _check_daemon),
-    ("agents", _check_agents),
-    ("sessions", _check_sessions),
+CHECKS: Final[Sequence[tuple[str, Callable[[Project], Iterator[HealthFinding]]]]] = (
+    *(("program", _check_program), ("folders", _check_folders), ("managed", _check_managed)),
+    *(("settings", _check_settings), ("configuration", _check_configuration), ("approvals", _check_approvals)),
+    *(("programs", _check_programs), ("traces", _check_traces), ("queue", _check_queue), ("extras", _check_extras)),
+    *(("questions", _check_prompts), ("speed", _check_speed), ("daemon", _check_daemon)),
+    *(("agents", _check_agents), ("sessions", _check_sessions)),
 )
 
 

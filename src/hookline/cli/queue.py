@@ -232,12 +232,12 @@ _CHOICE: Final = (
 )
 COMMAND: Final = CliCommand(
     "see, retry and drop background hooks, and what waits for an agent",
+    *COMMON,
     example="list",
     default_action="list",
     actions={
         "list": CliCommand(
             "list jobs, and what waits for an agent, in this project",
-            *COMMON,
             flag("--all", "of every project"),
             flag("--dead", "only jobs that were given up"),
             example="--all",
@@ -245,15 +245,13 @@ COMMAND: Final = CliCommand(
         ),
         "show": CliCommand(
             "show everything about a job or a letter",
-            *COMMON,
             argument("id", "a job or a letter, or the beginning of its id"),
             example="3f9a",
             run=_show,
         ),
-        "retry": CliCommand("run jobs again that failed", *COMMON, *_CHOICE, example="--dead", run=_retry),
+        "retry": CliCommand("run jobs again that failed", *_CHOICE, example="--dead", run=_retry),
         "drop": CliCommand(
             "throw jobs or letters away",
-            *COMMON,
             *_CHOICE,
             flag("--yes", "do not ask"),
             example="3f9a --yes",
@@ -261,7 +259,6 @@ COMMAND: Final = CliCommand(
         ),
         "work": CliCommand(
             "run what waits, of every project",
-            *COMMON,
             OneOf(
                 (
                     flag("--once", "run what is due now, and end"),
@@ -273,6 +270,6 @@ COMMAND: Final = CliCommand(
             example="--until-empty",
             run=_work,
         ),
-        "status": CliCommand("count what waits, and say who works on it", *COMMON, run=_status),
+        "status": CliCommand("count what waits, and say who works on it", run=_status),
     },
 )

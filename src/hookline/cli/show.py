@@ -127,7 +127,7 @@ class _HookFacts:
             "digest": identity.digest if identity is not None else None,
             "hashes": dict(identity.hashes) if identity is not None else None,
             "approval": {"by": approval.by, "at": approval.at, "note": approval.note or None} if approval else None,
-            "risks": [{"kind": risk.kind, "text": risk.text} for risk in self.risks],
+            "risks": [asdict(risk) for risk in self.risks],
             "figures": {name: getattr(self.metrics, name) for name in figures},
             "lately": [run_to_json(record) for record in self.recent],
             "contents": contents if script else None,

@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import asdict
+
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import truncate
@@ -25,7 +27,7 @@ from hookline.engine import merge
 from hookline.engine.runner import Execution
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, Event
-from hookline.model.exchange import Answer
+from hookline.model.exchange import Answer, Reply
 from hookline.trust.policy import suggest_approval
 
 FAILED: Final = 1
@@ -89,21 +91,20 @@ def _to_json(
         "blocks": verdict.blocks,
         "reason": verdict.reason or None,
         "effects": [{"kind": one.kind, "path": one.path, "value": one.value} for one in verdict.effects],
-        "failure": {"kind": verdict.failure.kind, "message": verdict.failure.message} if verdict.failure else None,
+        "failure": asdict(verdict.failure) if verdict.failure else None,
         "notes": verdict.notes,
         "argv": reply.argv,
-        "stdout": _decode(reply.stdout),
-        "stderr": _decode(reply.stderr),
-        "exit_code": reply.exit_code,
+        **_output_to_json(reply),
         "duration": execution.duration,
-        "answer": {
-            "dialect": dialect,
-            "stdout": _decode(answer.stdout),
-            "stderr": _decode(answer.stderr),
-            "exit_code": answer.exit_code,
-        }
-        if answer
-        else None,
+        "answer": {"dialect": dialect, **_output_to_json(answer)} if answer else None,
+    }
+
+
+def _output_to_json(output: Reply | Answer) -> dict[str, object]:
+    return {
+        "stdout": _decode(output.stdout),
+        "stderr": _decode(output.stderr),
+        "exit_code": output.exit_code,
     }
 
 

@@ -4,11 +4,11 @@ import argparse
 import asyncio
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hookline.cli._approval_screen import (
     Fact,
@@ -28,7 +28,6 @@ from hookline.cli._terminal import open_prompt
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.project import Project
-from hookline.trust.approval_diff import ApprovalChange
 from hookline.trust.approval_store import Approval
 from hookline.trust.policy import TrustDecision, TrustStatus
 
@@ -105,7 +104,7 @@ def _show(args: argparse.Namespace) -> int:
         clearance = replace(clearance, fingerprint=trust.fingerprint(hook, cwd=cwd))
     changes = trust.diff(hook, cwd=cwd)
     if args.json:
-        print_json({**trust_to_json(hook, clearance, cwd=cwd), "changes": _changes_to_json(changes)})
+        print_json({**trust_to_json(hook, clearance, cwd=cwd), "changes": [asdict(one) for one in changes]})
         return 0
     _print_facts([*list_facts(hook, clearance, cwd=cwd), *list_changes(changes)])
     _print_facts(list_files(clearance) if args.script else ())
@@ -120,10 +119,6 @@ def _print_facts(shown: Iterable[Fact]) -> None:
     for line in lay_out(shown, _COLUMNS):
         # not masked: a mask could hide what would run
         print_line(line, masked=False)
-
-
-def _changes_to_json(changes: Iterable[ApprovalChange]) -> list[Mapping[str, object]]:
-    return [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
 
 
 def _approve(args: argparse.Namespace) -> int:
@@ -196,7 +191,7 @@ def _diff(args: argparse.Namespace) -> int:
     clearance = _decide(project, hook)
     changes = project.trust.diff(hook, cwd=str(project.root))
     if args.json:
-        print_json({"id": hook.id, "standing": clearance.status, "changes": _changes_to_json(changes)})
+        print_json({"id": hook.id, "standing": clearance.status, "changes": [asdict(one) for one in changes]})
     elif changes:
         _print_facts(list_changes(changes))
     elif clearance.approval is not None or clearance.fingerprint is None:
@@ -270,13 +265,13 @@ def _token(args: argparse.Namespace) -> int:
 
 COMMAND: Final = CliCommand(
     "list, give and revoke approvals of hooks that are not your own",
+    *COMMON,
     example="approve lint",
     default_action="list",
     actions={
-        "list": CliCommand("list approvals, and the hooks that wait for one", *COMMON, run=_list),
+        "list": CliCommand("list approvals, and the hooks that wait for one", run=_list),
         "show": CliCommand(
             "show everything about a hook, or an approval",
-            *COMMON,
             argument("hook", "a hook of this project, or the digest of an approval", metavar="HOOK|DIGEST"),
             flag("--script", "show its files, too"),
             example="lint --script",
@@ -284,7 +279,6 @@ COMMAND: Final = CliCommand(
         ),
         "approve": CliCommand(
             "approve hooks exactly as they are now",
-            *COMMON,
             argument("hooks", "the hooks to approve, as they are now", nargs="*", metavar="HOOK"),
             flag("--all", "every hook of this project that waits for approval"),
             flag("--yes", "do not ask; for hooks you have looked at"),
@@ -295,7 +289,6 @@ COMMAND: Final = CliCommand(
         ),
         "revoke": CliCommand(
             "take approvals back",
-            *COMMON,
             argument("hooks", "what to take back", nargs="*", metavar="HOOK|DIGEST"),
             flag("--all", "every approval, of every repository"),
             example="lint",
@@ -303,14 +296,12 @@ COMMAND: Final = CliCommand(
         ),
         "diff": CliCommand(
             "show what changed since the approval",
-            *COMMON,
             argument("hook", "the hook that changed"),
             example="lint",
             run=_diff,
         ),
         "export": CliCommand(
             "write approvals to a file, for CI or another machine",
-            *COMMON,
             argument("hooks", "only the approvals of these hooks", nargs="*", metavar="HOOK"),
             argument("--output", "write to this new file instead of stdout", type=Path, metavar="FILE"),
             flag("--exact", "also compare programs: for machines that are alike"),
@@ -319,14 +310,11 @@ COMMAND: Final = CliCommand(
         ),
         "import": CliCommand(
             "take over approvals from a file outside of the project",
-            *COMMON,
             argument("file", "what `hookline trust export` wrote, outside of the project", type=Path),
             example="~/approvals.json",
             run=_import,
         ),
-        "token": CliCommand(
-            "make a token with which an agent may run commands that loosen guards", *COMMON, run=_token
-        ),
-        "workspace": CliCommand("say whether this folder is trusted as a whole", *COMMON, run=_workspace),
+        "token": CliCommand("make a token with which an agent may run commands that loosen guards", run=_token),
+        "workspace": CliCommand("say whether this folder is trusted as a whole", run=_workspace),
     },
 )
