@@ -13,7 +13,7 @@ from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import Table, pluralise, render
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import DetectedAgent, detect
+from hookline.hosts.detect import detect
 from hookline.hosts.host import Host
 from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
@@ -25,22 +25,37 @@ def _list(args: argparse.Namespace) -> int:
     detected = detect(HOSTS.values(), around)
     files = {name: find_settings(host, around) for name, host in HOSTS.items()}
     problems = {name: list(map(str, find_obstacles(host, around))) for name, host in HOSTS.items()}
-    value = [
-        {**_host_to_json(host, detected[name], files[name]), "problems": problems[name]} for name, host in HOSTS.items()
-    ]
-    rows = []
+    value, rows, lines = [], [], []
     for name, host in HOSTS.items():
         one = detected[name]
-        scopes = dict.fromkeys(file.scope for file in files[name] if file.of == name and file.ours)
+        own = [file for file in files[name] if file.of == name]
+        scopes = list(dict.fromkeys(file.scope for file in own if file.ours))
+        value.append(
+            {
+                "host": name,
+                "title": host.title,
+                "aliases": host.spec.aliases,
+                "found": one.is_there,
+                "program": one.program or None,
+                "version": one.version or None,
+                "folder": one.folder or None,
+                "installed": scopes,
+                "events": list(dict.fromkeys(entry.event for file in own for entry in file.ours)),
+                "files": [_file_to_json(file) for file in files[name]],
+                "problems": problems[name],
+            }
+        )
         here = "program" if one.program else "settings" if one.folder else "-"
         others = sum(file.foreign for file in files[name])
         rows.append((host.title, here, one.version or "-", ", ".join(scopes) or "-", str(others or "-"), name))
-    lines = [
-        f"{file.path} ({file.of}, {file.scope}): {_describe_file(file)}"
-        for name, host in HOSTS.items()
         # a file that two agents read is listed once
-        for file in _merge_files(host, [file for file in files[name] if file.of == name])
-    ]
+        for file in _merge_files(host, own):
+            urls = sum(entry.is_url for entry in file.ours)
+            by_url = f", {urls} by URL" if urls else ""
+            ours = f"ours at {pluralise(len(file.ours), 'event')}{by_url}" if file.ours else ""
+            foreign = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
+            what = f"cannot be read: {file.problem}" if file.problem else ", ".join(filter(None, (ours, foreign)))
+            lines.append(f"{file.path} ({file.of}, {file.scope}): {what}")
     lines += [f"problem: {problem}" for name in HOSTS for problem in problems[name]]
     if not any(file.ours for name in HOSTS for file in files[name]):
         lines.append("no agent asks the hooks yet; `hookline install` shows how")
@@ -61,42 +76,16 @@ def _merge_files(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile
     return list(merged.values())
 
 
-def _describe_file(file: SettingsFile) -> str:
-    if file.problem:
-        return f"cannot be read: {file.problem}"
-    urls = sum(entry.is_url for entry in file.ours)
-    by_url = f", {urls} by URL" if urls else ""
-    ours = f"ours at {pluralise(len(file.ours), 'event')}{by_url}" if file.ours else ""
-    others = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
-    return ", ".join(filter(None, (ours, others)))
-
-
-def _host_to_json(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> dict[str, object]:
-    own = [file for file in files if file.of == host.name]
+def _file_to_json(file: SettingsFile) -> dict[str, object]:
     return {
-        "host": host.name,
-        "title": host.title,
-        "aliases": host.spec.aliases,
-        "found": detected.is_there,
-        "program": detected.program or None,
-        "version": detected.version or None,
-        "folder": detected.folder or None,
-        "installed": list(dict.fromkeys(file.scope for file in own if file.ours)),
-        "events": list(dict.fromkeys(entry.event for file in own for entry in file.ours)),
-        "files": [
-            {
-                "path": file.path,
-                "scope": file.scope,
-                "of": file.of,
-                "ours": [
-                    {"event": entry.event, "if_broken": entry.policy or None, "http": entry.is_url}
-                    for entry in file.ours
-                ],
-                "foreign": file.foreign,
-                "problem": file.problem or None,
-            }
-            for file in files
+        "path": file.path,
+        "scope": file.scope,
+        "of": file.of,
+        "ours": [
+            {"event": entry.event, "if_broken": entry.policy or None, "http": entry.is_url} for entry in file.ours
         ],
+        "foreign": file.foreign,
+        "problem": file.problem or None,
     }
 
 

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from hookline.cli._output import pluralise, print_error, print_line, render
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
 from hookline.config.known_names import quote, suggest
-from hookline.config.undo_log import FileEdit
 from hookline.dialects import DIALECTS
 from hookline.engine.failure_policy import fails_closed
 from hookline.errors import EngineError, HostError
@@ -62,7 +61,13 @@ def run(args: argparse.Namespace) -> int:
             raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
         address = http_endpoint.choose_endpoint(around, sys.executable)
     hooks = [hook for hook in load_from_args(args).hooks if hook.enabled]
-    policy, why = (args.if_broken, "as you said") if args.if_broken else _choose_policy(hooks)
+    # block where Hookline cannot answer if a hook of the user fails closed
+    strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
+    policy, why = "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
+    if args.if_broken:
+        policy, why = args.if_broken, "as you said"
+    elif strict:
+        policy, why = "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
 
     def plan() -> list[InstallPlan]:
         planned = [
@@ -89,26 +94,34 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         # the user has seen the hooks of their home now
         confirm_record(around.data)
-    rows: list[dict[str, object]] = []
-    lines = describe_changes(plans, dry_run=args.dry_run)
+    details: list[dict[str, object]] = []
+    lines = []
     has_error = False
     for host, one in zip(hosts, plans, strict=True):
         # what was written is read back as the agent reads it
         problems = [] if args.dry_run else find_obstacles(host, around, ask=True, approvals=not args.no_approve)
         has_error = has_error or any(problem.is_error for problem in problems)
+        left_out = {
+            event: reason for event in host.events if event not in one.events and (reason := host.why_left_out(event))
+        }
         notes = [*_list_missed_hooks(host, one, hooks), *_list_notes(host, one, around, is_absent=host.name in absent)]
-        rows.append(
-            plan_to_json(
-                one,
-                events=one.events,
-                urls=one.urls,
-                left_out=_get_left_out(host, one),
-                if_broken=policy,
-                problems=[asdict(problem) for problem in problems],
-                notes=notes,
-            )
+        details.append(
+            {
+                "events": one.events,
+                "urls": one.urls,
+                "left_out": left_out,
+                "if_broken": policy,
+                "problems": [asdict(problem) for problem in problems],
+                "notes": notes,
+            }
         )
-        lines += _describe_plan(host, one, dry_run=args.dry_run, verbose=args.verbose)
+        will = "already asks" if not one.changes else "would ask" if args.dry_run else "asks"
+        asked = f"{host.title} {will} the hooks at {pluralise(len(one.events), 'event')}"
+        others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
+        more = f", and not at {others} (--verbose names them all)" if left_out else ""
+        lines.append(f"{asked}: {', '.join(one.events)}" if args.verbose else f"{asked}{more}")
+        if args.verbose:
+            lines += [f"  not at {event}: {reason}; --events +{event} adds it" for event, reason in left_out.items()]
         lines += [f"  note: {note}" for note in notes]
         lines += [f"  {'ERROR' if problem.is_error else 'warning'}: {problem}" for problem in problems]
     if not hooks:
@@ -117,22 +130,8 @@ def run(args: argparse.Namespace) -> int:
     names = " ".join(shell_quote(host.name) for host in hosts)
     back = f"take it back: hookline uninstall {names}{'' if scope is Scope.USER else f' --scope {scope}'}"
     lines.append("nothing was written" if args.dry_run else back)
-    render(plans_to_json(rows, number=number, dry_run=args.dry_run), *lines, as_json=args.json)
+    _report(args, plans, number, lines, details)
     return int(has_error)
-
-
-def _describe_plan(host: Host, plan: InstallPlan, *, dry_run: bool, verbose: bool) -> Iterator[str]:
-    is_new = bool(plan.changes)
-    will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
-    asked, left_out = pluralise(len(plan.events), "event"), _get_left_out(host, plan)
-    if not verbose:
-        others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
-        more = f", and not at {others} (--verbose names them all)" if left_out else ""
-        yield f"{host.title} {will} the hooks at {asked}{more}"
-        return
-    yield f"{host.title} {will} the hooks at {asked}: {', '.join(plan.events)}"
-    for event, why in left_out.items():
-        yield f"  not at {event}: {why}; --events +{event} adds it"
 
 
 def _list_missed_hooks(host: Host, plan: InstallPlan, hooks: Sequence[Hook]) -> list[str]:
@@ -146,10 +145,6 @@ def _list_missed_hooks(host: Host, plan: InstallPlan, hooks: Sequence[Hook]) -> 
             wait = "waits" if len(names) == 1 else "wait"
             notes.append(f"{', '.join(names)} {wait} for {event}, which is left out; --events +{event} adds it")
     return notes
-
-
-def _get_left_out(host: Host, plan: InstallPlan) -> dict[str, str]:
-    return {event: why for event in host.events if event not in plan.events and (why := host.why_left_out(event))}
 
 
 def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_absent: bool) -> list[str]:
@@ -212,14 +207,6 @@ def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
     if not chosen:
         raise HostError("--events names no event; leave it out for the usual ones")
     return tuple(event for event in host.events if event in chosen)
-
-
-def _choose_policy(hooks: Sequence[Hook]) -> tuple[str, str]:
-    """Choose what happens when Hookline cannot answer: block if a hook of the user fails closed."""
-    strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
-    if not strict:
-        return "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
-    return "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
 
 
 def _offer(around: HostEnvironment, *, as_json: bool) -> int:
@@ -322,7 +309,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
     plans, number = execute(around, plan, what="uninstall", dry_run=args.dry_run)
     if number:
         notify_daemon()
-    lines = describe_changes(plans, dry_run=args.dry_run)
+    lines = []
     for one in plans:
         host = HOSTS[one.host]
         if one.changes:
@@ -334,8 +321,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
         lines += [f"  note: {note}" for note in one.notes]
     if args.dry_run:
         lines.append("nothing was written")
-    value = plans_to_json([plan_to_json(one) for one in plans], number=number, dry_run=args.dry_run)
-    return render(value, *lines, as_json=args.json)
+    return _report(args, plans, number, lines, [{}] * len(plans))
 
 
 def find_hosts(names: Iterable[str]) -> list[Host]:
@@ -358,35 +344,33 @@ def notify_daemon() -> None:
         ask(find_socket_dir(os.environ), ("daemon", "look"))
 
 
-def plans_to_json(plans: Sequence[dict[str, object]], *, number: int, dry_run: bool) -> dict[str, object]:
-    """Return the result of an installation for `--json`."""
-    changed = any(plan["changes"] for plan in plans)
-    return {"changed": changed and not dry_run, "dry_run": dry_run, "undo": number or None, "hosts": plans}
-
-
-def plan_to_json(plan: InstallPlan, **more: object) -> dict[str, object]:
-    """Return the plan of one agent for `--json`."""
-    return {
-        "host": plan.host,
-        "scope": plan.scope,
-        "files": plan.files,
-        "changes": [{"path": change.path, "action": _name_action(change)} for change in plan.changes],
-        "notes": plan.notes,
-        **more,
-    }
-
-
-def _name_action(change: FileEdit) -> str:
-    return _ACTIONS[change.before is None, change.after is None]
-
-
-def describe_changes(plans: Sequence[InstallPlan], *, dry_run: bool) -> list[str]:
-    """Return a line for each file that changes."""
-    return [
-        f"{'would ' if dry_run else ''}{_name_action(change)} {change.path}"
+def _report(
+    args: argparse.Namespace,
+    plans: Sequence[InstallPlan],
+    number: int,
+    lines: Sequence[str],
+    details: Sequence[Mapping[str, object]],
+) -> int:
+    """Print which files change, then `lines`; for `--json` each plan with its details."""
+    changes = [
+        [
+            {"path": change.path, "action": _ACTIONS[change.before is None, change.after is None]}
+            for change in plan.changes
+        ]
         for plan in plans
-        for change in plan.changes
     ]
+    value = {
+        "changed": any(changes) and not args.dry_run,
+        "dry_run": args.dry_run,
+        "undo": number or None,
+        "hosts": [
+            {"host": plan.host, "scope": plan.scope, "files": plan.files, "changes": own, "notes": plan.notes, **more}
+            for plan, own, more in zip(plans, changes, details, strict=True)
+        ],
+    }
+    would = "would " if args.dry_run else ""
+    files = [f"{would}{change['action']} {change['path']}" for own in changes for change in own]
+    return render(value, *files, *lines, as_json=args.json)
 
 
 AGENT_OPTIONS: Final = (

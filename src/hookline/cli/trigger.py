@@ -22,7 +22,6 @@ from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, outcome_to_json
-from hookline.project import Project
 from hookline.text import shell_quote
 from hookline.trust.policy import suggest_approval
 
@@ -64,7 +63,17 @@ async def _trigger(args: argparse.Namespace) -> int:
     async with project.engine as engine:
         for problem in engine.problems:
             print_error(f"hookline: {problem}")
-        hook = _find_startable(project, args.hook)
+        hook = find_hook(project, args.hook)
+        if EventName.USER_TRIGGERED not in hook.on:
+            raise hook_error(
+                hook,
+                f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
+                f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
+                '`on = [..., "user_triggered"]` lets it be started by hand',
+            )
+        if not project.is_active(hook):
+            switch = "HOOKS_ENABLED, or `enabled` in the settings"
+            raise ConfigError(f"hooks are switched off ({switch}), so it does not run")
         event = engine.event(EventName.USER_TRIGGERED, {**data, "hook": hook.name or hook.id})
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=event.cwd)
@@ -73,25 +82,6 @@ async def _trigger(args: argparse.Namespace) -> int:
             outcome = await engine.start(hook, event)
         await finish_live_view(args, engine, outcome)
         return _report(args, hook, outcome)
-
-
-def _find_startable(project: Project, name: str) -> Hook:
-    """Return the hook of this name, which must be for the event user_triggered.
-
-    Raises:
-        ConfigError: There is none of this name, it is for other events, or hooks are switched off.
-    """
-    hook = find_hook(project, name)
-    if EventName.USER_TRIGGERED not in hook.on:
-        raise hook_error(
-            hook,
-            f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
-            f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
-            '`on = [..., "user_triggered"]` lets it be started by hand',
-        )
-    if not project.is_active(hook):
-        raise ConfigError("hooks are switched off (HOOKS_ENABLED, or `enabled` in the settings), so it does not run")
-    return hook
 
 
 def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:

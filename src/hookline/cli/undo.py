@@ -13,7 +13,17 @@ def run(args: argparse.Namespace) -> int:
     """Take a change back, or list the changes."""
     journal = UndoLog(find_user_dirs(args.project).data)
     if args.list:
-        return _list(journal, as_json=args.json)
+        in_force = {entry.id for entry in journal.active()}
+        value, rows = [], []
+        for entry in journal.entries():
+            is_in_force = entry.id in in_force
+            files = [step.path for step in entry.steps]
+            facts = {"id": entry.id, "when": entry.when, "what": entry.what, "files": files}
+            value.append({**facts, "undoes": entry.undoes or None, "in_force": is_in_force})
+            state = f"took back {entry.undoes}" if entry.undoes else "taken back"
+            rows.append([str(entry.id), format_clock(entry.when), entry.what, "in force" if is_in_force else state])
+        text = Table(["id", "when", "what", "state"], rows) if rows else "hookline has changed no file yet"
+        return render(value, text, as_json=args.json)
     entry, undo = journal.undo(args.id, force=args.force)
     return render(
         {"undone": entry.id, "what": entry.what, "files": [step.path for step in entry.steps], "undo": undo.id},
@@ -22,29 +32,6 @@ def run(args: argparse.Namespace) -> int:
         f"do it again: hookline undo {undo.id}",
         as_json=args.json,
     )
-
-
-def _list(journal: UndoLog, *, as_json: bool) -> int:
-    in_force = {entry.id for entry in journal.active()}
-    entries = list(journal.entries())
-    value = [
-        {
-            "id": entry.id,
-            "when": entry.when,
-            "what": entry.what,
-            "files": [step.path for step in entry.steps],
-            "undoes": entry.undoes or None,
-            "in_force": entry.id in in_force,
-        }
-        for entry in entries
-    ]
-    rows = []
-    for entry in entries:
-        state = f"took back {entry.undoes}" if entry.undoes else "taken back"
-        is_in_force = entry.id in in_force
-        rows.append([str(entry.id), format_clock(entry.when), entry.what, "in force" if is_in_force else state])
-    text = Table(["id", "when", "what", "state"], rows) if rows else "hookline has changed no file yet"
-    return render(value, text, as_json=as_json)
 
 
 COMMAND: Final = CliCommand(
