@@ -72,7 +72,7 @@ class CliCommand:
 
 def argument(names: str, about: str | None = None, **options: Any) -> Argument:
     """Return an argument; `names` are separated by blanks, such as `-v --verbose`."""
-    if not names.startswith("-"):
+    if not names.startswith("-") and "choices" not in options:
         options.setdefault("metavar", names.upper())
     return Argument(tuple(names.split()), {**options, "help": about})
 

@@ -14,7 +14,10 @@ from hookline.hosts import HOSTS
 from hookline.hosts.detect import detect
 from hookline.hosts.host import Host, HostEnvironment
 from hookline.hosts.status import find_settings
+from hookline.model.agents import AGENTS
 from hookline.model.dialect import DialectSpec
+from hookline.model.dialect_names import AGENT_ALIASES
+from hookline.model.names import resolve_agent
 from hookline.project import Project, load_project
 from hookline.user_dirs import find_user_dirs, working_folder
 from hookline.version import __version__
@@ -55,13 +58,11 @@ def find_agent(name: str) -> DialectSpec:
     Raises:
         ConfigError: There is none.
     """
-    agents = {own: spec for own, spec in SPECS.items() if spec.is_agent}
-    by_word = {word: spec for spec in agents.values() for word in (spec.name, *spec.aliases)}
-    found = by_word.get(name.lower())
-    if found is None:
-        listed = f"{suggest(name, by_word)}; there are {', '.join(sorted(agents))}"
+    agent = resolve_agent(name)
+    if not agent:
+        listed = f"{suggest(name, (*AGENTS, *AGENT_ALIASES))}; there are {', '.join(sorted(AGENTS))}"
         raise ConfigError(f"there is no agent {quote(name)}{listed}")
-    return found
+    return SPECS[agent]
 
 
 def check_interpreter(python: str, *, module: str) -> None:

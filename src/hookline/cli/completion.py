@@ -37,9 +37,17 @@ class Takes(StrEnum):
     TEMPLATES = "templates"
 
 
-LIVE: Final = (
-    *(Takes.HOOKS, Takes.EVENTS, Takes.DIALECTS, Takes.TOOLS, Takes.FORMATS, Takes.LANGUAGES, Takes.TEMPLATES),
-)
+# values that are listed when they are needed; those of hooks are read from the project
+_KNOWN: Final[Mapping[Takes, Iterable[str]]] = {
+    Takes.HOOKS: (),
+    Takes.EVENTS: known_events(),
+    Takes.DIALECTS: DIALECTS,
+    Takes.TOOLS: known_tools().values(),
+    Takes.FORMATS: ALL,
+    Takes.LANGUAGES: LANGUAGES,
+    Takes.TEMPLATES: TEMPLATES,
+}
+LIVE: Final = tuple(_KNOWN)
 
 _BY_NAME: Final[Mapping[str, Takes]] = MappingProxyType(
     {
@@ -414,7 +422,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the script, or the words a script asks for."""
     if args.words is not None:
         is_hook = args.words == Takes.HOOKS
-        known = {hook.id for hook in load_from_args(args).hooks} if is_hook else _KNOWN[args.words]
+        known = {hook.id for hook in load_from_args(args).hooks} if is_hook else _KNOWN[Takes(args.words)]
         words = sorted(word for word in known if _HARMLESS.fullmatch(word))
         return render(words, *words, as_json=args.json)
     if args.shell is None:
@@ -427,16 +435,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_bytes(text.encode())
     return 0
-
-
-_KNOWN: Final[Mapping[str, Iterable[str]]] = {
-    Takes.EVENTS: known_events(),
-    Takes.DIALECTS: DIALECTS,
-    Takes.TOOLS: known_tools().values(),
-    Takes.FORMATS: ALL,
-    Takes.LANGUAGES: LANGUAGES,
-    Takes.TEMPLATES: TEMPLATES,
-}
 
 
 COMMAND: Final = CliCommand(

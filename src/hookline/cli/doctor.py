@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -28,7 +27,7 @@ from hookline.bridge.detect_agent import was_installed
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
 from hookline.cli._command import COMMON, CliCommand
 from hookline.cli._hosts import make_around_project
-from hookline.cli._output import format_ago, format_span, pluralise, render
+from hookline.cli._output import format_ago, format_clock, format_span, pluralise, render
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
@@ -167,7 +166,7 @@ def _check_approvals(project: Project) -> Iterator[HealthFinding]:
     yield _ok(pluralise(count, "approval"))
     record = read_record(project.folders.data)
     if record is not None and record.was_missing:
-        made = datetime.fromtimestamp(record.made_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        made = format_clock(record.made_at)
         text = f"the record of known hooks in your home was missing and was made anew on {made}"
         advice = "look at the hooks of your home with `hookline list`, then run `hookline install AGENT` again"
         yield _warning(text, advice)

@@ -25,6 +25,7 @@ from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.names import resolve_agent
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
@@ -81,7 +82,7 @@ _FORMAT_OF: Final[Mapping[str, str]] = MappingProxyType(
 
 def run(args: argparse.Namespace) -> int:
     """Write the hooks, or show how they would be written."""
-    goal = _FORMAT_BY_SYSTEM.get(args.goal) or _resolve_alias(args.goal)
+    goal = _FORMAT_BY_SYSTEM.get(args.goal) or resolve_agent(args.goal) or args.goal
     form = FORMS.get(goal)
     if form is None:
         raise ConfigError(f"cannot write {quote(goal)}{suggest(goal, FORMS)}; there are {', '.join(FORMS)}")
@@ -97,18 +98,15 @@ def run(args: argparse.Namespace) -> int:
         return migration.write() if writes else migration.show()
 
 
-def _resolve_alias(name: str) -> str:
-    """Return the full name of an agent's short name; any other word unchanged."""
-    return next((own for own, dialect in DIALECTS.items() if name in dialect.SPEC.aliases), name)
-
-
 def _choose_hooks(session: EditSession, args: argparse.Namespace) -> list[Hook]:
     hooks = list(session.project.hooks)
     path = Path(args.source)
     if args.source != "all" and path.is_file():
         full = str(path.parent.resolve() / path.name)
         hooks = [hook for hook in hooks if hook.source_path == full]
-    elif (source := _FORMAT_OF.get(args.source) or _resolve_alias(args.source)) in FORMATS or source in DIALECTS:
+    elif (
+        source := _FORMAT_OF.get(args.source) or resolve_agent(args.source) or args.source
+    ) in FORMATS or source in DIALECTS:
         hooks = [hook for hook in hooks if source in {hook.source_format, hook.dialect}]
     elif args.source == "all":
         # managed hooks and hooks of packs have to be named
