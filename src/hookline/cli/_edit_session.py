@@ -281,14 +281,14 @@ class EditSession(Struct, frozen=True, kw_only=True):
         if self.apply is None:
             lines = [line.rstrip("\r\n") for change in real for line in _diff(change)]
             summary = f"nothing was written; it would be: {what}" if real else "nothing to change"
-            return render(value, *lines, summary, as_json=self.args.json)
+            return render(self.args, value, *lines, summary)
         written = []
         for change in real:
             path = Path(change.path)
             link = f" (a link to {path.resolve()})" if path.is_symlink() else ""
             written.append(f"{'removed' if change.after is None else 'wrote'} {change.path}{link}")
         undo = ["take it back: hookline undo"] if entry else []
-        return render(value, what if real else "nothing to change", *written, *notes, *undo, as_json=self.args.json)
+        return render(self.args, value, what if real else "nothing to change", *written, *notes, *undo)
 
 
 # the options of all commands that edit files

@@ -1,5 +1,6 @@
 """The only module that prints: lines, tables and JSON documents, with text of others made safe to show."""
 
+import argparse
 import math
 import re
 import select
@@ -44,13 +45,14 @@ class Table(NamedTuple):
     rows: Iterable[Sequence[str]]
 
 
-def render(value: object, *text: str | Table, as_json: bool) -> int:
-    """Print the result of a command: `value` as JSON for programs, or else `text` for people.
+def render(args: argparse.Namespace, value: object, *text: str | Table) -> int:
+    """Print the result of a command: `value` as JSON for programs if `--json` was given, or else `text` for people.
 
     Returns:
         0, the exit code of a command that succeeded.
     """
-    if as_json:
+    # some actions have no such option
+    if getattr(args, "json", False):
         print_json(value)
         return 0
     for item in text:

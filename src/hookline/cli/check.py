@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     total = ", ".join(pluralise(counts[severity], severity) for severity in Severity if counts[severity])
     lines.append(f"{total or 'nothing to mend'}; {pluralise(hooks, 'hook')} in {pluralise(files, 'file')}")
     value = {"problems": problems_to_json(problems), "hooks": hooks, "files": files}
-    render(value, *lines, as_json=args.json)
+    render(args, value, *lines)
     return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
 
 

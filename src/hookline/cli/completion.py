@@ -424,7 +424,7 @@ def run(args: argparse.Namespace) -> int:
         is_hook = args.words == Takes.HOOKS
         known = {hook.id for hook in load_from_args(args).hooks} if is_hook else _KNOWN[Takes(args.words)]
         words = sorted(word for word in known if _HARMLESS.fullmatch(word))
-        return render(words, *words, as_json=args.json)
+        return render(args, words, *words)
     if args.shell is None:
         raise ConfigError(f"name the shell: hookline completion {'|'.join(SHELLS)}")
     from hookline.cli.main import make_parser  # noqa: PLC0415 - an import cycle

@@ -61,9 +61,9 @@ def _status(args: argparse.Namespace) -> int:
         hung = find_hung(place, patience=_PAUSE)
         reason = f"process {hung} does not answer; `hookline daemon stop` ends it" if hung else str(problem)
         render(
+            args,
             {"running": False, "reason": reason, "socket": str(place.socket), "hung": hung},
             f"not running: {problem}" if not hung else f"hangs: {reason}",
-            as_json=args.json,
         )
         return 1
     memory = int(str(status["memory"])) // _MEGABYTE
@@ -77,7 +77,7 @@ def _status(args: argparse.Namespace) -> int:
     ]
     if status.get("http"):
         lines.append(f"agents may call {status['http']}, so it does not end when nobody does")
-    return render({"running": True, **status}, *lines, as_json=args.json)
+    return render(args, {"running": True, **status}, *lines)
 
 
 def _start(args: argparse.Namespace) -> int:
@@ -109,7 +109,6 @@ def _start(args: argparse.Namespace) -> int:
 
 def _stop(args: argparse.Namespace) -> int:
     place = _find_socket_dir()
-    as_json = getattr(args, "json", False)
     try:
         pid = int(str(_ask(place, "stop")["pid"]))
     except NoDaemonError as problem:
@@ -117,18 +116,18 @@ def _stop(args: argparse.Namespace) -> int:
         if hung:
             end_hung(hung)
         return render(
+            args,
             {"stopped": bool(hung), "reason": str(problem), **({"pid": hung} if hung else {})},
             f"stopped: process {hung}, which did not answer" if hung else f"not running: {problem}",
-            as_json=as_json,
         )
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and _is_alive(pid):
         time.sleep(_PAUSE)
     is_gone = not _is_alive(pid)
     return render(
+        args,
         {"stopped": is_gone, "pid": pid},
         f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered",
-        as_json=as_json,
     )
 
 

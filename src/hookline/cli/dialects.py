@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         for spec in specs
     ]
     head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
-    return render(value, Table(head, rows), as_json=args.json)
+    return render(args, value, Table(head, rows))
 
 
 COMMAND: Final = CliCommand(

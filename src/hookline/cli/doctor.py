@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         health = finding.health.upper() if finding.health is Health.ERROR else finding.health
         advice = f"; {finding.advice}" if finding.advice else ""
         lines.append(f"{health:<8} {area:<{widest}}  {finding.text}{advice}")
-    render([{"area": area, **asdict(finding)} for area, finding in findings], *lines, as_json=args.json)
+    render(args, [{"area": area, **asdict(finding)} for area, finding in findings], *lines)
     return 1 if any(finding.health is Health.ERROR for _, finding in findings) else 0
 
 

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         events = parse_events(args.name)
         dialects = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
         value = [_event_to_json(name, dialects) for name in events]
-        return render(value, *_explain(args.name, events, dialects), as_json=args.json)
+        return render(args, value, *_explain(args.name, events, dialects))
     # the canonical names are the first column; agents are too many for one line
     wide = [name for name, one in DIALECTS.items() if name != "hookline" and (args.json or not one.SPEC.is_agent)]
     dialects = [args.dialect] if args.dialect else wide
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         [name, EVENTS[name].when, _describe_rights(name), *_get_native_names(name, dialects).values()] for name in shown
     ]
     value = [_event_to_json(name, dialects) for name in shown]
-    return render(value, Table(["event", "when", "may", *dialects], rows), as_json=args.json)
+    return render(args, value, Table(["event", "when", "may", *dialects], rows))
 
 
 def _explain(word: str, events: tuple[EventName, ...], dialects: list[str]) -> Iterator[str | Table]:

@@ -64,11 +64,11 @@ def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.Git
     }
     summary = f"nothing was written; it would be {pluralise(len(plan.steps), 'step')}" if args.dry_run else done
     return render(
+        args,
         value,
         *(f"would {step.what}" if args.dry_run else step.what for step in plan.steps),
         *(f"note: {note}" for note in plan.notes),
         summary if plan.steps else "nothing to change",
-        as_json=args.json,
     )
 
 
@@ -95,7 +95,7 @@ def _status(args: argparse.Namespace) -> int:
     rows = [
         (one.hook, ", ".join(events[one.hook]), "yes" if one.is_ours else "no", str(one.theirs or "-")) for one in found
     ]
-    return render(value, Table(("hook", "events", "ours", "theirs"), rows), *problems, as_json=args.json)
+    return render(args, value, Table(("hook", "events", "ours", "theirs"), rows), *problems)
 
 
 def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> list[str]:

@@ -60,7 +60,7 @@ def _list(args: argparse.Namespace) -> int:
     if not any(file.ours for name in HOSTS for file in files[name]):
         lines.append("no agent asks the hooks yet; `hookline install` shows how")
     table = Table(("agent", "here", "version", "ours", "others", "name"), rows)
-    return render(value, table, *lines, as_json=args.json)
+    return render(args, value, table, *lines)
 
 
 def _merge_files(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile]:
@@ -119,7 +119,7 @@ def _show(args: argparse.Namespace) -> int:
     ]
     table = Table(("event", "ours", "an answer can", "what else it says becomes"), rows)
     modes = [f"{native}: {text}" for native, text in spec.by_mode.items()]
-    return render(value, *lines, "", table, *modes, as_json=args.json)
+    return render(args, value, *lines, "", table, *modes)
 
 
 def _describe_losses(able: frozenset[Ability]) -> str:
@@ -158,6 +158,7 @@ def _show_matrix(args: argparse.Namespace) -> int:
         for wanted, name in MOMENTS
     ]
     return render(
+        args,
         value,
         "What an answer becomes under each agent",
         "",
@@ -166,7 +167,6 @@ def _show_matrix(args: argparse.Namespace) -> int:
         "Which hooks can say it",
         "",
         Table(("wish", *SPECS), words),
-        as_json=args.json,
     )
 
 

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     }
     count = pluralise(hooks, "hook") if hooks else "no hook"
     return render(
+        args,
         value,
         f"{path} is there now, with one hook, hello, that greets you when a session starts."
         if is_new
@@ -48,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
         *(f"Found, too: {file.path} ({file.dialect}, {pluralise(file.hooks, 'hook')})" for file in others),
         "Go on with:",
         *(f"  {step}" for step in steps),
-        as_json=args.json,
     )
 
 

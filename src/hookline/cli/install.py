@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     here = detect(HOSTS.values(), around, versions=False) if args.all else {}
     hosts = [HOSTS[name] for name, one in here.items() if one.is_there] if args.all else find_hosts(args.hosts)
     if not hosts:
-        return _offer(around, as_json=args.json)
+        return _offer(args, around)
     scope = Scope(args.scope or Scope.USER)
     events = {host.name: _choose_events(host, args.events) for host in hosts}
     check_interpreter(sys.executable, module="hookline.cli.main")
@@ -209,7 +209,7 @@ def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
     return tuple(event for event in host.events if event in chosen)
 
 
-def _offer(around: HostEnvironment, *, as_json: bool) -> int:
+def _offer(args: argparse.Namespace, around: HostEnvironment) -> int:
     """List the agents on this machine, and change nothing."""
     found = [HOSTS[name] for name, one in detect(HOSTS.values(), around, versions=False).items() if one.is_there]
     lines = [
@@ -217,9 +217,8 @@ def _offer(around: HostEnvironment, *, as_json: bool) -> int:
         f"let them ask the hooks: hookline install {' '.join(host.name for host in found)}",
     ]
     value = {"changed": False, "found": [host.name for host in found]}
-    return render(
-        value, *(lines if found else [f"no agent was found here; known are {', '.join(HOSTS)}"]), as_json=as_json
-    )
+    nothing = f"no agent was found here; known are {', '.join(HOSTS)}"
+    return render(args, value, *(lines if found else [nothing]))
 
 
 def tighten_entries(args: argparse.Namespace) -> None:
@@ -370,7 +369,7 @@ def _report(
     }
     would = "would " if args.dry_run else ""
     files = [f"{would}{change['action']} {change['path']}" for own in changes for change in own]
-    return render(value, *files, *lines, as_json=args.json)
+    return render(args, value, *files, *lines)
 
 
 AGENT_OPTIONS: Final = (

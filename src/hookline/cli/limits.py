@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("name the hooks to reset, or say --all")
         forgotten = sum(admission.forget(hook) for hook in hooks) + (admission.forget_shared() if args.all else 0)
         text = f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}"
-        return render({"reset": [hook.id for hook in hooks], "forgotten": forgotten}, text, as_json=args.json)
+        return render(args, {"reset": [hook.id for hook in hooks], "forgotten": forgotten}, text)
     # without a session: the command cannot know which one is meant
     event = Event(name=EventName.USER_TRIGGERED, cwd=str(project.root))
     limits: list[tuple[str | None, LimitStatus]] = [
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     nothing = "no limit: set once, per_minute, cooldown, debounce or breaker of a hook"
     table = Table(["hook", "limit", "may run", "how it stands"], rows)
-    return render({"limits": value}, table if rows else nothing, as_json=args.json)
+    return render(args, {"limits": value}, table if rows else nothing)
 
 
 COMMAND: Final = CliCommand(

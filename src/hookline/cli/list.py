@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         advice += ["", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}"]
     if wrong := _count_problems(project.problems):
         advice += ["", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them"]
-    return render(value, *_lay_out(rows, project, events), *advice, as_json=args.json)
+    return render(args, value, *_lay_out(rows, project, events), *advice)
 
 
 def _select_hooks(project: Project, args: argparse.Namespace, events: Collection[str]) -> Iterator[Hook]:

@@ -141,7 +141,7 @@ class _Migration:
         texts = {path: text for path, (_, text) in self._drafts.items() if text}
         if self._args.json:
             documents = [{"path": path, "text": text} for path, text in texts.items()]
-            return render({"documents": documents, "lost": self._lost, "written": self._get_ids()}, as_json=True)
+            return render(self._args, {"documents": documents, "lost": self._lost, "written": self._get_ids()})
         for path, text in texts.items():
             if len(texts) > 1:
                 print_error(f"{path}:")

@@ -396,7 +396,7 @@ def _report(args: argparse.Namespace, plan: NewHook, files: _Files) -> int:
         "try": tries,
     }
     tail = ("Try it:", *(f"  {line}" for line in tries), "Take it back: hookline undo")
-    return render(value, *lines, *tail, as_json=args.json)
+    return render(args, value, *lines, *tail)
 
 
 def _shorten(path: Path) -> str:

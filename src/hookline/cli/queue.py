@@ -73,7 +73,7 @@ def _list(args: argparse.Namespace) -> int:
         text.append(Table(["letter", "hook", "kind", "since", "text"], rows))
     where = "" if args.all else " of this project; --all looks at every project"
     value = {"jobs": list(map(_job_to_json, jobs)), "letters": list(map(asdict, letters))}
-    return render(value, *(text or [f"nothing waits in the queue{where}"]), as_json=args.json)
+    return render(args, value, *(text or [f"nothing waits in the queue{where}"]))
 
 
 def _job_to_json(job: Job) -> Mapping[str, object]:
@@ -98,7 +98,7 @@ def _show(args: argparse.Namespace) -> int:
             shown = json_codec.dump(value).decode()
         if shown not in (None, ""):
             lines.append(f"  {name:<12}  {shown}")
-    return render(facts, *lines, as_json=args.json)
+    return render(args, facts, *lines)
 
 
 def _retry(args: argparse.Namespace) -> int:
@@ -110,7 +110,7 @@ def _retry(args: argparse.Namespace) -> int:
             raise ConfigError(f"job {one.id} is running; what becomes of it is known when it ends")
     names = [one.id for one in chosen]
     count = place.queue.retry(names)
-    return render({"retried": names}, f"{pluralise(count, 'job')} will run again", as_json=args.json)
+    return render(args, {"retried": names}, f"{pluralise(count, 'job')} will run again")
 
 
 def _drop(args: argparse.Namespace) -> int:
@@ -121,10 +121,10 @@ def _drop(args: argparse.Namespace) -> int:
         return 1
     count = place.queue.drop(one.id for one in chosen)
     return render(
+        args,
         {"dropped": [one.id for one in chosen]},
         f"dropped {count}",
         *(f"job {name} is running: it ends as it will, and is not tried again" for name in running),
-        as_json=args.json,
     )
 
 
@@ -191,7 +191,7 @@ def _status(args: argparse.Namespace) -> int:
     lines += [f"{pluralise(letters, 'letter')} for agents", f"{pluralise(len(alive), 'worker')} at work"]
     if not alive and counts[JobState.WAITING] + counts[JobState.RUNNING]:
         lines.append("no worker is there: the next background hook starts one, `hookline queue work` does it now")
-    return render(value, *lines, as_json=args.json)
+    return render(args, value, *lines)
 
 
 def _work(args: argparse.Namespace) -> int:
@@ -216,7 +216,7 @@ async def _run_worker(args: argparse.Namespace) -> int:
     others = f", {tally.elsewhere} ended by other workers" if tally.elsewhere else ""
     done = f"{tally.done} done, {tally.later} put back, {tally.dead} given up{others}"
     lines = [] if args.detached else ["nothing to do" if tally == Tally() else done]
-    return render(asdict(tally), *lines, as_json=args.json)
+    return render(args, asdict(tally), *lines)
 
 
 def _parse_jobs(text: str) -> int:

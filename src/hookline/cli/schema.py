@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("--output: name the format to write, such as `hookline schema native --output FILE`")
         titles = [(name, named.title) for name, named in ALL.items()]
         value = [{"name": name, "title": title} for name, title in titles]
-        return render(value, Table(["name", "what it describes"], titles), as_json=args.json)
+        return render(args, value, Table(["name", "what it describes"], titles))
     if args.name not in ALL:
         raise ConfigError(f"there is no format {quote(args.name)}{suggest(args.name, ALL)}; known are {', '.join(ALL)}")
     raw = msgspec.json.format(json_codec.dump(schema(args.name, load_known_names())), indent=2) + b"\n"
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         args.output.write_bytes(raw)
     except OSError as problem:
         raise ConfigError(f"{args.output} cannot be written: {problem.strerror}") from None
-    return render({"written": str(args.output)}, f"wrote {args.output}", as_json=args.json)
+    return render(args, {"written": str(args.output)}, f"wrote {args.output}")
 
 
 COMMAND: Final = CliCommand(

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             "left_out": packer.left_out,
             "pack": None if args.output else text,
         }
-        return render(value, as_json=True)
+        return render(args, value)
     for note in packer.left_out:
         print_error(f"left out: {note}")
     if args.output is None:
@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     carried = ", ".join(file.path for file in pack.files) or "no files"
     return render(
+        args,
         None,
         f"{args.output}: {pluralise(len(pack.hooks), 'hook')}, with {carried}",
         f"Others install it with: hookline add --from {shlex.quote(args.output.name)}",
-        as_json=False,
     )
 
 

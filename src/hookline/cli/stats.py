@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         "events": dict(events.most_common()),
     }
     if not hooks:
-        return render(value, "no hook ran" if args.since or args.hook else "no hook ran yet", as_json=args.json)
+        return render(args, value, "no hook ran" if args.since or args.hook else "no hook ran yet")
     lines = []
     for one in hooks:
         if one.failures:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         for one in hooks
     ]
-    return render(value, Table(_HEAD, rows), *lines, as_json=args.json)
+    return render(args, value, Table(_HEAD, rows), *lines)
 
 
 def _get_p95(metrics: HookMetrics) -> float:

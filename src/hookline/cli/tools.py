@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if not meant:
         near = suggest(args.name, known_tools().values())
         raise ConfigError(f"no agent has a tool {quote(args.name)}{near}; `hookline tools` lists them")
-    return render([_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents), as_json=args.json)
+    return render(args, [_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents))
 
 
 def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:

@@ -73,7 +73,7 @@ def _list(args: argparse.Namespace) -> int:
         if found
         else "no such traces; an event that no hook wants leaves none"
     )
-    return render([{**asdict(summary), "blocked": summary.blocked} for summary in found], text, as_json=args.json)
+    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -95,7 +95,7 @@ def _show(args: argparse.Namespace) -> int:
             for name, value in record.detail.items()
             if name not in _IN_LINE and value not in ({}, [], "", None)
         ]
-    return render([asdict(record) for record in records], *lines, as_json=args.json)
+    return render(args, [asdict(record) for record in records], *lines)
 
 
 def _tail(args: argparse.Namespace) -> int:
@@ -143,7 +143,7 @@ def _prune(args: argparse.Namespace) -> int:
     removed = traces.prune(older_than=older_than, keep=args.keep or 0)
     left = traces.count()
     text = f"removed {removed} records, {left} are left"
-    return render({"removed": removed, "left": left}, text, as_json=args.json)
+    return render(args, {"removed": removed, "left": left}, text)
 
 
 def _describe(record: Record) -> str:

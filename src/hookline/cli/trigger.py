@@ -46,7 +46,7 @@ def _list(args: argparse.Namespace) -> int:
         for hook, row in zip(hooks, rows, strict=True)
     ]
     nothing = 'no hook can be started by hand; one that can says `on = "user_triggered"`'
-    return render(value, Table(("hook", "kind", "file"), rows) if rows else nothing, as_json=args.json)
+    return render(args, value, Table(("hook", "kind", "file"), rows) if rows else nothing)
 
 
 async def _trigger(args: argparse.Namespace) -> int:

@@ -82,7 +82,7 @@ def _list(args: argparse.Namespace) -> int:
         ]
         text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
     nothing = "nothing was approved, and nothing waits for approval"
-    render(value, *(text or [nothing]), as_json=args.json)
+    render(args, value, *(text or [nothing]))
     # a guard that waits for approval is missing
     return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 
@@ -97,7 +97,7 @@ def _show(args: argparse.Namespace) -> int:
             raise ConfigError(f"{len(by_digest)} approvals begin with {args.hook}; give more of the digest")
         value = approval_to_json(by_digest[0]) or {}
         lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
-        return render(value, *lines, f"  {'given':<13}{describe_approval(by_digest[0])}", as_json=args.json)
+        return render(args, value, *lines, f"  {'given':<13}{describe_approval(by_digest[0])}")
     hook = find_hook(project, args.hook)
     clearance = _decide(project, hook)
     if clearance.fingerprint is None:
@@ -156,9 +156,9 @@ def _approve(args: argparse.Namespace) -> int:
             continue
         done.append(approval)
     render(
+        args,
         {"approved": [approval_to_json(approval) for approval in done]},
         *(f"approved {approval.hook}  {approval.digest[:_SHORT]}  {approval.runs}" for approval in done),
-        as_json=args.json,
     )
     if done or not hooks or args.all:
         return 0
@@ -176,9 +176,9 @@ def _revoke(args: argparse.Namespace) -> int:
     else:
         gone = trust.revoke(*args.hooks)
     render(
+        args,
         {"revoked": [approval_to_json(approval) for approval in gone]},
         *(f"revoked {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in gone),
-        as_json=args.json,
     )
     if not gone and not args.all:
         raise ConfigError(f"there is no approval of {', '.join(args.hooks)}; `hookline trust list` shows them all")
@@ -218,17 +218,17 @@ def _export(args: argparse.Namespace) -> int:
     with os.fdopen(handle, "wb") as file:
         file.write(raw)
     text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
-    return render({"output": str(args.output)}, text, as_json=args.json)
+    return render(args, {"output": str(args.output)}, text)
 
 
 def _import(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     added = project.trust.import_approvals(args.file, workspace=project.root)
     return render(
+        args,
         {"imported": [approval_to_json(approval) for approval in added]},
         *(f"imported {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in added),
         f"{len(added)} approvals from {args.file}",
-        as_json=args.json,
     )
 
 
@@ -239,11 +239,11 @@ def _workspace(args: argparse.Namespace) -> int:
     folders = [folder for folder in settings.trusted_workspaces if root.is_relative_to(Path(folder).resolve())]
     by = "trust_workspace" if settings.trust_workspace else "trusted_workspaces" if folders else None
     return render(
+        args,
         {"root": str(project.root), "trusted": by is not None, "by": by},
         f"{project.root} is not trusted as a whole: each of its hooks needs your approval"
         if by is None
         else f"{project.root} is trusted as a whole, by {by} in your settings: its hooks run without approval",
-        as_json=args.json,
     )
 
 

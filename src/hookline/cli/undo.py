@@ -23,14 +23,14 @@ def run(args: argparse.Namespace) -> int:
             state = f"took back {entry.undoes}" if entry.undoes else "taken back"
             rows.append([str(entry.id), format_clock(entry.when), entry.what, "in force" if is_in_force else state])
         text = Table(["id", "when", "what", "state"], rows) if rows else "hookline has changed no file yet"
-        return render(value, text, as_json=args.json)
+        return render(args, value, text)
     entry, undo = journal.undo(args.id, force=args.force)
     return render(
+        args,
         {"undone": entry.id, "what": entry.what, "files": [step.path for step in entry.steps], "undo": undo.id},
         f"taken back: {entry.what}",
         *(f"{'removed' if step.before is None else 'restored'} {step.path}" for step in entry.steps),
         f"do it again: hookline undo {undo.id}",
-        as_json=args.json,
     )
 
 

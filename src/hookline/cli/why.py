@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     lines += [f"  {format_ago(record.at)}, {record.event}: {_describe_record(record)}" for record in recent]
     if not recent:
         lines.append("  no trace of it: no event it listens to came while hooks were traced")
-    return render(value, *lines, as_json=args.json)
+    return render(args, value, *lines)
 
 
 def _adapt_to_agent(host: DialectSpec | None, event: Event, project: Project, hook: Hook) -> Event:
@@ -284,7 +284,7 @@ def _report_not_loaded(
     if args.json:
         places = [{"path": path, "line": line or None} for path, line in mentions]
         value = {"id": None, "mentions": places, "problems": problems_to_json(problems)}
-        render(value, as_json=True)
+        render(args, value)
         return 1
     print_error(f"hookline: {problem}")
     for path, line in mentions:
