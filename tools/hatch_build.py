@@ -33,7 +33,7 @@ SCRIPT: Final = """\
 #!python
 import sys
 
-from hookline.cli._launcher import main
+from hookline.cli.hook import main
 
 sys.exit(main(sys.argv[1:]))
 """

@@ -23,7 +23,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from hookline.cli.main import COMMANDS
+from hookline.cli.main import COMMANDS, import_command
 
 SWITCH: Final = "HOOKLINE_TEST_FORKED"
 
@@ -155,7 +155,9 @@ def _written(feed: int, rest: memoryview) -> memoryview:
 
 def serve(handle: int) -> None:
     """Fork a run for each order, and say how it ended, until nobody gives orders any more."""
-    for name in (*(f"hookline.cli.{name}" for name in COMMANDS), *_ALSO):
+    for name in COMMANDS:
+        import_command(name)
+    for name in _ALSO:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

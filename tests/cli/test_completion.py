@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli._completion_scripts import LIVE, SHELLS
+from hookline.cli.completion import LIVE, SHELLS
 from hookline.cli.main import COMMANDS
 from tests.cli.program import configure, environment, hookline
 

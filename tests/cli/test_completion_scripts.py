@@ -1,6 +1,6 @@
 import argparse
 
-from hookline.cli._completion_scripts import CompletionValue, Takes, read_parser
+from hookline.cli.completion import CompletionValue, Takes, read_parser
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,8 +1,9 @@
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from hookline.cli._edit_session import find_file_at, find_file_of, hook_diff, parse_hooks, read_file
+from hookline.cli._edit_session import EditSession
 from hookline.config.loader import MAX_FILE_BYTES
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
@@ -21,23 +22,27 @@ def project(tmp_path: Path) -> Project:
     return load_project(tmp_path / "project", folders=folders, traced=False)
 
 
+def edit(project: Project) -> EditSession:
+    return EditSession(args=Namespace(), project=project)
+
+
 def test_a_managed_hook_is_not_ours_to_change(project: Project) -> None:
     hook = Hook(id="policy", command="x", layer=Layer.MANAGED, source_path="/etc/hookline/hookline.toml", source_line=3)
 
     with pytest.raises(ConfigError, match=r"^/etc/hookline/hookline\.toml:3: hook \"policy\" is managed"):
-        find_file_of(project, hook)
+        edit(project).find_file_of(hook)
 
 
 def test_a_hook_of_a_program_stands_in_no_file(project: Project) -> None:
     with pytest.raises(ConfigError, match="comes from no file"):
-        find_file_of(project, Hook(id="x", call=print))
+        edit(project).find_file_of(Hook(id="x", call=print))
 
 
 def test_the_file_of_a_hook_is_read_as_the_loader_reads_it(project: Project) -> None:
     [hook] = project.loaded.hooks
-    file = find_file_of(project, hook)
+    file = edit(project).find_file_of(hook)
 
-    [again], problems = parse_hooks(file, read_file(file)[1])
+    [again], problems = file.parse(file.read()[1])
 
     assert problems == []
     assert (again.id, again.source, again.layer, again.source_pointer) == (
@@ -50,7 +55,7 @@ def test_the_file_of_a_hook_is_read_as_the_loader_reads_it(project: Project) -> 
 
 def test_a_place_says_whose_a_new_file_will_be(project: Project) -> None:
     found = {
-        name: find_file_at(project, path / name).origin.layer
+        name: edit(project).find_file_at(path / name).origin.layer
         for path, name in (
             (project.root, "hookline.toml"),
             (project.root, "hookline.local.toml"),
@@ -76,36 +81,36 @@ def test_a_file_above_the_project_that_was_found_is_known(tmp_path: Path) -> Non
     inner = load_project(tmp_path / "repo" / "inner", folders=folders, traced=False)
 
     [hook] = inner.loaded.hooks
-    assert find_file_at(inner, Path(hook.source_path)) == find_file_of(inner, hook)
+    assert edit(inner).find_file_at(Path(hook.source_path)) == edit(inner).find_file_of(hook)
 
 
 def test_a_file_that_nobody_reads_is_no_place_for_hooks(project: Project) -> None:
     with pytest.raises(ConfigError, match="hooks are not looked for"):
-        find_file_at(project, project.root / "settings.json")
+        edit(project).find_file_at(project.root / "settings.json")
 
 
 def test_the_difference_of_two_texts_is_the_hooks_that_differ(project: Project) -> None:
-    file = find_file_of(project, project.loaded.hooks[0])
+    file = edit(project).find_file_of(project.loaded.hooks[0])
     two = CONFIG + CONFIG.replace('"a"', '"b"')
 
-    assert hook_diff(project, file, CONFIG, two)[0] == []
-    assert [hook.id for hook in hook_diff(project, file, CONFIG, two)[1]] == ["b"]
-    assert [hook.id for hook in hook_diff(project, file, two, None)[0]] == ["a", "b"]
+    assert edit(project).diff(file, CONFIG, two)[0] == []
+    assert [hook.id for hook in edit(project).diff(file, CONFIG, two)[1]] == ["b"]
+    assert [hook.id for hook in edit(project).diff(file, two, None)[0]] == ["a", "b"]
 
 
 def test_a_text_that_is_worse_than_before_is_refused_and_one_that_was_bad_already_is_not(project: Project) -> None:
-    file = find_file_of(project, project.loaded.hooks[0])
+    file = edit(project).find_file_of(project.loaded.hooks[0])
     odd = CONFIG + 'priority = "odd"\n'
 
     with pytest.raises(ConfigError, match="wanted critical"):
-        hook_diff(project, file, CONFIG, odd)
-    assert hook_diff(project, file, odd, odd + "timeout = 3\n")[1] != []
+        edit(project).diff(file, CONFIG, odd)
+    assert edit(project).diff(file, odd, odd + "timeout = 3\n")[1] != []
 
 
 def test_a_file_does_not_grow_beyond_what_is_read(project: Project) -> None:
     """One hook more must not switch off all others."""
-    file = find_file_at(project, project.folders.config / "hookline.toml")
+    file = edit(project).find_file_at(project.folders.config / "hookline.toml")
     full = CONFIG + "#" * (MAX_FILE_BYTES - len(CONFIG) - 1) + "\n"
 
     with pytest.raises(ConfigError, match="none of its hooks would be read; nothing was changed"):
-        hook_diff(project, file, full, full + CONFIG.replace('"a"', '"b"'))
+        edit(project).diff(file, full, full + CONFIG.replace('"a"', '"b"'))

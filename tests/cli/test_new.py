@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli._templates import LANGUAGES, TEMPLATES
+from hookline.cli.new import LANGUAGES, TEMPLATES
 from tests.cli.program import environment, hookline
 
 CONFIG = """\

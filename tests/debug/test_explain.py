@@ -3,21 +3,18 @@ from pathlib import Path
 import pytest
 
 from hookline.debug.explain import GATES, explain
-from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.settings import Settings
 from hookline.project import load_project
 from hookline.user_dirs import UserDirs
 
-SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
-
 
 def explained(hook: Hook, tmp_path: Path, *, enabled: bool = True) -> dict[str, bool]:
     engine = Engine(cwd=str(tmp_path), settings=Settings(enabled=enabled))
     engine.add(hook)
     event = engine.event("before_tool", tool="shell")
-    return {one.gate: one.passed for one in explain(hook, event, engine=engine, specs=SPECS).gates}
+    return {one.gate: one.passed for one in explain(hook, event, engine=engine).gates}
 
 
 def hook(**fields: object) -> Hook:
@@ -50,7 +47,7 @@ def test_managed_hook_stays_on_when_all_are_switched_off(tmp_path: Path) -> None
     opened = load_project(tmp_path / "project", settings=Settings(enabled=False), folders=folders, traced=False)
     event = opened.engine.event("before_tool", tool="shell")
 
-    found = [explain(hook, event, engine=opened.engine, specs=SPECS) for hook in opened.hooks]
+    found = [explain(hook, event, engine=opened.engine) for hook in opened.hooks]
 
     assert {one.hook.id: one.runs for one in found} == {"managed": True, "config": False}
     assert [hook.id for hook in opened.planner.plan(event).hooks] == ["managed"]
@@ -70,7 +67,7 @@ def test_first_closed_gate_is_the_reason(tmp_path: Path) -> None:
     one = hook(enabled=False, matcher="read_file")
     engine.add(one)
 
-    found = explain(one, engine.event("before_tool", tool="shell"), engine=engine, specs=SPECS)
+    found = explain(one, engine.event("before_tool", tool="shell"), engine=engine)
 
     assert found.closed is not None
     assert (found.runs, found.closed.gate, found.closed.reason) == (False, "enabled", "switched off")

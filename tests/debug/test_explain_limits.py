@@ -4,15 +4,12 @@ from pathlib import Path
 import pytest
 
 from hookline.debug.explain import explain
-from hookline.dialects import DIALECTS
 from hookline.engine.components import Components, default_components
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Source
 from hookline.model.requirements import Needs
 from hookline.model.settings import Settings
 from hookline.stores.state import SqliteState
-
-SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
 
 def hook(**fields: object) -> Hook:
@@ -22,7 +19,7 @@ def hook(**fields: object) -> Hook:
 
 def explained(engine: Engine, one: Hook) -> dict[str, tuple[bool, str]]:
     event = engine.event("before_tool", tool="shell")
-    answer = explain(one, event, engine=engine, specs=SPECS)
+    answer = explain(one, event, engine=engine)
     return {gate.gate: (gate.passed, gate.reason) for gate in answer.gates}
 
 

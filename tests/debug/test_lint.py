@@ -3,12 +3,9 @@ from pathlib import Path
 import pytest
 
 from hookline.debug.lint import lint_hooks
-from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.requirements import Caching, Needs
-
-SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
 
 def found(tmp_path: Path, **fields: object) -> list[tuple[str, str]]:
@@ -16,7 +13,7 @@ def found(tmp_path: Path, **fields: object) -> list[tuple[str, str]]:
     hook = Hook(**given)  # type: ignore[arg-type]
     engine = Engine(cwd=str(tmp_path))
     engine.add(hook)
-    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine, specs=SPECS)]
+    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine)]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +127,7 @@ def test_rule_that_hardly_does_what_was_meant_gets_a_finding(fields: dict[str, o
     hook = Hook(**{"id": "h", "source": Source.USER, **fields})  # type: ignore[arg-type]
     engine = Engine()
     engine.add(hook)
-    (found,) = lint_hooks([hook], engine=engine, specs=SPECS)
+    (found,) = lint_hooks([hook], engine=engine)
     engine.close_sync()
 
     assert (found.weight, said in found.message) == (weight, True), found.message
@@ -145,5 +142,5 @@ def test_texts_with_values_of_the_event_are_fine(text: str) -> None:
     engine = Engine()
     engine.add(hook)
 
-    assert list(lint_hooks([hook], engine=engine, specs=SPECS)) == []
+    assert list(lint_hooks([hook], engine=engine)) == []
     engine.close_sync()

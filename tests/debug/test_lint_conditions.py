@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from hookline.debug.lint import lint_hooks
-from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Source
 
@@ -12,8 +11,7 @@ def found(tmp_path: Path, condition: str, on: str = "before_tool") -> list[tuple
     hook = Hook(id="one", on=on, command="sh", condition=condition, source=Source.USER)
     engine = Engine(cwd=str(tmp_path))
     engine.add(hook)
-    specs = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
-    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine, specs=specs)]
+    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine)]
 
 
 @pytest.mark.parametrize(

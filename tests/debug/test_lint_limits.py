@@ -1,12 +1,9 @@
 import pytest
 
 from hookline.debug.lint import lint_hooks
-from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Source
 from hookline.model.requirements import Caching
-
-SPECS = {name: dialect.SPEC for name, dialect in DIALECTS.items()}
 
 
 def said(**fields: object) -> list[tuple[str, str]]:
@@ -14,7 +11,7 @@ def said(**fields: object) -> list[tuple[str, str]]:
     hook = Hook(**given)  # type: ignore[arg-type]
     engine = Engine()
     engine.add(hook)
-    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine, specs=SPECS)]
+    return [(finding.weight, finding.message) for finding in lint_hooks([hook], engine=engine)]
 
 
 @pytest.mark.parametrize(("field", "value"), [("once", True), ("per_minute", 1), ("cooldown", 1), ("debounce", 1)])
@@ -102,7 +99,7 @@ def test_step_that_a_list_does_without_is_pointed_out(
     engine = Engine()
     engine.add(Hook(**step), listed)  # type: ignore[arg-type]
 
-    assert [(one.weight, one.message) for one in lint_hooks([listed], engine=engine, specs=SPECS)] == expected
+    assert [(one.weight, one.message) for one in lint_hooks([listed], engine=engine)] == expected
 
 
 def test_cache_of_a_plain_hook_is_fine() -> None:

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import asdict
+
 from hookline.cli._describe import describe_policies
+from hookline.debug.explain import uses_shell
 from hookline.kinds.command.command import Command
 from hookline.model.hook import Hook
 from hookline.model.plan import EFFECT_GATES
@@ -18,7 +21,7 @@ from hookline.trust.approval_diff import ApprovalChange
 from hookline.trust.approval_store import Approval
 from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustedHooks, TrustStatus
-from hookline.trust.risks import Risk, list_risks
+from hookline.trust.risks import list_risks
 from hookline.trust.script_imports import list_doubts
 from hookline.wiring import shell_dialects
 
@@ -126,26 +129,25 @@ def list_facts(hook: Hook, clearance: TrustDecision, *, cwd: str = "") -> Iterat
         yield _fact(
             "files", *_limit([f"{escape_all(path)}  {digest[:12]}" for path, digest in sorted(identity.hashes.items())])
         )
-        yield Fact("beware", tuple(FactLine("! ", text) for text in _list_doubts(identity)))
+        # what may load more than is listed; naming it in `includes` has it approved as well
+        doubts = [f"the command: {escape_all(doubt)}" for doubt in identity.doubts]
+        doubts += [
+            f"{escape_all(path)} {escape_all(doubt)}"
+            for path, raw in sorted(identity.files.items())
+            for doubt in list_doubts(path, raw)
+        ]
+        head = ["loads more than is listed; what `includes` names is approved with it:"] if doubts else []
+        yield Fact("beware", tuple(FactLine("! ", text) for text in (*head, *_limit(doubts))))
         yield _fact("programs", *(f"{escape_all(one.name)}: {escape_all(one.path)}" for one in identity.programs))
         yield _fact("digest", identity.digest)
-        yield _fact("sealed", *_describe_sealing(hook, identity, cwd))
+        if hook.kind == "command" and identity.files:
+            # which files cannot be changed between the check and the run
+            sealing = Command(shell_dialects=shell_dialects()).sealing(hook, identity.files, cwd=cwd)
+            yield _fact("sealed", escape_all(sealing))
     warnings = list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd)
     yield Fact("beware", tuple(FactLine("! ", escape_all(one.text)) for one in warnings))
     if clearance.earlier is not None:
         yield _fact("before", f"another form of it was approved {describe_approval(clearance.earlier)}")
-
-
-def _list_doubts(identity: HookFingerprint) -> list[str]:
-    """Return what may load more than is listed; naming it in `includes` has it approved as well."""
-    found = [f"the command: {escape_all(doubt)}" for doubt in identity.doubts]
-    found += [
-        f"{escape_all(path)} {escape_all(doubt)}"
-        for path, raw in sorted(identity.files.items())
-        for doubt in list_doubts(path, raw)
-    ]
-    head = ["loads more than is listed; what `includes` names is approved with it:"] if found else []
-    return [*head, *_limit(found)]
 
 
 def lay_out(shown: Iterable[Fact], columns: int, *, whole: bool = True) -> list[str]:
@@ -155,7 +157,12 @@ def lay_out(shown: Iterable[Fact], columns: int, *, whole: bool = True) -> list[
     """
     lines: list[str] = []
     for fact in shown:
-        pieces = [piece for line in fact.lines for piece in _wrap_line(line, columns - _LABEL - 2)]
+        pieces = []
+        for line in fact.lines:
+            indent = max(len(line.mark), len(_CONTINUATION))
+            wrapped = wrap(line.text, max(columns - _LABEL - 2 - indent, 10))
+            marks = (line.mark, *(_CONTINUATION.rjust(indent) for _ in wrapped[1:]))
+            pieces += [f"{mark}{piece}" for mark, piece in zip(marks, wrapped, strict=True)]
         left = len(pieces) - _HEAD - _TAIL
         if left > 1 and not whole:
             note = f"({left} lines are left out here; [s] and [d] show them)"
@@ -163,12 +170,6 @@ def lay_out(shown: Iterable[Fact], columns: int, *, whole: bool = True) -> list[
         labels = [fact.label, *[""] * len(pieces)]
         lines += [f"  {label:<{_LABEL}}{piece}".rstrip() for label, piece in zip(labels, pieces, strict=False)]
     return lines
-
-
-def _wrap_line(line: FactLine, columns: int) -> Iterator[str]:
-    indent = max(len(line.mark), len(_CONTINUATION))
-    for place, piece in enumerate(wrap(line.text, max(columns - indent, 10))):
-        yield f"{line.mark if place == 0 else _CONTINUATION.rjust(indent)}{piece}"
 
 
 def quote_lines(text: str) -> list[FactLine]:
@@ -186,13 +187,8 @@ def describe_approval(approval: Approval) -> str:
 def trust_to_json(hook: Hook, clearance: TrustDecision, *, cwd: str = "") -> Mapping[str, object]:
     """Return the facts for `--json`."""
     identity = clearance.fingerprint
-    warnings: Sequence[Risk] = list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd)
     return {
-        "id": hook.id,
-        "name": hook.name,
-        "source": hook.source,
-        "layer": hook.layer,
-        "dialect": hook.dialect,
+        **{name: getattr(hook, name) for name in ("id", "name", "source", "layer", "dialect")},
         "file": hook.source_path,
         "line": hook.source_line,
         "repository": clearance.repository,
@@ -202,7 +198,7 @@ def trust_to_json(hook: Hook, clearance: TrustDecision, *, cwd: str = "") -> Map
         "definition": identity.definition if identity is not None else None,
         "files": identity.hashes if identity is not None else {},
         "programs": [{"name": one.name, "path": one.path} for one in identity.programs] if identity else [],
-        "risks": [{"kind": one.kind, "text": one.text} for one in warnings],
+        "risks": [asdict(one) for one in list_risks(hook, shell_dialects=shell_dialects(), cwd=cwd)],
         "approval": approval_to_json(clearance.approval),
         "earlier": approval_to_json(clearance.earlier),
     }
@@ -212,25 +208,8 @@ def approval_to_json(approval: Approval | None) -> Mapping[str, object] | None:
     """Return an approval for `--json`."""
     if approval is None:
         return None
-    return {
-        "hook": approval.hook,
-        "name": approval.name,
-        "digest": approval.digest,
-        "repository": approval.repository,
-        "file": approval.source_path,
-        "by": approval.by,
-        "at": approval.at,
-        "runs": approval.runs,
-        "note": approval.note,
-        "imported": approval.imported,
-    }
-
-
-def _describe_sealing(hook: Hook, identity: HookFingerprint, cwd: str) -> list[str]:
-    """Return which files are sealed, so that they cannot be changed between the check and the run."""
-    if hook.kind != "command" or not identity.files:
-        return []
-    return [escape_all(Command(shell_dialects=shell_dialects()).sealing(hook, identity.files, cwd=cwd))]
+    names = ("hook", "name", "digest", "repository", "by", "at", "runs", "note", "imported")
+    return {**{name: getattr(approval, name) for name in names}, "file": approval.source_path}
 
 
 def _limit(lines: Sequence[str]) -> list[str]:
@@ -277,8 +256,11 @@ def _list_target(hook: Hook) -> Iterator[FactLine]:
     elif hook.raises:
         yield FactLine("", f"another event is raised: {escape_all(hook.raises)}")
     elif hook.kind == "rule":
-        yield from _list_actions(hook)
-    elif hook.shell or (hook.shell is None and not hook.args and hook.dialect in shell_dialects()):
+        yield FactLine("", "a constant answer, no program runs:")
+        for action, value in hook.actions.items():
+            yield FactLine("", f"{action}{'' if value is True else ':'}")
+            yield from quote_lines(value) if isinstance(value, str) else ()
+    elif uses_shell(hook):
         yield FactLine("", "a shell, with this line:")
         yield from quote_lines(" ".join([hook.command, *hook.args]))
     else:
@@ -286,28 +268,14 @@ def _list_target(hook: Hook) -> Iterator[FactLine]:
             yield FactLine(f"[{place}] ", escape_all(word))
 
 
-def _list_actions(hook: Hook) -> Iterator[FactLine]:
-    yield FactLine("", "a constant answer, no program runs:")
-    for action, value in hook.actions.items():
-        yield FactLine("", f"{action}{'' if value is True else ':'}")
-        yield from quote_lines(value) if isinstance(value, str) else ()
-
-
 def _list_environment(hook: Hook) -> Iterator[Fact]:
-    if hook.working_directory:
-        yield _fact("in folder", escape_all(hook.working_directory))
-    if hook.env:
-        yield Fact(
-            "environment", tuple(FactLine("= ", escape_all(f"{key}={value}")) for key, value in hook.env.items())
-        )
-    if hook.headers:
-        yield Fact(
-            "headers", tuple(FactLine(": ", escape_all(f"{key}: {value}")) for key, value in hook.headers.items())
-        )
-    if hook.header_env:
-        yield _fact("variables", *map(escape_all, hook.header_env))
-    if hook.includes:
-        yield _fact("includes", *map(escape_all, hook.includes))
+    env = [FactLine("= ", escape_all(f"{key}={value}")) for key, value in hook.env.items()]
+    headers = [FactLine(": ", escape_all(f"{key}: {value}")) for key, value in hook.headers.items()]
+    yield _fact("in folder", *filter(None, [escape_all(hook.working_directory)]))
+    yield Fact("environment", tuple(env))
+    yield Fact("headers", tuple(headers))
+    yield _fact("variables", *map(escape_all, hook.header_env or ()))
+    yield _fact("includes", *map(escape_all, hook.includes))
 
 
 def _find_change_time(hook: Hook) -> Iterator[Fact]:
@@ -316,6 +284,5 @@ def _find_change_time(hook: Hook) -> Iterator[Fact]:
     except (OSError, ValueError):
         changed = 0.0
     if changed:
-        yield _fact(
-            "since", f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(changed))}, when that file was changed last"
-        )
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(changed))
+        yield _fact("since", f"{when}, when that file was changed last")

@@ -9,26 +9,22 @@ from typing import Final
 from msgspec.structs import asdict
 
 from hookline.builtin.catalogue import BUILTINS
-from hookline.cli._output import pluralise, print_error
-from hookline.cli._time import format_ago, format_span
+from hookline.cli._output import format_ago, format_span, pluralise, print_error
 from hookline.config.document import Problem
 from hookline.debug.explain import uses_shell
 from hookline.dialects import DIALECTS
 from hookline.errors import StoreError
-from hookline.kinds.python import Python
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event
 from hookline.model.hook import ACTIONS, Hook, describe_actions
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
-from hookline.model.requirements import Caching
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceQueries
 from hookline.trust.policy import TrustDecision, TrustStatus
 
 SPECS: Final[Mapping[str, DialectSpec]] = MappingProxyType({name: one.SPEC for name, one in DIALECTS.items()})
 
-STANDINGS: Final[Mapping[TrustStatus, str]] = MappingProxyType(
+_STATES: Final[Mapping[TrustStatus, str]] = MappingProxyType(
     {
         TrustStatus.TRUSTED: "trusted",
         TrustStatus.APPROVED: "approved",
@@ -42,13 +38,66 @@ UNKNOWN: Final = "unknown"
 _UNITS: Final = ((3_600, "h"), (60, "min"))
 _BUILTIN: Final[Mapping[str, str]] = MappingProxyType({one.id: one.about for one in BUILTINS.values()})
 _reported: Final[set[str]] = set()
+# keys of hookline.toml for `--json`
+_KEYS: Final = (
+    *("id", "files", "writes", "kind", "dialect", "source", "layer", "enabled", "priority", "after", "before", "once"),
+    *("background", "persistent", "warm", "observe", "steps"),
+)
+# the same, null where they are not set
+_OPTIONAL: Final = ("name", "matcher", "schedule", "per_minute", "cooldown", "debounce", "batch", "breaker", *ACTIONS)
+
+
+class HookView:
+    """A hook of a project as commands show it: whether it may run, and its problems."""
+
+    def __init__(self, hook: Hook, project: Project) -> None:
+        self.hook = hook
+        self.project = project
+        self.trust = decide_trust(hook, project)
+        names = {f'"{name}"' for name in (hook.id, hook.name) if name}
+        # those at its line or with its name
+        self.problems = [
+            problem
+            for problem in project.problems
+            if problem.path == hook.source_path
+            and (problem.line == hook.source_line or any(name in problem.message for name in names))
+        ]
+
+    @property
+    def state(self) -> str:
+        """The trust status in a word or two."""
+        return _STATES[self.trust.status] if self.trust is not None else UNKNOWN
+
+    def to_json(self) -> dict[str, object]:
+        """Return the hook for `--json`; keys of hookline.toml that are not set are null, false or empty."""
+        hook, cache = self.hook, self.hook.cache
+        return {
+            **{name: getattr(hook, name) for name in _KEYS},
+            **{name: getattr(hook, name) or None for name in _OPTIONAL},
+            "events": hook.on,
+            "effects": {str(kind): getattr(hook, kind) for kind in EFFECT_GATES},
+            "unknown": hook.on_unknown,
+            "runs": describe_target(hook),
+            "shell": hook.kind == "command" and uses_shell(hook),
+            "path": hook.source_path or None,
+            "line": hook.source_line or None,
+            "in_force": hook.enabled and self.project.is_active(hook),
+            "trust": self.state,
+            "objection": (self.trust.reason_denied if self.trust is not None else UNKNOWN) or None,
+            "if": hook.condition or None,
+            "retry_after": hook.retry_after if hook.breaker else None,
+            "needs": asdict(hook.needs) if hook.needs is not None else None,
+            "cache": {"for": cache.seconds, "by": cache.by, "files": cache.files, "env": cache.env} if cache else None,
+            "raise": hook.raises or None,
+            "problems": problems_to_json(self.problems),
+        }
 
 
 def describe_target(hook: Hook) -> str:
     """Return what a hook runs, in one line."""
     line = shlex.join([hook.command, *hook.args]) if hook.args else hook.command
     targets: Mapping[str, str] = {
-        "command": f"sh: {line}" if uses_shell(hook, SPECS) else line,
+        "command": f"sh: {line}" if uses_shell(hook) else line,
         "python": f"{hook.module}:{hook.function}" if hook.function else hook.module,
         "webhook": f"{hook.method} {hook.url}",
         "ask_agent": f"ask: {hook.prompt}",
@@ -87,16 +136,6 @@ def decide_trust(hook: Hook, project: Project) -> TrustDecision | None:
         return None
 
 
-def describe_trust(decision: TrustDecision | None) -> str:
-    """Return the trust status of a hook in a word or two."""
-    return STANDINGS[decision.status] if decision is not None else UNKNOWN
-
-
-def find_module_file(hook: Hook, event: Event) -> str:
-    """Return the file of the module that a Python hook calls; empty for an installed or missing module."""
-    return Python().file(hook, event)
-
-
 def open_history(project: Project) -> TraceQueries:
     """Open the user's traces."""
     return TraceQueries(project.folders.data / "traces.db")
@@ -107,14 +146,15 @@ def get_result(record: Record) -> str:
     return str(record.detail.get("failure") or record.detail.get("decision") or "done")
 
 
-def _get_duration(record: Record) -> float:
-    duration = record.detail.get("duration")
-    return float(duration) if isinstance(duration, int | float) else 0.0
+def get_duration(detail: Mapping[str, object]) -> float | None:
+    """Return how long a run took, in seconds; None if it is not known."""
+    duration = detail.get("duration")
+    return float(duration) if isinstance(duration, int | float) else None
 
 
 def describe_run(record: Record) -> str:
     """Return when a hook ran, how it ended and how long it took."""
-    return f"{format_ago(record.at)}, {get_result(record)}, {format_span(_get_duration(record))}"
+    return f"{format_ago(record.at)}, {get_result(record)}, {format_span(get_duration(record.detail) or 0.0)}"
 
 
 def run_to_json(record: Record) -> Mapping[str, object]:
@@ -124,78 +164,17 @@ def run_to_json(record: Record) -> Mapping[str, object]:
         "event": record.event,
         "result": get_result(record),
         "reason": record.detail.get("reason") or record.detail.get("message"),
-        "duration": _get_duration(record),
+        "duration": get_duration(record.detail) or 0.0,
         "trace": record.trace,
     }
 
 
-def hook_to_json(hook: Hook, project: Project, decision: TrustDecision | None) -> dict[str, object]:
-    """Return a hook for `--json`; keys of hookline.toml that are not set are null, false or empty."""
-    cache = hook.cache
-    return {
-        "id": hook.id,
-        "name": hook.name or None,
-        "events": hook.on,
-        "matcher": hook.matcher or None,
-        "files": hook.files,
-        "writes": hook.writes,
-        "effects": {str(kind): getattr(hook, kind) for kind in EFFECT_GATES},
-        "unknown": hook.on_unknown,
-        "kind": hook.kind,
-        "runs": describe_target(hook),
-        "shell": hook.kind == "command" and uses_shell(hook, SPECS),
-        "dialect": hook.dialect,
-        "source": hook.source,
-        "layer": hook.layer,
-        "path": hook.source_path or None,
-        "line": hook.source_line or None,
-        "enabled": hook.enabled,
-        "in_force": hook.enabled and project.is_active(hook),
-        "trust": describe_trust(decision),
-        "objection": (decision.reason_denied if decision is not None else UNKNOWN) or None,
-        "priority": hook.priority,
-        "if": hook.condition or None,
-        "schedule": hook.schedule or None,
-        "after": hook.after,
-        "before": hook.before,
-        "once": hook.once,
-        "per_minute": hook.per_minute or None,
-        "cooldown": hook.cooldown or None,
-        "debounce": hook.debounce or None,
-        "batch": hook.batch or None,
-        "breaker": hook.breaker or None,
-        "retry_after": hook.retry_after if hook.breaker else None,
-        "needs": asdict(hook.needs) if hook.needs is not None else None,
-        "cache": {"for": cache.seconds, "by": cache.by, "files": cache.files, "env": cache.env} if cache else None,
-        "background": hook.background,
-        "persistent": hook.persistent,
-        "warm": hook.warm,
-        "observe": hook.observe,
-        "steps": hook.steps,
-        "raise": hook.raises or None,
-        **{name: getattr(hook, name) or None for name in ACTIONS},
-    }
-
-
-def find_problems(hook: Hook, problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems of one hook: those at its line or with its name."""
-    names = {f'"{name}"' for name in (hook.id, hook.name) if name}
+def problems_to_json(problems: Iterable[Problem]) -> list[Mapping[str, object]]:
+    """Return problems for `--json`."""
     return [
-        problem
-        for problem in problems
-        if problem.path == hook.source_path
-        and (problem.line == hook.source_line or any(name in problem.message for name in names))
+        {"path": one.path, "line": one.line or None, "severity": one.severity, "message": one.message}
+        for one in problems
     ]
-
-
-def problem_to_json(problem: Problem) -> Mapping[str, object]:
-    """Return a problem for `--json`."""
-    return {
-        "path": problem.path,
-        "line": problem.line or None,
-        "severity": problem.severity,
-        "message": problem.message,
-    }
 
 
 def truncate(text: str, longest: int) -> str:
@@ -209,6 +188,10 @@ def describe_policies(hook: Hook) -> Iterator[tuple[str, str]]:
 
     The texts contain what the author of the hook wrote.
     """
+    cached = ""
+    if hook.cache is not None:
+        lists = _join_lists({"by": hook.cache.by, "files": hook.cache.files, "env": hook.cache.env})
+        cached = f"an answer holds for {_format_exactly(hook.cache.seconds)}" + (f"; {lists}" if lists else "")
     failures = "each failure" if hook.breaker == 1 else f"{hook.breaker} failures in a row"
     policies = {
         "if": hook.condition,
@@ -223,7 +206,7 @@ def describe_policies(hook: Hook) -> Iterator[tuple[str, str]]:
         "batch": hook.batch and f"once for all files within {_format_exactly(hook.batch)}",
         "breaker": hook.breaker and f"pauses for {_format_exactly(hook.retry_after)} after {failures}",
         "needs": _join_lists(asdict(hook.needs)) if hook.needs is not None else "",
-        "cache": _describe_cache(hook.cache) if hook.cache is not None else "",
+        "cache": cached,
         "background": hook.background and "from the queue, and nobody waits for it",
         "persistent": hook.persistent and "it stays, and answers many events",
         "warm": hook.warm and "its process is made ahead",
@@ -235,11 +218,6 @@ def describe_policies(hook: Hook) -> Iterator[tuple[str, str]]:
 def _format_exactly(seconds: float) -> str:
     """Write a time in the largest unit that divides it."""
     return next((f"{seconds // size:g} {unit}" for size, unit in _UNITS if seconds % size == 0), f"{seconds:g} s")
-
-
-def _describe_cache(cache: Caching) -> str:
-    lists = _join_lists({"by": cache.by, "files": cache.files, "env": cache.env})
-    return f"an answer holds for {_format_exactly(cache.seconds)}" + (f"; {lists}" if lists else "")
 
 
 def _join_lists(lists: Mapping[str, object]) -> str:

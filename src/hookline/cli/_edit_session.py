@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.builtin.catalogue import PREFIX
+from hookline.cli._command import COMMON, argument, flag
 from hookline.cli._describe import decide_trust
 from hookline.cli._output import render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import find_hook, hook_error, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
@@ -73,18 +74,46 @@ class ConfigFile(Struct, frozen=True, kw_only=True):
     origin: FileOrigin
     formats: tuple[str, ...]
 
+    def read(self) -> tuple[bytes | None, str]:
+        """Return the bytes of the file, None if there is none, and its text.
 
-class Draft(Struct, frozen=True, kw_only=True):
-    """A file and its new text; None removes the file."""
+        Raises:
+            ConfigError: It is not UTF-8, or a dangling link.
+        """
+        raw = read_bytes(self.path)
+        if raw is None and Path(self.path).is_symlink():
+            raise ConfigError("this is a link that leads nowhere; nothing was changed", path=self.path)
+        try:
+            return raw, (raw or b"").decode()
+        except UnicodeDecodeError as problem:
+            line = (raw or b"").count(b"\n", 0, problem.start) + 1
+            raise ConfigError("the file is not UTF-8; nothing was changed", path=self.path, line=line) from None
 
-    file: ConfigFile
-    before: bytes | None
-    text: str | None
+    def parse(self, text: str | None) -> tuple[list[Hook], list[Problem]]:
+        """Parse a text as if it were the content of the file."""
+        plain = (text or "").removeprefix(_BYTE_ORDER_MARK)
+        if not plain.strip():
+            return [], []
+        hooks, problems = formats.read(plain, origin=self.origin, formats=self.formats)
+        folders = script_folders(self.path, layer=self.origin.layer, root=self.origin.root)
+        shells = self.origin.known_names.shell_dialects
+        return [anchor_scripts(hook, folders, shell_dialects=shells) for hook in hooks], problems
 
-    @property
-    def change(self) -> FileEdit:
-        """The change for the undo log."""
-        return FileEdit(self.file.path, self.before, None if self.text is None else self.text.encode())
+    def edit(self, before: bytes | None, text: str | None) -> FileEdit:
+        """Return the change for the undo log; without a text the file is removed."""
+        return FileEdit(self.path, before, None if text is None else text.encode())
+
+    def require(self, *, is_intended: bool) -> None:
+        """Refuse an edit that would change more or less than the user asked for.
+
+        Raises:
+            ConfigError: It would.
+        """
+        if not is_intended:
+            raise ConfigError(
+                "the change would mean something else than what was asked; nothing was changed, edit the file by hand",
+                path=self.path,
+            )
 
 
 class EditSession(Struct, frozen=True, kw_only=True):
@@ -92,7 +121,151 @@ class EditSession(Struct, frozen=True, kw_only=True):
 
     args: argparse.Namespace
     project: Project
-    apply: Apply | None
+    apply: Apply | None = None
+
+    def find_file_of(self, hook: Hook) -> ConfigFile:
+        """Return the file of a hook.
+
+        Raises:
+            ConfigError: Hookline must not change it.
+        """
+        about = f"hook {quote(hook.id)}"
+        if hook.layer is Layer.MANAGED:
+            raise hook_error(
+                hook, f"{about} is managed: whoever administers this machine put it there, and only they change it"
+            )
+        if hook.source_format in FILE_SPECS and FILE_SPECS[hook.source_format].is_program:
+            message = f"{about} is this program itself: change it, or move it away, and the agent has it no longer"
+            raise ConfigError(message, path=hook.source_path)
+        file = self._find_loaded(hook.source_path)
+        if file is None and hook.id.startswith(PREFIX):
+            raise ConfigError(f"{about} comes with hookline; `hookline disable {hook.id}` switches it off")
+        if file is None:
+            raise ConfigError(f"{about} comes from no file")
+        return file
+
+    def group_by_file(self, names: list[str]) -> list[tuple[ConfigFile, list[Hook]]]:
+        """Return the named hooks, each once, grouped by file."""
+        hooks = {hook.id: hook for hook in (find_hook(self.project, name) for name in names)}
+        files = {hook.source_path: self.find_file_of(hook) for hook in hooks.values()}
+        return [(file, [hook for hook in hooks.values() if hook.source_path == path]) for path, file in files.items()]
+
+    def find_file_at(self, path: Path) -> ConfigFile:
+        """Return the file at a path; it need not exist yet.
+
+        Raises:
+            ConfigError: Hookline does not look for hooks there.
+        """
+        full = path if path.is_absolute() else Path.cwd() / path
+        full = full.parent.resolve() / full.name
+        if (loaded := self._find_loaded(str(full))) is not None:
+            return loaded
+        folders = self.project.folders
+        roots = {Root.PROJECT: self.project.root, Root.CONFIG: folders.config, Root.HOME: folders.home}
+        for place in LOCATIONS:
+            root = roots.get(place.root)
+            if root is not None and fnmatchcase(str(full), f"{root.resolve()}/{place.path}"):
+                return _make_file(str(full), place, str(root.resolve()))
+        raise ConfigError(
+            "hooks are not looked for in this file; `--to user` and `--to project` are, and docs/configuration.md "
+            "lists every other place",
+            path=str(full),
+        )
+
+    def _find_loaded(self, path: str) -> ConfigFile | None:
+        for found in self.project.loaded.loaded_files:
+            origin = (found.dialect, found.layer, found.source)
+            for place in LOCATIONS if found.path == path else ():
+                if (place.dialect, place.layer, place.source) == origin and fnmatchcase(path, f"*/{place.path}"):
+                    return _make_file(path, place, found.root)
+        return None
+
+    def diff(self, file: ConfigFile, before: str, after: str | None) -> tuple[list[Hook], list[Hook]]:
+        """Compare the hooks of two texts: which are gone, and which are new or different.
+
+        Raises:
+            ConfigError: The new text has a problem that the old one has not.
+        """
+        old, known = file.parse(before)
+        new, problems = file.parse(after)
+        for problem in find_new_problems(known, problems):
+            raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line)
+        if len((after or "").encode()) > MAX_FILE_BYTES:
+            raise ConfigError(
+                f"the file would be larger than {MAX_FILE_BYTES // 1024} KB, and none of its hooks would be read; nothing was changed",
+                path=file.path,
+            )
+        gone, gained = _subtract(old, new), _subtract(new, old)
+        for hook in gained:
+            if reason := find_problem(self.project.planner, hook):
+                message = f'hook "{hook.id}": {reason}; nothing was changed'
+                raise ConfigError(message, path=file.path, line=hook.source_line)
+        if set(map(references, gained)) - set(map(references, gone)):
+            mentioned = {name for hook in self.project.hooks for name in references(hook)}
+            try:
+                refuse_cycles(gained, self._plan_edited(gone, gained), mentioned)
+            except ConfigError as problem:
+                message = f"{problem.message}; nothing was changed"
+                raise ConfigError(message, path=file.path, line=problem.line) from None
+        return gone, gained
+
+    def _plan_edited(self, gone: Sequence[Hook], gained: Sequence[Hook]) -> HookPlanner:
+        """Return a planner over the hooks of the project after the edit."""
+        registry = HookRegistry()
+        edited = {hook.id for hook in (*gone, *gained)}
+        for hook in (*(hook for hook in self.project.hooks if hook.id not in edited), *gained):
+            registry.add(hook)
+        return HookPlanner(registry)
+
+    def list_unresolved(self, gone: Sequence[Hook], gained: Sequence[Hook]) -> list[str]:
+        """Return a note for each hook that the new hooks refer to and that does not exist (yet)."""
+        if not any(map(references, gained)):
+            return []
+        names = self._plan_edited(gone, gained).names()
+        return [
+            f"{quote(hook.id)} speaks of a hook that is not there yet: {names.describe_missing(name, by=hook)}"
+            for hook in gained
+            for name in dict.fromkeys(references(hook))
+            if names.find(name, by=hook) is None
+        ]
+
+    def list_unshadowed(self, hooks: Sequence[Hook]) -> list[str]:
+        """Return a note for each duplicate of an edited hook: it was ignored, and is in force now."""
+        places = {f"{hook.source_path}:{hook.source_line};": hook for hook in hooks}
+        return [
+            f"{quote(hook.id)} stands in {problem.path}:{problem.line}, too, and counts from there now"
+            for problem in self.project.loaded.problems
+            for place, hook in places.items()
+            if problem.message.startswith("the same hook as in ") and place in problem.message
+        ]
+
+    def require_free_name(self, hook: Hook) -> None:
+        """Check that no other hook has the id or name of this one.
+
+        Raises:
+            ConfigError: Another one has; the message names its file.
+        """
+        own = (hook.source_path, hook.source_pointer)
+        for other in self.project.hooks:
+            if (hook.id == other.id or hook.name == other.name) and (other.source_path, other.source_pointer) != own:
+                raise hook_error(
+                    other,
+                    f"there is a hook {quote(other.id)} already; choose another name, or change that one with "
+                    f"`hookline edit {other.id} KEY=VALUE`",
+                )
+
+    def explain_trust(self, hook: Hook) -> str:
+        """Return whether an edited hook may run, as a note."""
+        if not hook.enabled:
+            return f"{quote(hook.id)} is switched off: hookline enable {hook.id}"
+        approve = f"hookline trust approve {shell_quote(hook.id)}"
+        if hook.source not in _OWN:
+            return f"{quote(hook.id)} is a {hook.source} hook: it runs once you approved it ({approve})"
+        decision = decide_trust(hook, self.project)
+        if decision is not None and decision.reason_denied:
+            return f"{quote(hook.id)} will not run: {decision.reason_denied} ({approve})"
+        started = " at its times, while `hookline watch` runs" if hook.schedule else " from now on"
+        return f"{quote(hook.id)} is your own, so it runs{started}"
 
     def finish(self, changes: Sequence[FileEdit], what: str, *, notes: Sequence[str] = (), made: bool = False) -> int:
         """Write the changes, or show them in a dry run, and report `what` was done."""
@@ -108,24 +281,26 @@ class EditSession(Struct, frozen=True, kw_only=True):
         if self.apply is None:
             lines = [line.rstrip("\r\n") for change in real for line in _diff(change)]
             summary = f"nothing was written; it would be: {what}" if real else "nothing to change"
-            return render(value, *lines, summary, as_json=self.args.json)
-        written = [f"{'removed' if change.after is None else 'wrote'} {_describe_path(change.path)}" for change in real]
+            return render(self.args, value, *lines, summary)
+        written = []
+        for change in real:
+            path = Path(change.path)
+            link = f" (a link to {path.resolve()})" if path.is_symlink() else ""
+            written.append(f"{'removed' if change.after is None else 'wrote'} {change.path}{link}")
         undo = ["take it back: hookline undo"] if entry else []
-        return render(value, what if real else "nothing to change", *written, *notes, *undo, as_json=self.args.json)
+        return render(self.args, value, what if real else "nothing to change", *written, *notes, *undo)
 
 
-def add_edit_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all commands that edit files."""
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-    add_project_option(parser)
-    add_json_option(parser)
+# the options of all commands that edit files
+EDIT_OPTIONS: Final = (flag("--dry-run", "show what would change, and change nothing"), *COMMON)
+HOOK_OPTIONS: Final = (argument("hooks", "the hook's id, or its name", nargs="+", metavar="HOOK"), *EDIT_OPTIONS)
 
 
 @contextmanager
 def open_session(args: argparse.Namespace) -> Iterator[EditSession]:
     """Load the project, and lock out other writers until it is changed."""
     if args.dry_run:
-        yield EditSession(args=args, project=load_from_args(args), apply=None)
+        yield EditSession(args=args, project=load_from_args(args))
         return
     with UndoLog(find_user_dirs(args.project).data).transaction() as apply:
         yield EditSession(args=args, project=load_from_args(args), apply=apply)
@@ -134,64 +309,6 @@ def open_session(args: argparse.Namespace) -> Iterator[EditSession]:
 def load_known_names() -> KnownNames:
     """Return the event and tool names of all dialects."""
     return KnownNames(names=native_names(), tools=native_tools(), shell_dialects=shell_dialects())
-
-
-def find_file_of(project: Project, hook: Hook) -> ConfigFile:
-    """Return the file of a hook.
-
-    Raises:
-        ConfigError: Hookline must not change it.
-    """
-    if hook.layer is Layer.MANAGED:
-        raise ConfigError(
-            f"hook {quote(hook.id)} is managed: whoever administers this machine put it there, and only they change it",
-            path=hook.source_path,
-            line=hook.source_line,
-        )
-    if hook.source_format in FILE_SPECS and FILE_SPECS[hook.source_format].is_program:
-        raise ConfigError(
-            f"hook {quote(hook.id)} is this program itself: change it, or move it away, and the agent has it no longer",
-            path=hook.source_path,
-        )
-    file = _find_loaded(project, hook.source_path)
-    if file is None and hook.id.startswith(PREFIX):
-        raise ConfigError(f"hook {quote(hook.id)} comes with hookline; `hookline disable {hook.id}` switches it off")
-    if file is None:
-        raise ConfigError(f"hook {quote(hook.id)} comes from no file")
-    return file
-
-
-def find_file_at(project: Project, path: Path) -> ConfigFile:
-    """Return the file at a path; it need not exist yet.
-
-    Raises:
-        ConfigError: Hookline does not look for hooks there.
-    """
-    full = path if path.is_absolute() else Path.cwd() / path
-    full = full.parent.resolve() / full.name
-    loaded = _find_loaded(project, str(full))
-    if loaded is not None:
-        return loaded
-    folders = project.folders
-    roots = {Root.PROJECT: project.root, Root.CONFIG: folders.config, Root.HOME: folders.home}
-    for place in LOCATIONS:
-        root = roots.get(place.root)
-        if root is not None and fnmatchcase(str(full), f"{root.resolve()}/{place.path}"):
-            return _make_file(str(full), place, str(root.resolve()))
-    raise ConfigError(
-        "hooks are not looked for in this file; `--to user` and `--to project` are, and docs/configuration.md "
-        "lists every other place",
-        path=str(full),
-    )
-
-
-def _find_loaded(project: Project, path: str) -> ConfigFile | None:
-    for found in project.loaded.loaded_files:
-        origin = (found.dialect, found.layer, found.source)
-        for place in LOCATIONS if found.path == path else ():
-            if (place.dialect, place.layer, place.source) == origin and fnmatchcase(path, f"*/{place.path}"):
-                return _make_file(path, place, found.root)
-    return None
 
 
 def _make_file(path: str, place: Location, root: str) -> ConfigFile:
@@ -207,46 +324,6 @@ def _make_file(path: str, place: Location, root: str) -> ConfigFile:
     return ConfigFile(path=path, origin=origin, formats=place.formats)
 
 
-def read_file(file: ConfigFile) -> tuple[bytes | None, str]:
-    """Return the bytes of a file, None if there is none, and its text.
-
-    Raises:
-        ConfigError: It is not UTF-8, or a dangling link.
-    """
-    raw = read_bytes(file.path)
-    if raw is None and Path(file.path).is_symlink():
-        raise ConfigError("this is a link that leads nowhere; nothing was changed", path=file.path)
-    try:
-        return raw, (raw or b"").decode()
-    except UnicodeDecodeError as problem:
-        line = (raw or b"").count(b"\n", 0, problem.start) + 1
-        raise ConfigError("the file is not UTF-8; nothing was changed", path=file.path, line=line) from None
-
-
-def parse_hooks(file: ConfigFile, text: str | None) -> tuple[list[Hook], list[Problem]]:
-    """Parse a text as if it were the content of the file."""
-    plain = (text or "").removeprefix(_BYTE_ORDER_MARK)
-    if not plain.strip():
-        return [], []
-    hooks, problems = formats.read(plain, origin=file.origin, formats=file.formats)
-    folders = script_folders(file.path, layer=file.origin.layer, root=file.origin.root)
-    shells = file.origin.known_names.shell_dialects
-    return [anchor_scripts(hook, folders, shell_dialects=shells) for hook in hooks], problems
-
-
-def parse_editable_hooks(file: ConfigFile, text: str) -> list[Hook]:
-    """Parse the hooks of a text that is about to be edited.
-
-    Raises:
-        ConfigError: The text is broken as a whole.
-    """
-    hooks, problems = parse_hooks(file, text)
-    error = next((one for one in problems if one.severity is Severity.ERROR), None)
-    if error is not None and not hooks:
-        raise ConfigError(f"{error.message}; mend it first, nothing was changed", path=file.path, line=error.line)
-    return hooks
-
-
 def find_new_problems(known: Sequence[Problem], problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, except notes, that are not known yet."""
 
@@ -258,141 +335,25 @@ def find_new_problems(known: Sequence[Problem], problems: Sequence[Problem]) -> 
     return [one for one in problems if one.severity is not Severity.NOTE and new[key(one)]]
 
 
-def hook_diff(project: Project, file: ConfigFile, before: str, after: str | None) -> tuple[list[Hook], list[Hook]]:
-    """Compare the hooks of two texts: which are gone, and which are new or different.
-
-    Raises:
-        ConfigError: The new text has a problem that the old one has not.
-    """
-    old, known = parse_hooks(file, before)
-    new, problems = parse_hooks(file, after)
-    for problem in find_new_problems(known, problems):
-        raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line)
-    if len((after or "").encode()) > MAX_FILE_BYTES:
-        raise ConfigError(
-            f"the file would be larger than {MAX_FILE_BYTES // 1024} KB, and none of its hooks would be read; nothing was changed",
-            path=file.path,
-        )
-    gone, gained = _subtract(old, new), _subtract(new, old)
-    for hook in gained:
-        if reason := find_problem(project.planner, hook):
-            raise ConfigError(f'hook "{hook.id}": {reason}; nothing was changed', path=file.path, line=hook.source_line)
-    if set(map(references, gained)) - set(map(references, gone)):
-        _refuse_cycles(project, file, gone, gained)
-    return gone, gained
-
-
 def _subtract(hooks: Sequence[Hook], others: Sequence[Hook]) -> list[Hook]:
     """Return the hooks that are not among the others."""
-    left = Counter(map(_serialise, others))
+
+    def key(hook: Hook) -> bytes:
+        # without the position; a generated id changes when a neighbour goes
+        return json_codec.dump(replace(hook, id=hook.id if hook.name else "", source_line=0, source_pointer=()))
+
+    left = Counter(map(key, others))
     result = []
     for hook in hooks:
-        key = _serialise(hook)
-        if left[key]:
-            left[key] -= 1
-        else:
+        left[key(hook)] -= 1
+        if left[key(hook)] < 0:
             result.append(hook)
     return result
-
-
-def _serialise(hook: Hook) -> bytes:
-    """Return a hook without its position; a generated id changes when a neighbour goes."""
-    return json_codec.dump(replace(hook, id=hook.id if hook.name else "", source_line=0, source_pointer=()))
-
-
-def _refuse_cycles(project: Project, file: ConfigFile, gone: Sequence[Hook], gained: Sequence[Hook]) -> None:
-    mentioned = {name for hook in project.hooks for name in references(hook)}
-    try:
-        refuse_cycles(gained, _plan_edited(project, gone, gained), mentioned)
-    except ConfigError as problem:
-        raise ConfigError(f"{problem.message}; nothing was changed", path=file.path, line=problem.line) from None
-
-
-def _plan_edited(project: Project, gone: Sequence[Hook], gained: Sequence[Hook]) -> HookPlanner:
-    """Return a planner over the hooks of a project after the edit."""
-    registry = HookRegistry()
-    edited = {hook.id for hook in (*gone, *gained)}
-    for hook in (*(hook for hook in project.hooks if hook.id not in edited), *gained):
-        registry.add(hook)
-    return HookPlanner(registry)
-
-
-def unresolved_names(project: Project, gone: Sequence[Hook], gained: Sequence[Hook]) -> list[str]:
-    """Return a note for each hook that the new hooks refer to and that does not exist (yet)."""
-    if not any(map(references, gained)):
-        return []
-    names = _plan_edited(project, gone, gained).names()
-    return [
-        f"{quote(hook.id)} speaks of a hook that is not there yet: {names.describe_missing(name, by=hook)}"
-        for hook in gained
-        for name in dict.fromkeys(references(hook))
-        if names.find(name, by=hook) is None
-    ]
-
-
-def require_free_name(project: Project, hook: Hook) -> None:
-    """Check that no other hook has the id or name of this one.
-
-    Raises:
-        ConfigError: Another one has; the message names its file.
-    """
-    own = (hook.source_path, hook.source_pointer)
-    for other in project.hooks:
-        if (hook.id == other.id or hook.name == other.name) and (other.source_path, other.source_pointer) != own:
-            raise ConfigError(
-                f"there is a hook {quote(other.id)} already; choose another name, or change that one with "
-                f"`hookline edit {other.id} KEY=VALUE`",
-                path=other.source_path,
-                line=other.source_line,
-            )
-
-
-def assert_only_intended_change(file: ConfigFile, *, is_intended: bool) -> None:
-    """Refuse an edit that would change more or less than the user asked for.
-
-    Raises:
-        ConfigError: It would.
-    """
-    if not is_intended:
-        raise ConfigError(
-            "the change would mean something else than what was asked; nothing was changed, edit the file by hand",
-            path=file.path,
-        )
-
-
-def shadowed_duplicates(project: Project, hooks: Sequence[Hook]) -> list[str]:
-    """Return a note for each duplicate of an edited hook: it was ignored, and is in force now."""
-    notes = [problem for problem in project.loaded.problems if problem.message.startswith("the same hook as in ")]
-    places = {f"{hook.source_path}:{hook.source_line};": hook for hook in hooks}
-    return [
-        f"{quote(hook.id)} stands in {problem.path}:{problem.line}, too, and counts from there now"
-        for problem in notes
-        for place, hook in places.items()
-        if place in problem.message
-    ]
-
-
-def explain_trust(project: Project, hook: Hook) -> str:
-    """Return whether an edited hook may run, as a note."""
-    if not hook.enabled:
-        return f"{quote(hook.id)} is switched off: hookline enable {hook.id}"
-    approve = f"hookline trust approve {shell_quote(hook.id)}"
-    if hook.source not in _OWN:
-        return f"{quote(hook.id)} is a {hook.source} hook: it runs once you approved it ({approve})"
-    decision = decide_trust(hook, project)
-    if decision is not None and decision.reason_denied:
-        return f"{quote(hook.id)} will not run: {decision.reason_denied} ({approve})"
-    started = " at its times, while `hookline watch` runs" if hook.schedule else " from now on"
-    return f"{quote(hook.id)} is your own, so it runs{started}"
 
 
 def join_ids(hooks: Sequence[Hook]) -> str:
     """Return the ids of hooks in a line."""
     return ", ".join(quote(hook.id) for hook in hooks)
-
-
-def _describe_path(path: str) -> str:
-    return f"{path} (a link to {Path(path).resolve()})" if Path(path).is_symlink() else path
 
 
 def _diff(change: FileEdit) -> Iterator[str]:
@@ -415,11 +376,6 @@ def get_format_keys(name: str) -> Mapping[str, Key] | None:
     return {**own, "matcher": spec.group_keys["matcher"]} if spec.group_keys else own
 
 
-def is_in_group(pointer: tuple[str | int, ...]) -> bool:
-    """Return whether a hook belongs to a group, which has one matcher for all its hooks."""
-    return len(pointer) > 3 and pointer[-2] == "hooks"  # noqa: PLR2004 - event, group, "hooks", number
-
-
 def split_assignment(assignment: str) -> tuple[str, str]:
     """Split `KEY=VALUE`.
 
@@ -438,7 +394,20 @@ def parse_value(name: str, word: str, key: Key | None) -> object:
     Raises:
         ConfigError: The key accepts none of these.
     """
-    candidates: list[object] = [*_parse_candidates(word), word]
+
+    def reject(constant: str) -> object:
+        # NaN and Infinity are texts: no file can hold them as numbers
+        raise ValueError(constant)
+
+    candidates: list[object] = []
+    try:
+        candidates.append(json.loads(word, parse_constant=reject))
+    except (ValueError, RecursionError):
+        # a table or a list, written as in hookline.toml
+        with suppress(ValueError, RecursionError):
+            document = tomllib.loads(f"value = {word}") if word.startswith(_OPENING) else {}
+            candidates += [document["value"]] if len(document) == 1 else []
+    candidates.append(word)
     if key is None:
         return candidates[0]
     reason = ""
@@ -451,20 +420,3 @@ def parse_value(name: str, word: str, key: Key | None) -> object:
             return candidate
     is_broken = word.startswith(_OPENING) and len(candidates) == 1
     raise ConfigError(f"{name}: {reason}" + (", which is neither JSON nor TOML" if is_broken else ""))
-
-
-def _parse_candidates(word: str) -> Iterator[object]:
-    with suppress(ValueError, RecursionError):
-        yield json.loads(word, parse_constant=_reject_constant)
-        return
-    # a table or a list, written as in hookline.toml
-    if word.startswith(_OPENING):
-        with suppress(ValueError, RecursionError):
-            document = tomllib.loads(f"value = {word}")
-            if len(document) == 1:
-                yield document["value"]
-
-
-def _reject_constant(constant: str) -> object:
-    """Treat NaN and Infinity as text: no file can hold them as numbers."""
-    raise ValueError(constant)

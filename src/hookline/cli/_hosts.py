@@ -1,41 +1,28 @@
-"""What the commands about agents share: which agents, where their settings are, and how changes are reported."""
+"""What the commands about agents share, and the overview that `hookline` without a command prints."""
 
 import argparse
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Final
 
 from hookline.cli._describe import SPECS
-from hookline.cli._output import print_error
+from hookline.cli._output import pluralise, print_error, print_line
 from hookline.cli._project import get_project_dir
 from hookline.config.known_names import quote, suggest
-from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError, HostError
-from hookline.hosts import HOSTS, find
-from hookline.hosts.host import Host, HostEnvironment, Scope
-from hookline.hosts.installer import InstallPlan
+from hookline.hosts import HOSTS
+from hookline.hosts.detect import detect
+from hookline.hosts.host import Host, HostEnvironment
 from hookline.hosts.status import find_settings
+from hookline.model.agents import AGENTS
 from hookline.model.dialect import DialectSpec
-from hookline.project import Project
+from hookline.model.dialect_names import AGENT_ALIASES
+from hookline.model.names import resolve_agent
+from hookline.project import Project, load_project
 from hookline.user_dirs import find_user_dirs, working_folder
+from hookline.version import __version__
 
-_ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False): "change"}
 _CHECK_TIMEOUT: Final = 60  # seconds
-
-
-def add_agent_options(parser: argparse.ArgumentParser) -> None:
-    """Add the names of agents, the scope of their settings, and `--dry-run`."""
-    parser.add_argument(
-        "hosts", nargs="*", metavar="HOST", help="agents, such as claude-code; `hookline hosts` lists them"
-    )
-    parser.add_argument(
-        "--scope",
-        choices=[str(scope) for scope in Scope],
-        help="your own settings (user), those of the project that everybody shares, or your own in it (local)",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
 
 
 def make_around(args: argparse.Namespace, *, writes: bool = False) -> HostEnvironment:
@@ -65,29 +52,17 @@ def find_installed(around: HostEnvironment) -> list[Host]:
     return [host for host in HOSTS.values() if any(file.ours for file in find_settings(host, around, others=False))]
 
 
-def find_hosts(names: Iterable[str]) -> list[Host]:
-    """Return the named agents, each once.
-
-    Raises:
-        HostError: There is none of that name.
-    """
-    return list({host.name: host for host in map(find, names)}.values())
-
-
 def find_agent(name: str) -> DialectSpec:
     """Return the dialect of an agent by its name or a short name.
 
     Raises:
         ConfigError: There is none.
     """
-    agents = {own: spec for own, spec in SPECS.items() if spec.is_agent}
-    by_word = {word: spec for spec in agents.values() for word in (spec.name, *spec.aliases)}
-    found = by_word.get(name.lower())
-    if found is None:
-        raise ConfigError(
-            f"there is no agent {quote(name)}{suggest(name, by_word)}; there are {', '.join(sorted(agents))}"
-        )
-    return found
+    agent = resolve_agent(name)
+    if not agent:
+        listed = f"{suggest(name, (*AGENTS, *AGENT_ALIASES))}; there are {', '.join(sorted(AGENTS))}"
+        raise ConfigError(f"there is no agent {quote(name)}{listed}")
+    return SPECS[agent]
 
 
 def check_interpreter(python: str, *, module: str) -> None:
@@ -109,43 +84,37 @@ def check_interpreter(python: str, *, module: str) -> None:
         )
 
 
-def notify_daemon() -> None:
-    """Have a running daemon check at once whether agents call it by URL; by itself it would do so later."""
-    if os.name == "nt":
-        return
-    from hookline.bridge.daemon_socket import find_socket_dir  # noqa: PLC0415
-    from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
-
-    with suppress(NoDaemonError):
-        ask(find_socket_dir(os.environ), ("daemon", "look"))
+_SHOWN: Final = 4  # hooks
 
 
-def plans_to_json(plans: Sequence[dict[str, object]], *, number: int, dry_run: bool) -> dict[str, object]:
-    """Return the result of an installation for `--json`."""
-    changed = any(plan["changes"] for plan in plans)
-    return {"changed": changed and not dry_run, "dry_run": dry_run, "undo": number or None, "hosts": plans}
-
-
-def plan_to_json(plan: InstallPlan, **more: object) -> dict[str, object]:
-    """Return the plan of one agent for `--json`."""
-    return {
-        "host": plan.host,
-        "scope": plan.scope,
-        "files": plan.files,
-        "changes": [{"path": change.path, "action": _name_action(change)} for change in plan.changes],
-        "notes": plan.notes,
-        **more,
-    }
-
-
-def _name_action(change: FileEdit) -> str:
-    return _ACTIONS[change.before is None, change.after is None]
-
-
-def describe_changes(plans: Sequence[InstallPlan], *, dry_run: bool) -> list[str]:
-    """Return a line for each file that changes."""
-    return [
-        f"{'would ' if dry_run else ''}{_name_action(change)} {change.path}"
-        for plan in plans
-        for change in plan.changes
-    ]
+def print_overview() -> int:
+    """Print the overview."""
+    project = load_project(None)
+    around = make_around_project(project)
+    detected = detect(HOSTS.values(), around, versions=False)
+    asking = find_installed(around)
+    silent = [host for host in HOSTS.values() if detected[host.name].is_there and host not in asking]
+    hooks = [hook for hook in project.hooks if hook.enabled]
+    waiting = [hook for hook in hooks if project.trust.reason_denied(hook, cwd=str(project.root))]
+    print_line(f"hookline {__version__}: hooks for AI agents")
+    print_line()
+    print_line(f"agents that ask the hooks: {', '.join(host.title for host in asking) or 'none yet'}")
+    if silent:
+        print_line(f"agents that do not: {', '.join(host.title for host in silent)}")
+    names = ", ".join(hook.id for hook in hooks[:_SHOWN]) + (", …" if len(hooks) > _SHOWN else "")
+    print_line(f"hooks here: {pluralise(len(hooks), 'hook')}{f' ({names})' if names else ''}")
+    if waiting:
+        print_line(f"waiting for your approval: {', '.join(hook.id for hook in waiting[:_SHOWN])}")
+    print_line()
+    print_line("next:")
+    if silent or not asking:
+        print_line(f"  hookline install {(silent or [HOSTS['claude-code']])[0].name:<22} let an agent ask the hooks")
+    if waiting:
+        print_line(f"  hookline trust show {waiting[0].id:<19} see what would run, then approve it")
+    if not hooks:
+        print_line("  hookline init                           make a first hook")
+    else:
+        print_line("  hookline list                           see the hooks")
+    print_line("  hookline doctor                         check that everything works")
+    print_line("  hookline --help                         list the commands")
+    return 0

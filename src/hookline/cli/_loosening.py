@@ -28,44 +28,27 @@ _LOOSENING_OPTIONS: Final[Mapping[str, re.Pattern[str]]] = {
     # fewer events, or a call that fails open
     "install": re.compile(r"--if-broken=allow|--http-all\b|--events=(?!\s*(?:\+|all\b))"),
 }
-# variables that agents set for the commands they run; not those of their settings or of editors
-_VARIABLES: Final[Mapping[str, str]] = {
-    "CLAUDECODE": "Claude Code",
-    "CLAUDE_CODE_CHILD_SESSION": "Claude Code",
-    "GEMINI_CLI": "Gemini CLI",
-    "QWEN_CODE": "Qwen Code",
-    "QWEN_CODE_AGENT_ID": "Qwen Code",
-    "CODEX_SANDBOX": "Codex CLI",
-    "CODEX_SANDBOX_NETWORK_DISABLED": "Codex CLI",
-    "CODEX_THREAD_ID": "Codex CLI",
-    "CODEX_CI": "Codex CLI",
-    "CURSOR_AGENT": "Cursor",
-    "COPILOT_AGENT_SESSION_ID": "Copilot CLI",
-    "COPILOT_CLI": "Copilot CLI",
-    "OPENCODE": "opencode",
-    "CLINE_ACTIVE": "Cline",
-    "CRUSH": "Crush",
-    "GOOSE_TERMINAL": "Goose",
-    "AUGMENT_AGENT": "Augment",
-    "AI_AGENT": "an agent",
+# Agents, the variables that they set for the commands they run, and their programs. Variables of their settings or of
+# editors are not listed, and an editor that contains an agent is the user's.
+_AGENTS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "Claude Code": (("CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION"), ("claude",)),
+    "Gemini CLI": (("GEMINI_CLI",), ("gemini",)),
+    "Qwen Code": (("QWEN_CODE", "QWEN_CODE_AGENT_ID"), ("qwen",)),
+    "Codex CLI": (("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"), ("codex",)),
+    "Cursor": (("CURSOR_AGENT",), ("cursor-agent",)),
+    "Copilot CLI": (("COPILOT_AGENT_SESSION_ID", "COPILOT_CLI"), ("copilot",)),
+    "opencode": (("OPENCODE",), ("opencode",)),
+    "Cline": (("CLINE_ACTIVE",), ()),
+    "Crush": (("CRUSH",), ("crush",)),
+    "Goose": (("GOOSE_TERMINAL",), ("goose",)),
+    "Augment": (("AUGMENT_AGENT",), ("auggie",)),
+    "Factory Droid": ((), ("droid",)),
+    "Kiro": ((), ("kiro-cli",)),
+    "Amp": ((), ("amp",)),
+    "Antigravity": ((), ("agy",)),
+    "an agent": (("AI_AGENT",), ()),
 }
-# programs of agents; an editor that contains an agent is the user's
-_PROGRAMS: Final[Mapping[str, str]] = {
-    "claude": "Claude Code",
-    "codex": "Codex CLI",
-    "gemini": "Gemini CLI",
-    "qwen": "Qwen Code",
-    "cursor-agent": "Cursor",
-    "copilot": "Copilot CLI",
-    "opencode": "opencode",
-    "droid": "Factory Droid",
-    "kiro-cli": "Kiro",
-    "goose": "Goose",
-    "crush": "Crush",
-    "amp": "Amp",
-    "auggie": "Augment",
-    "agy": "Antigravity",
-}
+_PROGRAMS: Final = {program: agent for agent, (_, programs) in _AGENTS.items() for program in programs}
 _INTERPRETERS: Final = frozenset({"node", "nodejs", "bun", "deno", "python", "python3"})
 _MOST_ANCESTORS: Final = 64
 
@@ -101,8 +84,8 @@ def _is_loosening(words: Sequence[str]) -> bool:
 
 def find_agent(environ: Mapping[str, str]) -> str:
     """Return the agent that runs this process, by its variables or its parent processes; empty if there is none."""
-    named = next((agent for name, agent in _VARIABLES.items() if environ.get(name)), "")
-    return named or next(filter(None, map(_name_agent, _list_ancestors())), "")
+    named = (agent for agent, (variables, _) in _AGENTS.items() if any(map(environ.get, variables)))
+    return next(named, "") or next(filter(None, map(_name_agent, _list_ancestors())), "")
 
 
 def _name_agent(command: Sequence[str]) -> str:

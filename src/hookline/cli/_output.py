@@ -1,22 +1,22 @@
 """The only module that prints: lines, tables and JSON documents, with text of others made safe to show."""
 
+import argparse
 import math
-import os
 import re
 import select
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final, NamedTuple, TextIO
 
 import msgspec
 
 from hookline import json_codec
 from hookline.errors import StoreError
-from hookline.model.plan import Gate
-from hookline.model.verdict import Outcome
-from hookline.text import count_columns, escape, sanitize, shell_quote
+from hookline.text import count_columns, escape, sanitize
 
 # characters that one command may print in one call
 _LONGEST_LINE: Final = 100_000
@@ -30,14 +30,12 @@ _OWN_LINE: Final = re.compile(r"^[ \t]*hookline\b", re.MULTILINE | re.IGNORECASE
 # `show` and `--json` have the whole text.
 _LONGEST_CELL: Final = 200
 
-# what to run when a hook could not run and the gate gives no advice
-_ADVICE: Final = {
-    Gate.TRUST: "`hookline trust show {0}` shows it, `hookline trust approve {0}` allows it",
-    Gate.BREAKER: "`hookline limits {} --reset` lets it run again now",
-}
-
 # A wider cell sticks out of its line instead of pushing the columns of all other rows off the screen.
 WIDEST_COLUMN: Final = 60
+
+
+_MINUTE: Final = 60
+_LARGEST: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 
 class Table(NamedTuple):
@@ -47,13 +45,14 @@ class Table(NamedTuple):
     rows: Iterable[Sequence[str]]
 
 
-def render(value: object, *text: str | Table, as_json: bool) -> int:
-    """Print the result of a command: `value` as JSON for programs, or else `text` for people.
+def render(args: argparse.Namespace, value: object, *text: str | Table) -> int:
+    """Print the result of a command: `value` as JSON for programs if `--json` was given, or else `text` for people.
 
     Returns:
         0, the exit code of a command that succeeded.
     """
-    if as_json:
+    # some actions have no such option
+    if getattr(args, "json", False):
         print_json(value)
         return 0
     for item in text:
@@ -98,21 +97,6 @@ def _print(text: str, stream: TextIO | None) -> None:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
 
 
-def print_failures(outcome: Outcome) -> None:
-    """Print a line for each failed hook; a failure that blocks is printed as the reason instead."""
-    for verdict in outcome.failures:
-        if verdict.failure is not None and not (outcome.blocked and verdict.reason in outcome.reasons):
-            print_error(f'hook "{verdict.hook}" failed: {verdict.failure.message}')
-
-
-def print_missed_hooks(outcome: Outcome) -> None:
-    """Print a line for each hook that should have run and could not, with the command that makes it run."""
-    for skip in outcome.skipped:
-        if skip.failed or skip.gate is Gate.TRUST:
-            advice = _ADVICE.get(skip.gate, "`hookline why {}` says more").format(shell_quote(skip.hook.id))
-            print_error(f'hook "{skip.hook.id}" did not run: {skip.reason}; {skip.mend or advice}')
-
-
 def print_json(value: object) -> None:
     """Print one JSON document, indented."""
     text = msgspec.json.format(json_codec.dump(value), indent=2).decode()
@@ -128,12 +112,12 @@ def escape_json(text: str) -> str:
     """Escape characters of a JSON document that could control a terminal; no value changes."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(char if char == "\n" or char.isprintable() else _escape_char(char) for char in text)
 
+    def escape_char(char: str) -> str:
+        units = char.encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
-def _escape_char(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+    return "".join(char if char == "\n" or char.isprintable() else escape_char(char) for char in text)
 
 
 def print_bytes(raw: bytes) -> None:
@@ -161,27 +145,6 @@ def write_bytes_exact(raw: bytes) -> None:
         raise
     except (OSError, ValueError) as problem:
         raise StoreError(f"cannot write to stdout: {getattr(problem, 'strerror', None) or problem}") from None
-
-
-@contextmanager
-def redirect_stdout_to_stderr() -> Iterator[None]:
-    """Redirect what hooks of this process print to stderr: stdout carries the answer for the caller."""
-    try:
-        sys.stdout.flush()
-        saved = os.dup(1)
-        os.dup2(2, 1)
-    except (AttributeError, OSError, ValueError):
-        # a stream is closed
-        with redirect_stdout(sys.stderr):
-            yield
-        return
-    try:
-        yield
-    finally:
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)
 
 
 def has_reader() -> bool:
@@ -231,3 +194,28 @@ def print_fields(fields: Iterable[tuple[str, str]], *, indent: str = "", column:
     for label, text in shown:
         for number, line in enumerate(text.splitlines()):
             print_line(f"{indent}{label if number == 0 else '':<{column}}  {line}")
+
+
+def format_clock(at: float) -> str:
+    """Format a time in the local time zone."""
+    try:
+        return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return "at no known time"
+
+
+def format_ago(at: float) -> str:
+    """Format how long ago a time was."""
+    past = time.time() - at
+    if past < _MINUTE:
+        return "just now"
+    name, size = next((name, size) for name, size in _LARGEST if past >= size)
+    count = int(past // size)
+    return f"{count} {name}{'s' if count > 1 else ''} ago"
+
+
+def format_span(seconds: float) -> str:
+    """Format a duration."""
+    if seconds < 1e-3:  # noqa: PLR2004 - a millisecond
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

@@ -1,68 +1,42 @@
-"""The project and the hook that a command is about."""
+"""The project, the hook and the event that a command is about."""
 
 import argparse
+import json
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from time import time
+from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline import json_codec
+from hookline.cli._command import argument
 from hookline.config.document import Severity
 from hookline.config.known_names import quote, suggest
-from hookline.engine.confirmation import Ask
+from hookline.debug.samples import SESSION, TOOLS, sample
+from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
+from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.hook import Hook
+from hookline.model.names import known_events, resolve_events
+from hookline.model.plan import Gate
 from hookline.project import Project, load_project
 from hookline.text import escape_all
 from hookline.trust.policy import Approve
+from hookline.wiring import native_names
 
 
-def add_project_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--project`."""
-    parser.add_argument("--project", type=Path, metavar="DIR", help="the project, instead of this folder")
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-class CommandAction(NamedTuple):
-    """An action of a command, such as `list` of `hookline trust`."""
-
-    run: Callable[[argparse.Namespace], int]
-    help: str
-    example: str = ""
-    configure: Callable[[argparse.ArgumentParser], None] | None = None
-
-
-def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, CommandAction]) -> None:
-    """Add the actions of a command, each with `--project` and `--json`; `args.act` is the one to run."""
-    parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, action in actions.items():
-        one = parsers.add_parser(
-            name,
-            help=action.help,
-            description=action.help,
-            epilog=f"example:\n  {parser.prog} {name} {action.example}".rstrip(),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        one.set_defaults(act=action.run)
-        add_project_option(one)
-        add_json_option(one)
-        if action.configure is not None:
-            action.configure(one)
-
-
-def load_from_args(
-    args: argparse.Namespace, *, ask: Ask | None = None, approve: Approve | None = None, traced: bool = False
-) -> Project:
+def load_from_args(args: argparse.Namespace, *, approve: Approve | None = None, traced: bool = False) -> Project:
     """Load the project that `--project` names.
 
     Raises:
         ConfigError: There is no such folder.
     """
     records = not getattr(args, "dry_run", False)
-    return load_project(get_project_dir(args), ask=ask, approve=approve, traced=traced, records=records)
+    return load_project(get_project_dir(args), approve=approve, traced=traced, records=records)
 
 
 def get_project_dir(args: argparse.Namespace) -> Path | None:
@@ -103,3 +77,150 @@ def find_hook(project: Project, name: str) -> Hook:
             raise ConfigError(f"there is no hook {quote(name)} as long as {place} is wrong: {problem.message}")
     nearest = suggest(name, [hook.id for hook in hooks])
     raise ConfigError(f"there is no hook {quote(name)}{nearest}; `hookline list` shows them all")
+
+
+_FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
+
+
+def hook_error(hook: Hook, message: str) -> ConfigError:
+    """Return an error about a hook, with its file and line."""
+    return ConfigError(message, path=hook.source_path, line=hook.source_line)
+
+
+class EventArgs(Struct, frozen=True, kw_only=True):
+    """The event as far as the user described it."""
+
+    tool: str = ""
+    data: dict[str, object] | None = None
+    args: dict[str, object] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the sample decides everything."""
+        return not self.tool and self.data is None and self.args is None
+
+
+# the options that describe an event
+EVENT_OPTIONS: Final = (
+    argument("--data", "the event's fields: JSON, a file, or - for stdin", metavar="JSON|@FILE|-"),
+    argument("--tool", "the tool that is called", default=""),
+    argument("--args", "the tool's arguments", metavar="JSON|@FILE|-"),
+)
+
+
+def read_event_options(args: argparse.Namespace) -> EventArgs:
+    """Read `--data`, `--tool` and `--args`.
+
+    Raises:
+        ConfigError: One of them is no JSON object, or both are to be read from stdin.
+    """
+    if args.data == args.args == "-":
+        raise ConfigError("--data and --args cannot both be read from stdin")
+    return EventArgs(tool=args.tool, data=read_object(args.data, "--data"), args=read_object(args.args, "--args"))
+
+
+def read_object(text: str | None, option: str) -> dict[str, object] | None:
+    """Read the value of an option: JSON, a file, or stdin; None when it was not given.
+
+    Raises:
+        ConfigError: It is no JSON object, or cannot be read.
+    """
+    if text is None:
+        return None
+    raw = text.encode("utf-8", "surrogateescape")
+    if text == "-":
+        if sys.stdin is None:
+            raise ConfigError(f"{option} is to be read from stdin, which is closed")
+        raw = sys.stdin.buffer.read()
+    elif text.startswith("@"):
+        try:
+            raw = Path(text[1:]).read_bytes()
+        except OSError as problem:
+            raise ConfigError(f"{option}: cannot read {text[1:]}: {problem.strerror}") from None
+    try:
+        document = json_codec.load(raw)
+    except ValueError as problem:
+        # what other programs write as JSON: NaN, and a lone surrogate where a text was cut
+        try:
+            lenient = json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)
+            document = json_codec.load(json_codec.dump(lenient))
+        except (ValueError, RecursionError):
+            raise ConfigError(f"{option} is no JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
+    return document
+
+
+def parse_events(name: str) -> tuple[EventName, ...]:
+    """Return the canonical events of a name in any dialect; some dialects have one name for several.
+
+    Raises:
+        ConfigError: There is no such event.
+    """
+    events = resolve_events(name)
+    if events and not events[0].startswith(CUSTOM_PREFIX):
+        return tuple(EventName(event) for event in events)
+    raise ConfigError(f"there is no event {quote(name)}{suggest(name, known_events())}; `hookline events` lists them")
+
+
+def parse_event(name: str) -> EventName:
+    """Return the one canonical event of a name in any dialect.
+
+    Raises:
+        ConfigError: There is no such event, or a dialect's name stands for several.
+    """
+    events = parse_events(name)
+    if len(events) == 1:
+        return events[0]
+    raise ConfigError(f"{quote(name)} stands for {' and '.join(events)}; name one of them")
+
+
+def parse_dialect(name: str) -> str:
+    """Return the dialect of a name or of a short name of the agent; for `type` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: There is none.
+    """
+    words = {word: own for own, dialect in DIALECTS.items() for word in (own, *dialect.SPEC.aliases)}
+    if name.lower() in words:
+        return words[name.lower()]
+    nearest = suggest(name, words)
+    known = "" if nearest else f": {', '.join(DIALECTS)}"
+    raise argparse.ArgumentTypeError(
+        f"there is no dialect {quote(name)}{nearest}; `hookline dialects` lists them{known}"
+    )
+
+
+def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> Event:
+    """Build the event to try a hook with: the user's options, and a sample for the rest.
+
+    Raises:
+        ConfigError: There is no such event, or it is no tool call and was given a tool.
+    """
+    engine = project.engine
+    # the names of the hook's own dialect come first
+    own = native_names().get(hook.dialect, {}).get(name, ())
+    canonical = name if name.startswith(CUSTOM_PREFIX) or own else str(parse_event(name))
+    if own:
+        canonical = next((event for event in own if event in hook.on), own[0])
+
+    def fits(event: Event) -> bool:
+        return all(one.passed for one in engine.planner.gates(hook, event) if one.gate in _FITTING)
+
+    event = sample(canonical, hook=hook if canonical in hook.on else None, cwd=engine.cwd, fits=fits)
+    if (options.tool or options.args is not None) and not event.tool:
+        raise ConfigError(f"{canonical} is no tool call, so --tool and --args mean nothing there")
+    if not options.is_empty:
+        data = options.data
+        names_tool = data is not None and ("tool" in data or "tool_name" in data)
+        args: Mapping[str, object] | None = options.args
+        if args is None and not names_tool:
+            args = TOOLS.get(options.tool) if options.tool else event.args
+        event = engine.event(
+            canonical,
+            data if data is not None else event.data,
+            tool=options.tool or ("" if names_tool else event.tool),
+            args=args,
+            session=SESSION,
+        )
+    return replace(event, id="sample", timestamp=int(time() * 1000))

@@ -8,27 +8,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import CliCommand, OneOf, argument
 from hookline.cli._edit_session import (
+    EDIT_OPTIONS,
     ConfigFile,
-    Draft,
     EditSession,
-    add_edit_options,
-    assert_only_intended_change,
-    explain_trust,
-    find_file_at,
-    hook_diff,
     join_ids,
     load_known_names,
     open_session,
-    parse_editable_hooks,
-    parse_hooks,
     parse_value,
-    read_file,
-    require_free_name,
     split_assignment,
-    unresolved_names,
 )
-from hookline.cli._event_args import parse_dialect
+from hookline.cli._project import parse_dialect
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
@@ -42,9 +33,6 @@ from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, Hook, OnError, Priority, Source, Unknown
 from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
 from hookline.text import shell_quote
-
-HELP: Final = "add a hook, to your own hookline.toml unless --to says otherwise"
-EXAMPLE: Final = "hookline add no-force-push --runs 'git push --force' --deny 'no force pushes'"
 
 HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
 
@@ -64,69 +52,17 @@ _TARGETS: Final = {
     "run-args": "run_args",
     "raise": "raises",
 }
+# only for such files, commands and hosts
+_PATTERNS: Final = {
+    "files": ("PATTERN", "only for events about such files"),
+    "writes": ("PATTERN", "only for tools that may write such files"),
+    "deletes": ("PATTERN", "that may delete such files"),
+    "reads": ("PATTERN", "that may read such files"),
+    "runs": ("COMMAND", 'that may run such commands: "git push"'),
+    "urls": ("HOST", "that may reach such a host or URL"),
+}
 _LONGEST_NAME: Final = 40
 _PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="what to call it; a rule is named after its text"
-    )
-    parser.add_argument("--on", action="append", default=[], metavar="EVENT", help="when it runs; may be given again")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--run", metavar="LINE", help="the command")
-    how.add_argument("--run-args", nargs=argparse.REMAINDER, metavar="WORD", help="the command as words; goes last")
-    how.add_argument("--call", metavar="MODULE:FUNCTION", help="a Python function")
-    how.add_argument("--post", metavar="URL", help="a webhook")
-    how.add_argument("--ask", metavar="TEXT", help="what to ask the agent")
-    how.add_argument("--steps", nargs="+", default=[], metavar="HOOK", help="other hooks, by their ids")
-    how.add_argument("--notify", metavar="TEXT", help="what to show on the desktop")
-    how.add_argument("--raise", dest="raises", metavar="EVENT", help="raise another event")
-    how.add_argument("--from", dest="pack", metavar="FILE", help="take over what `hookline share` wrote")
-    for action, about in _ACTIONS.items():
-        parser.add_argument(f"--{action}", default="", metavar="TEXT", help=about)
-    parser.add_argument(
-        "--body", metavar="TEXT|JSON", help="what --post sends in place of the event; {{…}} is filled in"
-    )
-    parser.add_argument(
-        "--header", action="append", default=[], metavar="NAME=VALUE", help="of --post; may be given again"
-    )
-    parser.add_argument("--method", default="POST", help="of --post")
-    parser.add_argument("--tools", nargs="+", default=[], metavar="TOOL", help="only for these tools; * is any name")
-    parser.add_argument("--matcher", default="", help="only for what this pattern matches")
-    parser.add_argument("--files", nargs="+", default=[], metavar="PATTERN", help="only for events about such files")
-    parser.add_argument(
-        "--writes", nargs="+", default=[], metavar="PATTERN", help="only for tools that may write such files"
-    )
-    parser.add_argument("--deletes", nargs="+", default=[], metavar="PATTERN", help="that may delete such files")
-    parser.add_argument("--reads", nargs="+", default=[], metavar="PATTERN", help="that may read such files")
-    parser.add_argument(
-        "--runs", nargs="+", default=[], metavar="COMMAND", help='that may run such commands: "git push"'
-    )
-    parser.add_argument("--urls", nargs="+", default=[], metavar="HOST", help="that may reach such a host or URL")
-    parser.add_argument(
-        "--unknown", choices=[str(one) for one in Unknown], help="what to do when the effects of a call cannot be known"
-    )
-    parser.add_argument("--if", dest="condition", default="", metavar="CONDITION", help="only when this is true")
-    parser.add_argument("--schedule", default="", metavar="CRON", help="when `hookline watch` starts it")
-    parser.add_argument(
-        "--set",
-        dest="more",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="any other key, such as per_minute=30; may be given again",
-    )
-    parser.add_argument("--timeout", type=float, metavar="SECONDS")
-    parser.add_argument("--on-error", choices=[str(one) for one in OnError], help="what a failure of the hook means")
-    parser.add_argument("--priority", type=int, metavar="NUMBER", help="lower runs earlier; 200 where nothing is said")
-    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="the dialect of the hook")
-    parser.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="may be given again")
-    parser.add_argument("--shell", action="store_true", default=None, help="let a shell read the command")
-    parser.add_argument("--to", default="user", metavar="user|project|local|FILE", help="where it is written")
-    parser.add_argument("--format", choices=sorted(WRITERS), help="for a file that may have several formats")
-    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,33 +72,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add(session: EditSession, args: argparse.Namespace) -> int:
-    name = _PLACES.get(args.to)
+    place = _PLACES.get(args.to)
     folder = session.project.folders.config if args.to == "user" else session.project.root
-    file = find_file_at(session.project, folder / name if name else Path(args.to))
-    raw, before = read_file(file)
-    name = args.format or _choose_format(file, parse_editable_hooks(file, before))
+    file = session.find_file_at(folder / place if place else Path(args.to))
+    raw, before = file.read()
+    present, problems = file.parse(before)
+    broken = next((one for one in problems if one.severity is Severity.ERROR), None)
+    if broken is not None and not present:
+        raise ConfigError(f"{broken.message}; mend it first, nothing was changed", path=file.path, line=broken.line)
+    # the format of the last hook in the file, else the usual one for the file
+    usual = present[-1].source_format if present else file.formats[-1]
+    name = args.format or ("modern" if usual == "when_then" else usual)
     hook = _build_hook(args, file, name)
-    require_free_name(session.project, hook)
+    session.require_free_name(hook)
     document = edit.value_of(before, path=file.path)
     target = ExportTarget(dialect=file.origin.dialect, known_names=load_known_names(), document=document, alone=True)
     written = write(hook, name, target)
     if written.losses:
-        raise ConfigError(
-            f"this file cannot carry the hook: {'; '.join(written.losses)}; nothing was changed", path=file.path
-        )
+        message = f"this file cannot carry the hook: {'; '.join(written.losses)}; nothing was changed"
+        raise ConfigError(message, path=file.path)
     text = append_entries(before if before.strip() else start_file(written, path=file.path), written, path=file.path)
-    gone, gained = hook_diff(session.project, file, before, text)
+    gone, gained = session.diff(file, before, text)
     events = {event for one in gained for event in one.on}
-    assert_only_intended_change(
-        file, is_intended=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained)
-    )
+    file.require(is_intended=not gone and events == set(hook.on) and all(one.id == hook.id for one in gained))
     for one in gained:
         if reason := session.project.components.refusal(one):
             raise ConfigError(f"hook {quote(hook.id)} would not be run: {reason}; nothing was changed")
-    notes = [explain_trust(session.project, one) for one in gained[:1]]
-    notes += unresolved_names(session.project, gone, gained)
-    change = Draft(file=file, before=raw, text=text).change
-    return session.finish([change], f"added {quote(hook.id)}", notes=notes)
+    notes = [*map(session.explain_trust, gained[:1]), *session.list_unresolved(gone, gained)]
+    return session.finish([file.edit(raw, text)], f"added {quote(hook.id)}", notes=notes)
 
 
 def start_file(written: ExportResult, *, path: str) -> str:
@@ -180,12 +117,6 @@ def append_entries(text: str, written: ExportResult, *, path: str) -> str:
         else:
             text = edit.put(text, (), entry.value, path=path)
     return text
-
-
-def _choose_format(file: ConfigFile, present: list[Hook]) -> str:
-    """Return the format of the last hook in the file, else the usual one for the file."""
-    name = present[-1].source_format if present else file.formats[-1]
-    return "modern" if name == "when_then" else name
 
 
 def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
@@ -217,7 +148,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     hook = Hook(
         id=slug(title),
         name=title,
-        on=_parse_events(args.on or _default_events(args), dialect),
+        on=_parse_events(args, dialect),
         dialect=dialect,
         source=file.origin.source,
         command=command,
@@ -238,19 +169,8 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         steps=tuple(args.steps),
         raises=args.raises or "",
         notify=args.notify or "",
-        deny=args.deny,
-        confirm=args.confirm,
-        allow=args.allow,
-        tell=args.tell,
-        context=args.context,
         # a star works in every dialect, also where matchers are regular expressions
         matcher=_parse_matcher(args),
-        files=tuple(args.files),
-        writes=tuple(args.writes),
-        deletes=tuple(args.deletes),
-        reads=tuple(args.reads),
-        runs=tuple(args.runs),
-        urls=tuple(args.urls),
         unknown=Unknown(args.unknown) if args.unknown else None,
         condition=args.condition,
         schedule=args.schedule,
@@ -258,8 +178,10 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
         env=dict(_parse_pair("--env", word) for word in args.env),
+        **{name: getattr(args, name) for name in _ACTIONS},
     )
-    return replace(hook, **dict(map(_parse_setting, args.more)))
+    patterns = {name: tuple(getattr(args, name)) for name in _PATTERNS}
+    return replace(hook, **patterns, **dict(map(_parse_setting, args.more)))
 
 
 def _derive_name(actions: Mapping[str, str]) -> str:
@@ -270,13 +192,6 @@ def _derive_name(actions: Mapping[str, str]) -> str:
             break
         words.append(word[:_LONGEST_NAME])
     return "-".join(filter(None, words)).strip(".:-")
-
-
-def _default_events(args: argparse.Namespace) -> list[str]:
-    """Return the event of a hook without `--on` if only one can be meant."""
-    if args.schedule:
-        return [EventName.SCHEDULED]
-    return [EventName.BEFORE_TOOL] if decides_about_tools(vars(args)) else []
 
 
 def _parse_setting(assignment: str) -> tuple[str, object]:
@@ -299,7 +214,10 @@ def _parse_matcher(args: argparse.Namespace) -> str:
     return narrow_matcher(args.on, matcher)
 
 
-def _parse_events(names: list[str], dialect: str) -> tuple[str, ...]:
+def _parse_events(args: argparse.Namespace, dialect: str) -> tuple[str, ...]:
+    """Return the events of `--on`; without it, the one event that can be meant."""
+    default = [EventName.BEFORE_TOOL] if decides_about_tools(vars(args)) else []
+    names = args.on or ([EventName.SCHEDULED] if args.schedule else default)
     if not names:
         raise ConfigError("say when the hook runs: --on EVENT; `hookline events` lists them")
     words = load_known_names()
@@ -331,9 +249,9 @@ def _install_pack(session: EditSession, file_name: str) -> int:
     shared = pack.read_file(path)
     packs = session.project.folders.config / "packs"
     folder = packs / shared.name
-    file = find_file_at(session.project, folder / "hookline.toml")
+    file = session.find_file_at(folder / "hookline.toml")
     text = pack.settings_text(shared)
-    hooks, problems = parse_hooks(file, text)
+    hooks, problems = file.parse(text)
     wrong = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
     if wrong is not None:
         raise ConfigError(f"a hook of the pack cannot be used: {wrong.message}; nothing was changed", path=str(path))
@@ -345,9 +263,63 @@ def _install_pack(session: EditSession, file_name: str) -> int:
     ]
     if session.apply is not None:
         pack.install(shared, packs)
-    notes = [*(problem.message for problem in problems), *unresolved_names(session.project, (), hooks)]
+    notes = [*(problem.message for problem in problems), *session.list_unresolved((), hooks)]
     if hooks:
         notes.append(
             f"they come from somebody else, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
         )
     return session.finish(changes, f"added {join_ids(hooks)}", notes=notes, made=True)
+
+
+COMMAND: Final = CliCommand(
+    "add a hook, to your own hookline.toml unless --to says otherwise",
+    argument("name", "what to call it; a rule is named after its text", nargs="?", default=""),
+    argument("--on", "when it runs; may be given again", action="append", default=[], metavar="EVENT"),
+    OneOf(
+        (
+            argument("--run", "the command", metavar="LINE"),
+            argument("--run-args", "the command as words; goes last", nargs=argparse.REMAINDER, metavar="WORD"),
+            argument("--call", "a Python function", metavar="MODULE:FUNCTION"),
+            argument("--post", "a webhook", metavar="URL"),
+            argument("--ask", "what to ask the agent", metavar="TEXT"),
+            argument("--steps", "other hooks, by their ids", nargs="+", default=[], metavar="HOOK"),
+            argument("--notify", "what to show on the desktop", metavar="TEXT"),
+            argument("--raise", "raise another event", dest="raises", metavar="EVENT"),
+            argument("--from", "take over what `hookline share` wrote", dest="pack", metavar="FILE"),
+        )
+    ),
+    *(argument(f"--{action}", about, default="", metavar="TEXT") for action, about in _ACTIONS.items()),
+    argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
+    argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
+    argument("--method", "of --post", default="POST"),
+    argument("--tools", "only for these tools; * is any name", nargs="+", default=[], metavar="TOOL"),
+    argument("--matcher", "only for what this pattern matches", default=""),
+    *(
+        argument(f"--{name}", about, nargs="+", default=[], metavar=metavar)
+        for name, (metavar, about) in _PATTERNS.items()
+    ),
+    argument(
+        "--unknown", "what to do when the effects of a call cannot be known", choices=[str(one) for one in Unknown]
+    ),
+    argument("--if", "only when this is true", dest="condition", default="", metavar="CONDITION"),
+    argument("--schedule", "when `hookline watch` starts it", default="", metavar="CRON"),
+    argument(
+        "--set",
+        "any other key, such as per_minute=30; may be given again",
+        dest="more",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+    ),
+    argument("--timeout", type=float, metavar="SECONDS"),
+    argument("--on-error", "what a failure of the hook means", choices=[str(one) for one in OnError]),
+    argument("--priority", "lower runs earlier; 200 where nothing is said", type=int, metavar="NUMBER"),
+    argument("--dialect", "the dialect of the hook", type=parse_dialect),
+    argument("--env", "may be given again", action="append", default=[], metavar="KEY=VALUE"),
+    argument("--shell", "let a shell read the command", action="store_true", default=None),
+    argument("--to", "where it is written", default="user", metavar="user|project|local|FILE"),
+    argument("--format", "for a file that may have several formats", choices=sorted(WRITERS)),
+    *EDIT_OPTIONS,
+    example="no-force-push --runs 'git push --force' --deny 'no force pushes'",
+    run=run,
+)

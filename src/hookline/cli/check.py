@@ -9,10 +9,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.cli._describe import SPECS, find_module_file, problem_to_json
+from hookline.cli._command import COMMON, CliCommand, flag
+from hookline.cli._describe import problems_to_json
 from hookline.cli._hosts import find_installed, make_around_project
 from hookline.cli._output import pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.config.document import Problem, Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.debug.lint import lint_hooks
@@ -21,9 +22,6 @@ from hookline.project import Project
 from hookline.trust.risks import list_risks
 from hookline.user_dirs import working_folder
 from hookline.wiring import shell_dialects
-
-HELP: Final = "find everything that is wrong with the configuration, with file and line"
-EXAMPLE: Final = "hookline check --strict"
 
 FOUND: Final = 1
 
@@ -42,24 +40,10 @@ _OLLM_FOLDER: Final = ".ollm/hooks"
 _SCRIPTS: Final = {".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3", ".sh": "bash", ".rb": "ruby"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("--strict", action="store_true", help="let notes count: exit 1 for them, too")
-    add_project_option(parser)
-    add_json_option(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Check everything; return 1 if something has to be mended."""
     project = load_from_args(args)
-    found = (
-        *project.problems,
-        *_find_misnamed_files(project),
-        *_find_undefined_scripts(project),
-        *_lint(project),
-        *_find_shortfalls(project),
-    )
-    problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.path, problem.line))
+    problems = sorted(dict.fromkeys(_find_problems(project)), key=lambda problem: (problem.path, problem.line))
     hooks, files = sum(not hook.invalid for hook in project.hooks), len(project.loaded.files)
     # paths as an editor in this folder opens them
     folder = os.path.join(working_folder(), "")  # noqa: PTH118 - a text, with the separator at its end
@@ -67,27 +51,36 @@ def run(args: argparse.Namespace) -> int:
     counts = Counter(problem.severity for problem in problems)
     total = ", ".join(pluralise(counts[severity], severity) for severity in Severity if counts[severity])
     lines.append(f"{total or 'nothing to mend'}; {pluralise(hooks, 'hook')} in {pluralise(files, 'file')}")
-    value = {"problems": [problem_to_json(problem) for problem in problems], "hooks": hooks, "files": files}
-    render(value, *lines, as_json=args.json)
+    value = {"problems": problems_to_json(problems), "hooks": hooks, "files": files}
+    render(args, value, *lines)
     return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
 
 
-def _find_shortfalls(project: Project) -> Iterator[Problem]:
-    """Find hooks that need something that an installed agent cannot do."""
-    agents = [host.spec for host in find_installed(make_around_project(project))]
-    for hook in project.hooks:
-        for agent in agents:
-            for one in dict.fromkeys(find_shortfalls(hook, agent)):
-                message = f'hook "{hook.id}" wants to {one.wanted}, and {explain_shortfall(one, agent)}'
-                yield Problem(hook.source_path, hook.source_line, message, Severity.NOTE)
-
-
-def _find_misnamed_files(project: Project) -> Iterator[Problem]:
-    """Find files with names that are nearly right: their hooks are never loaded."""
+def _find_problems(project: Project) -> Iterator[Problem]:
+    yield from project.problems
+    # files with names that are nearly right: their hooks are never loaded
     folders = (project.root, project.folders.config)
     for path in (folder / name for folder in dict.fromkeys(folders) for name in _NEARLY):
         if path.is_file():
             yield Problem(str(path), 0, "this file is not read: hooks stand in hookline.toml", Severity.WARNING)
+    yield from _find_undefined_scripts(project)
+    try:
+        project.trust.get_approvals()
+    except StoreError as problem:
+        yield Problem(str(project.folders.data), 0, str(problem))
+    for finding in lint_hooks(project.hooks, engine=project.engine):
+        hook = finding.hook
+        yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
+    agents = [host.spec for host in find_installed(make_around_project(project))]
+    for hook in project.hooks:
+        for risk in list_risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
+            if risk.kind in _MUTABLE:
+                yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
+        # what the hook needs and an installed agent cannot do
+        for agent in agents:
+            for one in dict.fromkeys(find_shortfalls(hook, agent)):
+                message = f'hook "{hook.id}" wants to {one.wanted}, and {explain_shortfall(one, agent)}'
+                yield Problem(hook.source_path, hook.source_line, message, Severity.NOTE)
 
 
 def _find_undefined_scripts(project: Project) -> Iterator[Problem]:
@@ -107,16 +100,10 @@ def _find_undefined_scripts(project: Project) -> Iterator[Problem]:
                 yield Problem(str(path), 0, message, Severity.WARNING)
 
 
-def _lint(project: Project) -> Iterator[Problem]:
-    hooks = project.hooks
-    try:
-        project.trust.get_approvals()
-    except StoreError as problem:
-        yield Problem(str(project.folders.data), 0, str(problem))
-    for finding in lint_hooks(hooks, engine=project.engine, specs=SPECS, module_file=find_module_file):
-        hook = finding.hook
-        yield Problem(hook.source_path, hook.source_line, finding.message, Severity(finding.weight))
-    for hook in hooks:
-        for risk in list_risks(hook, shell_dialects=shell_dialects(), cwd=str(project.root)):
-            if risk.kind in _MUTABLE:
-                yield Problem(hook.source_path, hook.source_line, f'hook "{hook.id}": {risk.text}', Severity.NOTE)
+COMMAND: Final = CliCommand(
+    "find everything that is wrong with the configuration, with file and line",
+    flag("--strict", "let notes count: exit 1 for them, too"),
+    *COMMON,
+    example="--strict",
+    run=run,
+)

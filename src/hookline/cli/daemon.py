@@ -4,20 +4,17 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from hookline.bridge.daemon_socket import IDLE, SocketDir, find_socket_dir, spawn, usual_idle
-from hookline.cli._output import pluralise, print_error, print_line, render
-from hookline.cli._time import format_ago, format_span
+from hookline.cli._command import JSON, CliCommand, argument, flag
+from hookline.cli._output import format_ago, format_span, pluralise, print_error, print_line, render
 from hookline.daemon.client import NoDaemonError, ask, end_hung, find_hung
 from hookline.errors import EngineError, StoreError
-
-HELP: Final = "start, stop and inspect the daemon, which answers agents without starting Python for each call"
-EXAMPLE: Final = "hookline daemon status"
 
 _PATIENCE: Final = 30.0  # seconds for it to start or stop
 _PAUSE: Final = 0.02
@@ -26,39 +23,10 @@ _LINES: Final = 50
 _MEGABYTE: Final = 1024 * 1024
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    status = actions.add_parser("status", help="show whether it runs, since when, and what it did")
-    status.add_argument("--json", action="store_true", help="print JSON")
-    start = actions.add_parser("start", help="start it in the background; the launcher does so by itself")
-    stop = actions.add_parser("stop", help="stop it after the calls that are running")
-    stop.add_argument("--json", action="store_true", help="print JSON")
-    actions.add_parser("restart", help="stop it and start it again")
-    log = actions.add_parser("log", help="show its log")
-    log.add_argument(
-        "-n", "--lines", type=_parse_count, default=_LINES, metavar="N", help=f"the last N lines ({_LINES})"
-    )
-    log.add_argument("-f", "--follow", action="store_true", help="go on showing what is added")
-    run = actions.add_parser("run", help="run it in the foreground")
-    for one in (start, run):
-        one.add_argument(
-            "--idle",
-            type=_parse_seconds,
-            default=usual_idle(os.environ),
-            metavar="SECONDS",
-            help=f"end after so long without a call ({IDLE:.0f}, less in a build service)",
-        )
-    run.add_argument(
-        "--auto", action="store_true", help="end where the settings want no daemon, as the launcher has it"
-    )
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
+def _find_socket_dir() -> SocketDir:
     if os.name == "nt":
         raise EngineError("there is no daemon on Windows: every call is answered by a program of its own")
-    return _ACTIONS[args.action](args, find_socket_dir(os.environ))
+    return find_socket_dir(os.environ)
 
 
 def _parse_seconds(text: str) -> float:
@@ -85,16 +53,17 @@ def _ask(place: SocketDir, word: str) -> dict[str, object]:
         raise NoDaemonError("it said something else") from None
 
 
-def _status(args: argparse.Namespace, place: SocketDir) -> int:
+def _status(args: argparse.Namespace) -> int:
+    place = _find_socket_dir()
     try:
         status = _ask(place, "status")
     except NoDaemonError as problem:
         hung = find_hung(place, patience=_PAUSE)
         reason = f"process {hung} does not answer; `hookline daemon stop` ends it" if hung else str(problem)
         render(
+            args,
             {"running": False, "reason": reason, "socket": str(place.socket), "hung": hung},
             f"not running: {problem}" if not hung else f"hangs: {reason}",
-            as_json=args.json,
         )
         return 1
     memory = int(str(status["memory"])) // _MEGABYTE
@@ -108,10 +77,11 @@ def _status(args: argparse.Namespace, place: SocketDir) -> int:
     ]
     if status.get("http"):
         lines.append(f"agents may call {status['http']}, so it does not end when nobody does")
-    return render({"running": True, **status}, *lines, as_json=args.json)
+    return render(args, {"running": True, **status}, *lines)
 
 
-def _start(args: argparse.Namespace, place: SocketDir) -> int:
+def _start(args: argparse.Namespace) -> int:
+    place = _find_socket_dir()
     try:
         print_line(f"already running: process {_ask(place, 'status')['pid']}")
     except NoDaemonError:
@@ -120,35 +90,25 @@ def _start(args: argparse.Namespace, place: SocketDir) -> int:
             child = spawn(sys.executable, os.environ, log=str(place.log), words=("--idle", str(args.idle)))
         except OSError as problem:
             raise StoreError(f"no daemon can be started that writes to {place.log}: {problem.strerror}") from None
-        print_line(f"started: process {_wait_for_start(place, child)['pid']}")
+        until, why = time.monotonic() + _PATIENCE, f"it did not answer within {format_span(_PATIENCE)}"
+        while time.monotonic() < until:
+            try:
+                print_line(f"started: process {_ask(place, 'status')['pid']}")
+            except NoDaemonError as problem:
+                # one that finds another daemon exits with 0
+                with suppress(ChildProcessError):  # an earlier call has seen its exit
+                    if os.waitpid(child, os.WNOHANG)[1] != 0:
+                        why = str(problem)
+                        break
+            else:
+                return 0
+            time.sleep(_PAUSE)
+        raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more") from None
     return 0
 
 
-def _wait_for_start(place: SocketDir, child: int) -> dict[str, object]:
-    until = time.monotonic() + _PATIENCE
-    why = f"it did not answer within {format_span(_PATIENCE)}"
-    while time.monotonic() < until:
-        try:
-            return _ask(place, "status")
-        except NoDaemonError as problem:
-            if _has_failed(child):
-                why = str(problem)
-                break
-        time.sleep(_PAUSE)
-    raise StoreError(f"the daemon did not start: {why}; `hookline daemon log` says more")
-
-
-def _has_failed(child: int) -> bool:
-    """Return whether a starting daemon has failed; one that finds another daemon exits with 0."""
-    try:
-        return os.waitpid(child, os.WNOHANG)[1] != 0
-    except ChildProcessError:
-        # its exit was seen by an earlier call
-        return False
-
-
-def _stop(args: argparse.Namespace, place: SocketDir) -> int:
-    as_json = getattr(args, "json", False)
+def _stop(args: argparse.Namespace) -> int:
+    place = _find_socket_dir()
     try:
         pid = int(str(_ask(place, "stop")["pid"]))
     except NoDaemonError as problem:
@@ -156,18 +116,18 @@ def _stop(args: argparse.Namespace, place: SocketDir) -> int:
         if hung:
             end_hung(hung)
         return render(
+            args,
             {"stopped": bool(hung), "reason": str(problem), **({"pid": hung} if hung else {})},
             f"stopped: process {hung}, which did not answer" if hung else f"not running: {problem}",
-            as_json=as_json,
         )
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and _is_alive(pid):
         time.sleep(_PAUSE)
     is_gone = not _is_alive(pid)
     return render(
+        args,
         {"stopped": is_gone, "pid": pid},
         f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered",
-        as_json=as_json,
     )
 
 
@@ -183,13 +143,14 @@ def _is_alive(pid: int) -> bool:
         return Path("/proc/self").exists() is False
 
 
-def _restart(args: argparse.Namespace, place: SocketDir) -> int:
-    _stop(args, place)
+def _restart(args: argparse.Namespace) -> int:
+    _stop(args)
     args.idle = usual_idle(os.environ)
-    return _start(args, place)
+    return _start(args)
 
 
-def _log(args: argparse.Namespace, place: SocketDir) -> int:
+def _log(args: argparse.Namespace) -> int:
+    place = _find_socket_dir()
     try:
         with place.log.open("rb") as file:
             lines = file.read().decode("utf-8", "replace").splitlines()
@@ -210,7 +171,8 @@ def _log(args: argparse.Namespace, place: SocketDir) -> int:
     return 0
 
 
-def _run(args: argparse.Namespace, place: SocketDir) -> int:
+def _run(args: argparse.Namespace) -> int:
+    place = _find_socket_dir()
     from hookline.daemon.claim import claim  # noqa: PLC0415 - the other actions only talk to the daemon
 
     claimed = claim(place)
@@ -222,11 +184,34 @@ def _run(args: argparse.Namespace, place: SocketDir) -> int:
     return live(place, claimed, idle=args.idle, auto=args.auto)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, SocketDir], int]]] = {
-    "status": _status,
-    "start": _start,
-    "stop": _stop,
-    "restart": _restart,
-    "log": _log,
-    "run": _run,
-}
+_IDLE: Final = argument(
+    "--idle",
+    f"end after so long without a call ({IDLE:.0f}, less in a build service)",
+    type=_parse_seconds,
+    default=usual_idle(os.environ),
+    metavar="SECONDS",
+)
+COMMAND: Final = CliCommand(
+    "start, stop and inspect the daemon, which answers agents without starting Python for each call",
+    example="status",
+    default_action="status",
+    actions={
+        "status": CliCommand("show whether it runs, since when, and what it did", JSON, run=_status),
+        "start": CliCommand("start it in the background; the launcher does so by itself", _IDLE, run=_start),
+        "stop": CliCommand("stop it after the calls that are running", JSON, run=_stop),
+        "restart": CliCommand("stop it and start it again", run=_restart),
+        "log": CliCommand(
+            "show its log",
+            argument("-n --lines", f"the last N lines ({_LINES})", type=_parse_count, default=_LINES, metavar="N"),
+            flag("-f --follow", "go on showing what is added"),
+            example="--follow",
+            run=_log,
+        ),
+        "run": CliCommand(
+            "run it in the foreground",
+            _IDLE,
+            flag("--auto", "end where the settings want no daemon, as the launcher has it"),
+            run=_run,
+        ),
+    },
+)

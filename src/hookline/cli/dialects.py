@@ -3,45 +3,39 @@
 import argparse
 from typing import Final
 
+from hookline.cli._command import JSON, CliCommand
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
 from hookline.dialects import DIALECTS
-
-HELP: Final = "list the hook dialects of this engine"
-EXAMPLE: Final = "hookline dialects --json"
-
-configure = add_json_option
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     specs = [dialect.SPEC for dialect in DIALECTS.values()]
+    names = ("title", "timeout", "on_error", "shell", "templates", "matcher")
     value = [
         {
             "dialect": spec.name,
-            "title": spec.title,
+            **{name: getattr(spec, name) for name in names},
             "events": dict(spec.events),
             "tools": dict(spec.tools),
-            "timeout": spec.timeout,
-            "on_error": spec.on_error,
-            "shell": spec.shell,
-            "templates": spec.templates,
-            "matcher": spec.matcher,
         }
         for spec in specs
     ]
     failing = {"block": "blocks", "continue": "is passed over"}
     rows = [
         [
-            spec.name,
-            spec.title,
-            str(len(spec.events)),
-            f"{spec.timeout:g} s",
-            failing[spec.on_error],
-            "shell lines" if spec.shell else "programs",
-            spec.matcher,
+            *(spec.name, spec.title, str(len(spec.events)), f"{spec.timeout:g} s", failing[spec.on_error]),
+            *("shell lines" if spec.shell else "programs", spec.matcher),
         ]
         for spec in specs
     ]
     head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
-    return render(value, Table(head, rows), as_json=args.json)
+    return render(args, value, Table(head, rows))
+
+
+COMMAND: Final = CliCommand(
+    "list the hook dialects of this engine",
+    JSON,
+    example="--json",
+    run=run,
+)

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -25,11 +24,10 @@ from hookline.bridge import call_ledger
 from hookline.bridge.coverage_check import find_missed_calls, was_installed
 from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
+from hookline.cli._command import COMMON, CliCommand
 from hookline.cli._hosts import make_around_project
-from hookline.cli._output import pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
-from hookline.cli._time import format_ago, format_span
-from hookline.config.document import Severity
+from hookline.cli._output import format_ago, format_clock, format_span, pluralise, render
+from hookline.cli._project import load_from_args
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
 from hookline.dialects import DIALECTS
@@ -47,9 +45,6 @@ from hookline.stores.queue import SqliteQueue
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.text import shell_quote
 from hookline.version import __version__
-
-HELP: Final = "check this machine, this project and every hook in it, and say what to do"
-EXAMPLE: Final = "hookline doctor"
 
 CANARY_RUNS: Final = 9
 SLOW_CANARY: Final = 0.05  # seconds; a program that does nothing takes a few milliseconds
@@ -84,13 +79,8 @@ class HealthFinding(Struct, frozen=True):
     advice: str = ""
 
 
-_HEALTH: Final = {Severity.ERROR: Health.ERROR, Severity.WARNING: Health.WARNING, Severity.NOTE: Health.NOTE}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_project_option(parser)
-    add_json_option(parser)
+_ok, _note = partial(HealthFinding, Health.OK), partial(HealthFinding, Health.NOTE)
+_warning, _error = partial(HealthFinding, Health.WARNING), partial(HealthFinding, Health.ERROR)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,13 +93,13 @@ def run(args: argparse.Namespace) -> int:
         health = finding.health.upper() if finding.health is Health.ERROR else finding.health
         advice = f"; {finding.advice}" if finding.advice else ""
         lines.append(f"{health:<8} {area:<{widest}}  {finding.text}{advice}")
-    render([{"area": area, **asdict(finding)} for area, finding in findings], *lines, as_json=args.json)
+    render(args, [{"area": area, **asdict(finding)} for area, finding in findings], *lines)
     return 1 if any(finding.health is Health.ERROR for _, finding in findings) else 0
 
 
 def _check_program(_project: Project) -> Iterator[HealthFinding]:
     python = f"Python {platform.python_version()} ({sys.executable})"
-    yield HealthFinding(Health.OK, f"hookline {__version__}, {python}, {platform.system()} {platform.release()}")
+    yield _ok(f"hookline {__version__}, {python}, {platform.system()} {platform.release()}")
 
 
 _PRIVATE: Final = ("approvals.json", "traces.db", "state.db", "queue.db")
@@ -118,50 +108,48 @@ _PRIVATE: Final = ("approvals.json", "traces.db", "state.db", "queue.db")
 def _check_folders(project: Project) -> Iterator[HealthFinding]:
     for problem in project.folders.problems:
         advice = "unset the variable, or point it to a folder of yours" if problem.path == _ENVIRONMENT else ""
-        yield HealthFinding(_HEALTH[problem.severity], problem.message, advice)
-    yield HealthFinding(Health.OK, f"configuration in {project.folders.config}")
+        yield HealthFinding(Health(problem.severity), problem.message, advice)
+    yield _ok(f"configuration in {project.folders.config}")
     data = project.folders.data
     # not with pathlib, which raises for a folder that is not readable: that is what this checks
     place = next(folder for folder in (data, *data.parents) if os.path.lexists(folder))
     if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):  # noqa: PTH112
-        yield HealthFinding(Health.ERROR, f"data folder {data} cannot be written to", "approvals and traces need it")
+        yield _error(f"data folder {data} cannot be written to", "approvals and traces need it")
     else:
-        yield HealthFinding(Health.OK, f"data in {data}{'' if place == data else ', which is made when it is needed'}")
+        yield _ok(f"data in {data}{'' if place == data else ', which is made when it is needed'}")
     for path in (data, *(data / name for name in _PRIVATE)):
         if os.path.exists(path) and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):  # noqa: PTH110
-            yield HealthFinding(Health.WARNING, f"others may use {path}", f"chmod go= {path}")
+            yield _warning(f"others may use {path}", f"chmod go= {path}")
 
 
 def _check_managed(project: Project) -> Iterator[HealthFinding]:
     if project.folders.managed is not None:
-        yield HealthFinding(Health.OK, f"managed hooks come from {project.folders.managed}")
+        yield _ok(f"managed hooks come from {project.folders.managed}")
 
 
 def _check_settings(project: Project) -> Iterator[HealthFinding]:
     settings = project.settings
     for problem in project.problems:
         if problem.path == _ENVIRONMENT and problem not in project.folders.problems:
-            yield HealthFinding(_HEALTH[problem.severity], problem.message)
+            yield HealthFinding(Health(problem.severity), problem.message)
     if not settings.enabled and not settings.guards_only:
         advice = "unset HOOKS_ENABLED, or set `enabled` in your [settings]"
-        yield HealthFinding(Health.WARNING, "hooks are switched off; only managed ones run", advice)
+        yield _warning("hooks are switched off; only managed ones run", advice)
     if settings.observe:
-        yield HealthFinding(
-            Health.WARNING, "hooks are only observed; nothing is blocked", "take `observe` out of [settings]"
-        )
+        yield _warning("hooks are only observed; nothing is blocked", "take `observe` out of [settings]")
     if settings.trust_workspace:
         text = "every workspace is trusted: what a project brings runs without approval"
-        yield HealthFinding(Health.WARNING, text, "take `trust_workspace` out of [settings], and approve hooks instead")
+        yield _warning(text, "take `trust_workspace` out of [settings], and approve hooks instead")
     for folder in settings.trusted_workspaces:
-        yield HealthFinding(Health.NOTE, f"hooks of {folder} run without approval")
+        yield _note(f"hooks of {folder} run without approval")
 
 
 def _check_configuration(project: Project) -> Iterator[HealthFinding]:
     if not project.loaded.loaded_files:
-        yield HealthFinding(Health.NOTE, "no configuration was found", "`hookline init` makes one")
+        yield _note("no configuration was found", "`hookline init` makes one")
     for file in project.loaded.loaded_files:
-        yield HealthFinding(Health.OK, f"{file.path}: {pluralise(file.hooks, 'hook')} ({file.layer}, {file.dialect})")
-    in_files = [_HEALTH[problem.severity] for problem in project.problems if problem.path != _ENVIRONMENT]
+        yield _ok(f"{file.path}: {pluralise(file.hooks, 'hook')} ({file.layer}, {file.dialect})")
+    in_files = [Health(problem.severity) for problem in project.problems if problem.path != _ENVIRONMENT]
     for health, number in Counter(in_files).items():
         if health is not Health.NOTE:
             yield HealthFinding(health, f"{number} {health}s in configuration files", "`hookline check` lists them")
@@ -172,15 +160,15 @@ def _check_approvals(project: Project) -> Iterator[HealthFinding]:
     try:
         count = len(trust.get_approvals())
     except StoreError as problem:
-        yield HealthFinding(Health.ERROR, str(problem), "until then nothing that needs approval runs")
+        yield _error(str(problem), "until then nothing that needs approval runs")
         return
-    yield HealthFinding(Health.OK, pluralise(count, "approval"))
+    yield _ok(pluralise(count, "approval"))
     record = read_record(project.folders.data)
     if record is not None and record.was_missing:
-        made = datetime.fromtimestamp(record.made_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        made = format_clock(record.made_at)
         text = f"the record of known hooks in your home was missing and was made anew on {made}"
         advice = "look at the hooks of your home with `hookline list`, then run `hookline install AGENT` again"
-        yield HealthFinding(Health.WARNING, text, advice)
+        yield _warning(text, advice)
     for hook in project.hooks:
         objection = trust.reason_denied(hook, cwd=str(project.root)) if hook.enabled else ""
         if objection:
@@ -195,55 +183,50 @@ def _check_programs(project: Project) -> Iterator[HealthFinding]:
     for name in sorted(set(used) & set(WHITELIST)):
         path = shutil.which(name)
         if path is None:
-            yield HealthFinding(
-                Health.ERROR, f"{used[name]} hooks need {name}, which is not on PATH", f"install {name}"
-            )
+            yield _error(f"{used[name]} hooks need {name}, which is not on PATH", f"install {name}")
         elif Path(path).is_relative_to(project.root):
-            text = f"{name} on PATH is the project's own ({path}); hooks get the next one"
-            yield HealthFinding(Health.NOTE, text)
+            yield _note(f"{name} on PATH is the project's own ({path}); hooks get the next one")
         else:
-            yield HealthFinding(Health.OK, f"{name} is {path}")
+            yield _ok(f"{name} is {path}")
 
 
 def _check_traces(project: Project) -> Iterator[HealthFinding]:
     history = TraceQueries(project.folders.data / "traces.db")
     if not os.path.exists(history.path):  # noqa: PTH110 - see above
-        yield HealthFinding(Health.OK, "no traces yet")
+        yield _ok("no traces yet")
         return
     try:
         damage, count = history.damage(), history.count()
         last = next(history.traces(TraceFilter()), None)
     except StoreError as problem:
-        yield HealthFinding(Health.ERROR, str(problem))
+        yield _error(str(problem))
         return
     if damage:
-        yield HealthFinding(Health.ERROR, f"{history.path} is damaged: {damage}", "move it away; a new one is made")
+        yield _error(f"{history.path} is damaged: {damage}", "move it away; a new one is made")
         return
     size = history.path.stat().st_size
     newest = f", the newest {format_ago(last.at)}" if last is not None else ""
-    yield HealthFinding(Health.OK, f"{count} records in {history.path} ({size / 1e6:.1f} MB){newest}")
+    yield _ok(f"{count} records in {history.path} ({size / 1e6:.1f} MB){newest}")
     if size > LARGE_TRACES:
-        yield HealthFinding(Health.NOTE, "the trace file is large", "`hookline trace prune --older-than 30d`")
+        yield _note("the trace file is large", "`hookline trace prune --older-than 30d`")
     if last is not None and last.at > time.time() + 60:
-        yield HealthFinding(Health.WARNING, "the newest trace is from the future", "check this machine's clock")
+        yield _warning("the newest trace is from the future", "check this machine's clock")
 
 
 def _check_extras(_project: Project) -> Iterator[HealthFinding]:
     for name, (module, purpose) in EXTRAS.items():
         if importlib.util.find_spec(module.partition(".")[0]) is None:
-            yield HealthFinding(Health.NOTE, f"{purpose} need the extra {name}", f"pip install 'hookline[{name}]'")
+            yield _note(f"{purpose} need the extra {name}", f"pip install 'hookline[{name}]'")
 
 
 def _check_prompts(_project: Project) -> Iterator[HealthFinding]:
     if os.environ.get("CI"):
-        yield HealthFinding(Health.NOTE, "this is CI: nobody is asked, and what nobody approved does not run")
+        yield _note("this is CI: nobody is asked, and what nobody approved does not run")
         return
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
     except OSError:
-        yield HealthFinding(
-            Health.NOTE, "there is no terminal here: nobody is asked, and what nobody approved does not run"
-        )
+        yield _note("there is no terminal here: nobody is asked, and what nobody approved does not run")
 
 
 def _check_speed(_project: Project) -> Iterator[HealthFinding]:
@@ -252,12 +235,12 @@ def _check_speed(_project: Project) -> Iterator[HealthFinding]:
         return
     typical, failure = asyncio.run(_measure_hook(program))
     if failure:
-        yield HealthFinding(Health.ERROR, f"a program that does nothing could not be run as a hook: {failure}")
+        yield _error(f"a program that does nothing could not be run as a hook: {failure}")
     elif typical > SLOW_CANARY:
         advice = "something on this machine slows down every program that starts"
-        yield HealthFinding(Health.WARNING, f"a hook that does nothing takes {format_span(typical)}", advice)
+        yield _warning(f"a hook that does nothing takes {format_span(typical)}", advice)
     else:
-        yield HealthFinding(Health.OK, f"a hook that does nothing takes {format_span(typical)}")
+        yield _ok(f"a hook that does nothing takes {format_span(typical)}")
 
 
 async def _measure_hook(program: str) -> tuple[float, str]:
@@ -277,18 +260,16 @@ def _check_queue(project: Project) -> Iterator[HealthFinding]:
             return
         counts = queue.counts()
     except StoreError as problem:
-        yield HealthFinding(Health.ERROR, str(problem))
+        yield _error(str(problem))
         return
     if dead := counts[JobState.DEAD]:
         advice = "`hookline queue list --all --dead` says why, `hookline queue retry` runs them again"
-        yield HealthFinding(Health.WARNING, f"{pluralise(dead, 'background job')} given up", advice)
+        yield _warning(f"{pluralise(dead, 'background job')} given up", advice)
     owed = counts[JobState.WAITING] + counts[JobState.RUNNING]
     if owed and not worker_registry.list_workers(project.folders.data):
-        yield HealthFinding(
-            Health.NOTE, f"{pluralise(owed, 'background job')} and no worker", "`hookline queue work` runs them"
-        )
+        yield _note(f"{pluralise(owed, 'background job')} and no worker", "`hookline queue work` runs them")
     elif not dead:
-        yield HealthFinding(Health.OK, f"{pluralise(owed, 'background job')} in the queue")
+        yield _ok(f"{pluralise(owed, 'background job')} in the queue")
 
 
 def _check_daemon(_project: Project) -> Iterator[HealthFinding]:
@@ -297,15 +278,14 @@ def _check_daemon(_project: Project) -> Iterator[HealthFinding]:
     hung = find_hung(find_socket_dir(os.environ), patience=_DAEMON)
     if hung:
         text = f"the daemon, process {hung}, does not answer: every call starts a Python instead"
-        yield HealthFinding(Health.ERROR, text, "hookline daemon stop")
+        yield _error(text, "hookline daemon stop")
 
 
 def _check_agents(project: Project) -> Iterator[HealthFinding]:
     """Call Hookline as each agent with entries in its settings would."""
-    around = make_around_project(project)
-    standings = list(check_agents(around))
+    standings = list(check_agents(make_around_project(project)))
     if not standings:
-        yield HealthFinding(Health.NOTE, "no agent has us in its settings", "`hookline install` puts us there")
+        yield _note("no agent has us in its settings", "`hookline install` puts us there")
     for standing in standings:
         yield from _check_agent(standing)
     if standings:
@@ -315,13 +295,8 @@ def _check_agents(project: Project) -> Iterator[HealthFinding]:
 # events that do not come from agents alone
 _FROM_ELSEWHERE: Final = frozenset(
     {
-        EventName.FILE_CREATED,
-        EventName.FILE_EDITED,
-        EventName.FILE_DELETED,
-        EventName.GIT_COMMIT,
-        EventName.USER_TRIGGERED,
-        EventName.CUSTOM,
-        EventName.ERROR,
+        *(EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED, EventName.GIT_COMMIT),
+        *(EventName.USER_TRIGGERED, EventName.CUSTOM, EventName.ERROR),
     }
 )
 
@@ -343,7 +318,7 @@ def _find_unraised(project: Project, standings: Sequence[AgentCheck]) -> Iterato
                 for host in HOSTS.values()
                 if event in host.spec.events and host.spec.events[event] in host.events
             ]
-            yield HealthFinding(Health.WARNING, text, f"{having[0]} has it asked" if having else "")
+            yield _warning(text, f"{having[0]} has it asked" if having else "")
 
 
 def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
@@ -353,14 +328,14 @@ def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
     if arrived:
         names = ", ".join(dict.fromkeys(one.event for one in arrived))
         text = f"{standing.host}: {pluralise(len(arrived), 'event')} of {len(standing.tried)} reach us: {names}"
-        yield HealthFinding(Health.OK, text)
+        yield _ok(text)
     silent: dict[tuple[str, str, bool], list[str]] = {}
     for one in standing.tried:
         if not one.arrived:
             silent.setdefault((one.path, one.why, one.called), []).append(one.event)
     for (path, why, called), events in silent.items():
         text = f"{standing.host}: {', '.join(events)} in {path} do not reach us: {why}"
-        yield HealthFinding(Health.ERROR, text, start if called else again)
+        yield _error(text, start if called else again)
     # a missing program was reported by the trial already
     gone = tuple(one.why.partition(GONE)[2] for one in standing.tried if GONE in one.why)
     for obstacle in standing.obstacles:
@@ -370,15 +345,7 @@ def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
             Health.ERROR if obstacle.is_error else Health.WARNING, f"{standing.host}: {obstacle.text}", obstacle.fix
         )
     for text in standing.problems:
-        yield HealthFinding(Health.WARNING, f"{standing.host}: {text}")
-
-
-def _was_installed(path: Path, project: Project) -> bool:
-    """Return whether Hookline was installed for tool calls in the agent of a ledger."""
-    host = next((line.host for line in call_ledger.read(path)), "")
-    native = DIALECTS[host].SPEC.events.get(EventName.BEFORE_TOOL, "") if host in DIALECTS else ""
-    folders = project.folders
-    return was_installed(host, native, folders.data, home=folders.home, environ=os.environ)
+        yield _warning(f"{standing.host}: {text}")
 
 
 def _check_sessions(project: Project) -> Iterator[HealthFinding]:
@@ -387,29 +354,29 @@ def _check_sessions(project: Project) -> Iterator[HealthFinding]:
     for path in list(call_ledger.list_ledgers(project.folders.data, since=time.time() - _RECENT))[:_MOST]:
         compared += 1
         # the settings may have changed since the session; the install record counts
-        alarm = find_missed_calls(path, is_installed=partial(_was_installed, path, project))
+        host = next((line.host for line in call_ledger.read(path)), "")
+        native = DIALECTS[host].SPEC.events.get(EventName.BEFORE_TOOL, "") if host in DIALECTS else ""
+        folders = project.folders
+        is_installed = partial(was_installed, host, native, folders.data, home=folders.home, environ=os.environ)
+        alarm = find_missed_calls(path, is_installed=is_installed)
         if alarm:
-            yield HealthFinding(Health.ERROR, f"in a session of the last days {alarm.partition('; ')[0]}")
+            yield _error(f"in a session of the last days {alarm.partition('; ')[0]}")
     if compared:
-        yield HealthFinding(
-            Health.OK, f"{pluralise(compared, 'session')} of the last days looked at for calls that we missed"
-        )
+        yield _ok(f"{pluralise(compared, 'session')} of the last days looked at for calls that we missed")
 
 
-CHECKS: Final[tuple[tuple[str, Callable[[Project], Iterator[HealthFinding]]], ...]] = (
-    ("program", _check_program),
-    ("folders", _check_folders),
-    ("managed", _check_managed),
-    ("settings", _check_settings),
-    ("configuration", _check_configuration),
-    ("approvals", _check_approvals),
-    ("programs", _check_programs),
-    ("traces", _check_traces),
-    ("queue", _check_queue),
-    ("extras", _check_extras),
-    ("questions", _check_prompts),
-    ("speed", _check_speed),
-    ("daemon", _check_daemon),
-    ("agents", _check_agents),
-    ("sessions", _check_sessions),
+CHECKS: Final[Sequence[tuple[str, Callable[[Project], Iterator[HealthFinding]]]]] = (
+    *(("program", _check_program), ("folders", _check_folders), ("managed", _check_managed)),
+    *(("settings", _check_settings), ("configuration", _check_configuration), ("approvals", _check_approvals)),
+    *(("programs", _check_programs), ("traces", _check_traces), ("queue", _check_queue), ("extras", _check_extras)),
+    *(("questions", _check_prompts), ("speed", _check_speed), ("daemon", _check_daemon)),
+    *(("agents", _check_agents), ("sessions", _check_sessions)),
+)
+
+
+COMMAND: Final = CliCommand(
+    "check this machine, this project and every hook in it, and say what to do",
+    *COMMON,
+    example="",
+    run=run,
 )

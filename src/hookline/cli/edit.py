@@ -8,52 +8,26 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from hookline.cli._command import CliCommand, argument, flag
 from hookline.cli._edit_session import (
+    EDIT_OPTIONS,
     ConfigFile,
-    Draft,
     EditSession,
-    add_edit_options,
-    assert_only_intended_change,
-    explain_trust,
-    find_file_of,
     find_new_problems,
     get_format_keys,
-    hook_diff,
-    is_in_group,
     join_ids,
     open_session,
-    parse_hooks,
     parse_value,
-    read_file,
-    require_free_name,
-    shadowed_duplicates,
     split_assignment,
-    unresolved_names,
 )
 from hookline.cli._output import print_error
-from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._project import find_hook, hook_error, load_from_args
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.keys import table
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
-
-HELP: Final = "change keys of a hook in its file, which keeps everything else"
-EXAMPLE: Final = "hookline edit guard timeout=10 env.LEVEL=strict --unset priority"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id, or its name")
-    parser.add_argument(
-        "assignments", nargs="*", metavar="KEY=VALUE", help="a key of the hook's file, such as timeout=10"
-    )
-    parser.add_argument("--unset", action="append", default=[], metavar="KEY", help="take a key out")
-    parser.add_argument(
-        "--editor", action="store_true", help="open the file in $VISUAL or $EDITOR; it is checked after"
-    )
-    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,26 +42,25 @@ def run(args: argparse.Namespace) -> int:
 def _edit_keys(args: argparse.Namespace) -> int:
     with open_session(args) as session:
         hook = find_hook(session.project, args.hook)
-        file = find_file_of(session.project, hook)
-        raw, before = read_file(file)
+        file = session.find_file_of(hook)
+        raw, before = file.read()
         text = before
         for name in args.unset:
             text = edit.drop(text, _find_key(hook, name, text, file), path=file.path)
         for assignment in args.assignments:
             name, word = split_assignment(assignment)
             text = edit.put(text, _find_key(hook, name, text, file), _parse_value(hook, name, word), path=file.path)
-        gone, gained = hook_diff(session.project, file, before, text)
+        gone, gained = session.diff(file, before, text)
         pointers = {one.source_pointer for one in (*gone, *gained)}
-        assert_only_intended_change(file, is_intended=pointers <= {hook.source_pointer} and len(gained) == len(gone))
+        file.require(is_intended=pointers <= {hook.source_pointer} and len(gained) == len(gone))
         for one in gained:
             if one.id not in {old.id for old in gone}:
-                require_free_name(session.project, one)
+                session.require_free_name(one)
         changed = [*args.unset, *(one.partition("=")[0] for one in args.assignments)]
+        notes = [*map(session.explain_trust, gained), *session.list_unresolved(gone, gained)]
+        notes += session.list_unshadowed([hook]) if gained else []
         what = f'changed {", ".join(changed)} of "{hook.id}"'
-        notes = [explain_trust(session.project, one) for one in gained]
-        notes += unresolved_names(session.project, gone, gained)
-        notes += shadowed_duplicates(session.project, [hook]) if gained else []
-        return session.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
+        return session.finish([file.edit(raw, text)], what, notes=notes)
 
 
 def _find_key(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
@@ -95,23 +68,17 @@ def _find_key(hook: Hook, name: str, text: str, file: ConfigFile) -> KeyPath:
     known = get_format_keys(hook.source_format)
     first, *rest = name.split(".", 1)
     if known is not None and first not in known:
-        raise ConfigError(
-            f"hooks of this file have no key {quote(first)}{suggest(first, known)}; they have {', '.join(sorted(known))}",
-            path=hook.source_path,
-            line=hook.source_line,
-        )
+        listed = f"{suggest(first, known)}; they have {', '.join(sorted(known))}"
+        raise hook_error(hook, f"hooks of this file have no key {quote(first)}{listed}")
+    # in a group, pointers end with event, group, "hooks" and number, and the matcher is the group's
     pointer = hook.source_pointer
-    if first != "matcher" or not is_in_group(pointer):
+    if first != "matcher" or len(pointer) <= 3 or pointer[-2] != "hooks":  # noqa: PLR2004 - see above
         return (*pointer, first, *rest)
-    # the matcher belongs to the group, which other hooks may share
     group = pointer[:-2]
-    others = [one for one in parse_hooks(file, text)[0] if one.source_pointer[: len(group)] == group]
-    if len(others) > 1:
-        raise ConfigError(
-            f"the matcher is shared with {len(others) - 1} more in its group; give the hook a group of its own first",
-            path=hook.source_path,
-            line=hook.source_line,
-        )
+    others = sum(one.source_pointer[: len(group)] == group for one in file.parse(text)[0]) - 1
+    if others > 0:
+        message = f"the matcher is shared with {others} more in its group; give the hook a group of its own first"
+        raise hook_error(hook, message)
     return (*group, "matcher")
 
 
@@ -131,8 +98,8 @@ def _edit_in_editor(args: argparse.Namespace) -> int:
     if not program:
         raise ConfigError("no editor is known: set VISUAL or EDITOR, for example EDITOR=nano")
     project = load_from_args(args)
-    file = find_file_of(project, find_hook(project, args.hook))
-    raw, before = read_file(file)
+    file = EditSession(args=args, project=project).find_file_of(find_hook(project, args.hook))
+    raw, before = file.read()
     copy = Path(tempfile.mkdtemp(prefix="hookline-")) / Path(file.path).name
     copy.write_bytes(raw or b"")
     try:
@@ -149,7 +116,12 @@ def _edit_in_editor(args: argparse.Namespace) -> int:
         text = copy.read_bytes().decode()
         _require_loadable(file, before, text, copy)
         with open_session(args) as session:
-            code = _save(session, file, raw, text)
+            gone, gained = session.diff(file, before, text)
+            kept = {hook.id for hook in gained}
+            removed = [hook for hook in gone if hook.id not in kept]
+            parts = (f"{word} {join_ids(some)}" for word, some in (("edited", gained), ("removed", removed)) if some)
+            what = ", ".join(parts) or "edited no hook"
+            code = session.finish([file.edit(raw, text)], what, notes=[*map(session.explain_trust, gained)])
     except FileNotFoundError:
         raise ConfigError("the editor took the text away; nothing was changed") from None
     except UnicodeDecodeError:
@@ -161,25 +133,27 @@ def _edit_in_editor(args: argparse.Namespace) -> int:
     return code
 
 
-def _discard(copy: Path) -> None:
-    copy.unlink()
-    copy.parent.rmdir()
-
-
 def _require_loadable(file: ConfigFile, before: str, text: str, copy: Path) -> None:
     """Print every new problem with its line in the copy, and refuse the text if there is one."""
-    problems = find_new_problems(parse_hooks(file, before)[1], parse_hooks(file, text)[1])
+    problems = find_new_problems(file.parse(before)[1], file.parse(text)[1])
     for problem in problems:
         print_error(f"{copy}:{problem.line}: {problem.message}")
     if problems:
         raise ConfigError("the text cannot be used as it is; nothing was changed")
 
 
-def _save(session: EditSession, file: ConfigFile, raw: bytes | None, text: str) -> int:
-    gone, gained = hook_diff(session.project, file, (raw or b"").decode(), text)
-    kept = {hook.id for hook in gained}
-    removed = [hook for hook in gone if hook.id not in kept]
-    parts = (f"{word} {join_ids(some)}" for word, some in (("edited", gained), ("removed", removed)) if some)
-    what = ", ".join(parts) or "edited no hook"
-    notes = [explain_trust(session.project, hook) for hook in gained]
-    return session.finish([Draft(file=file, before=raw, text=text).change], what, notes=notes)
+def _discard(copy: Path) -> None:
+    copy.unlink()
+    copy.parent.rmdir()
+
+
+COMMAND: Final = CliCommand(
+    "change keys of a hook in its file, which keeps everything else",
+    argument("hook", "the hook's id, or its name"),
+    argument("assignments", "a key of the hook's file, such as timeout=10", nargs="*", metavar="KEY=VALUE"),
+    argument("--unset", "take a key out", action="append", default=[], metavar="KEY"),
+    flag("--editor", "open the file in $VISUAL or $EDITOR; it is checked after"),
+    *EDIT_OPTIONS,
+    example="guard timeout=10 env.LEVEL=strict --unset priority",
+    run=run,
+)

@@ -6,20 +6,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.cli._approval_prompt import add_no_input_option, open_prompt
-from hookline.cli._event_args import EventArgs, add_event_options, parse_dialect, read_event_options
-from hookline.cli._output import (
-    print_bytes,
-    print_error,
+from hookline.cli._command import PROJECT, CliCommand, argument, flag
+from hookline.cli._output import print_bytes, print_error, print_json, print_line
+from hookline.cli._project import EVENT_OPTIONS, EventArgs, get_project_dir, parse_dialect, read_event_options
+from hookline.cli._run_hooks import (
+    VERBOSE_OPTIONS,
+    add_unmatched,
+    finish_live_view,
     print_failures,
-    print_json,
-    print_line,
     print_missed_hooks,
     redirect_stdout_to_stderr,
+    run_until_terminated,
+    start_live_view,
 )
-from hookline.cli._project import add_project_option, get_project_dir
-from hookline.cli._signals import run_until_terminated
-from hookline.cli._verbose import add_unmatched, add_verbose_options, finish_live_view, start_live_view
+from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import ConfigError
@@ -28,29 +28,9 @@ from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, outcome_to_json
 from hookline.project import load_project
 
-HELP: Final = "raise an event and run its hooks"
-EXAMPLE: Final = """hookline emit before_tool --tool shell --args '{"command": "ls"}' --json"""
-
 BLOCKED: Final = 2
 
 _HOST: Final = Hook(id="host", kind="host")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("event", metavar="EVENT", help="the event; `hookline events` lists them")
-    add_event_options(parser)
-    parser.add_argument("--session", default="", metavar="ID", help="the session this belongs to")
-    add_project_option(parser)
-    parser.add_argument(
-        "--dialect",
-        type=parse_dialect,
-        metavar="DIALECT",
-        help="act as an agent of this dialect: --data is its document, and the answer on stdout is in its format",
-    )
-    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
-    add_no_input_option(parser)
-    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -116,3 +96,22 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
         print_error(outcome.reason, broken=True)
         return BLOCKED
     return 0
+
+
+COMMAND: Final = CliCommand(
+    "raise an event and run its hooks",
+    argument("event", "the event; `hookline events` lists them"),
+    *EVENT_OPTIONS,
+    argument("--session", "the session this belongs to", default="", metavar="ID"),
+    PROJECT,
+    argument(
+        "--dialect",
+        "act as an agent of this dialect: --data is its document, and the answer on stdout is in its format",
+        type=parse_dialect,
+    ),
+    flag("--json", "print the outcome as one JSON object"),
+    NO_INPUT,
+    *VERBOSE_OPTIONS,
+    example="""before_tool --tool shell --args '{"command": "ls"}' --json""",
+    run=run,
+)

@@ -4,27 +4,13 @@ import argparse
 from collections.abc import Iterator
 from typing import Final
 
-from hookline.cli._event_args import parse_dialect, parse_events
+from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
+from hookline.cli._project import parse_dialect, parse_events
 from hookline.dialects import DIALECTS
 from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import EVENTS, EventName
 from hookline.model.names import tools_of_event
-
-HELP: Final = "list the events and what each dialect calls them"
-EXAMPLE: Final = "hookline events --dialect ollama-cli"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
-    )
-    parser.add_argument(
-        "--dialect", type=parse_dialect, metavar="DIALECT", help="only the events this dialect has a name for"
-    )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         events = parse_events(args.name)
         dialects = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
         value = [_event_to_json(name, dialects) for name in events]
-        return render(value, *_explain(args.name, events, dialects), as_json=args.json)
+        return render(args, value, *_explain(args.name, events, dialects))
     # the canonical names are the first column; agents are too many for one line
     wide = [name for name, one in DIALECTS.items() if name != "hookline" and (args.json or not one.SPEC.is_agent)]
     dialects = [args.dialect] if args.dialect else wide
@@ -42,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         [name, EVENTS[name].when, _describe_rights(name), *_get_native_names(name, dialects).values()] for name in shown
     ]
     value = [_event_to_json(name, dialects) for name in shown]
-    return render(value, Table(["event", "when", "may", *dialects], rows), as_json=args.json)
+    return render(args, value, Table(["event", "when", "may", *dialects], rows))
 
 
 def _explain(word: str, events: tuple[EventName, ...], dialects: list[str]) -> Iterator[str | Table]:
@@ -87,3 +73,13 @@ def _describe_rights(name: EventName) -> str:
     return ", ".join(
         filter(None, ["block" if spec.can_block else "", f"rewrite {spec.rewrites}" if spec.rewrites else ""])
     )
+
+
+COMMAND: Final = CliCommand(
+    "list the events and what each dialect calls them",
+    argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+    argument("--dialect", "only the events this dialect has a name for", type=parse_dialect),
+    JSON,
+    example="--dialect ollama-cli",
+    run=run,
+)

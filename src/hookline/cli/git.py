@@ -3,19 +3,18 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
-from hookline.cli._approval_prompt import open_prompt
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._hosts import check_interpreter
-from hookline.cli._output import Table, pluralise, print_error, print_failures, print_missed_hooks, render
-from hookline.cli._project import add_json_option, add_project_option, get_project_dir
-from hookline.cli._signals import TERMINATED, run_until_terminated
+from hookline.cli._output import Table, pluralise, print_error, render
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import TERMINATED, print_failures, print_missed_hooks, run_until_terminated
+from hookline.cli._terminal import open_prompt
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
-from hookline.model.verdict import Outcome
 from hookline.project import load_project
 from hookline.sources.git import install as plans
 from hookline.sources.git.events import GIT_EVENTS, GitCall, raise_events
@@ -24,42 +23,12 @@ from hookline.sources.git.scripts import HOOKS
 from hookline.text import shell_quote
 from hookline.user_dirs import working_folder
 
-HELP: Final = "let git ask the hooks: before a commit, about its message, before a push, after a checkout"
-EXAMPLE: Final = "hookline git install"
-
 _BLOCKED: Final = 2
 
 # a hook may commit, which runs the hooks again, but not without end
 _DEPTH: Final = "HOOKLINE_GIT_DEPTH"
 _DEEPEST: Final = 5
 _WHAT: Final = {"pre-commit": "commit", "commit-msg": "commit", "pre-push": "push", "post-checkout": "checkout"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, words in (
-        ("install", "let git run our hooks beside those that are there"),
-        ("uninstall", "remove our scripts, and restore what was there before"),
-        ("status", "show what git runs now"),
-    ):
-        one = actions.add_parser(name, help=words, description=words)
-        if name != "status":
-            one.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-        add_project_option(one)
-        add_json_option(one)
-    words = "called by the git hook scripts: ask the hooks, exit code 2 when they deny"
-    one = actions.add_parser("run", help=words, description=words)
-    one.add_argument(
-        PROVE, action="store_true", help=f"add {PROOF} to the exit code of an answer, which shows that it is one"
-    )
-    one.add_argument("of_git", choices=HOOKS, metavar="HOOK", help=f"one of {', '.join(HOOKS)}")
-    one.add_argument("words", nargs=argparse.REMAINDER, metavar="ARG", help="what git says to its hook")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    return _ACTIONS[args.action](args)
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -95,11 +64,11 @@ def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.Git
     }
     summary = f"nothing was written; it would be {pluralise(len(plan.steps), 'step')}" if args.dry_run else done
     return render(
+        args,
         value,
         *(f"would {step.what}" if args.dry_run else step.what for step in plan.steps),
         *(f"note: {note}" for note in plan.notes),
         summary if plan.steps else "nothing to change",
-        as_json=args.json,
     )
 
 
@@ -107,13 +76,14 @@ def _status(args: argparse.Namespace) -> int:
     repository = open_repository(_folder(args))
     found = plans.list_hooks(repository)
     problems = _find_problems(repository, found)
+    events = {one.hook: [event.name for event in GIT_EVENTS[one.hook]] for one in found}
     value = {
         "installed": all(one.is_ours for one in found),
         "repository": str(repository.top),
         "hooks": [
             {
                 "hook": one.hook,
-                "events": [event.name for event in GIT_EVENTS[one.hook]],
+                "events": events[one.hook],
                 "path": str(one.path),
                 "ours": one.is_ours,
                 "theirs": str(one.theirs) if one.theirs else None,
@@ -123,15 +93,9 @@ def _status(args: argparse.Namespace) -> int:
         "problems": problems,
     }
     rows = [
-        (
-            one.hook,
-            ", ".join(event.name for event in GIT_EVENTS[one.hook]),
-            "yes" if one.is_ours else "no",
-            str(one.theirs) if one.theirs else "-",
-        )
-        for one in found
+        (one.hook, ", ".join(events[one.hook]), "yes" if one.is_ours else "no", str(one.theirs or "-")) for one in found
     ]
-    return render(value, Table(("hook", "events", "ours", "theirs"), rows), *problems, as_json=args.json)
+    return render(args, value, Table(("hook", "events", "ours", "theirs"), rows), *problems)
 
 
 def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> list[str]:
@@ -153,26 +117,17 @@ def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> 
 
 
 def _run(args: argparse.Namespace) -> int:
-    _count_recursion()
+    # count in the environment how often a hook of git has called git again
+    text = os.environ.get(_DEPTH, "")
+    depth = int(text) if text.isdecimal() else 0
+    if depth >= _DEEPEST:
+        message = f"a hook calls git, which asks the same hook again, {depth} times by now; it is not asked again"
+        raise HostError(message)
+    os.environ[_DEPTH] = str(depth + 1)
     stdin = sys.stdin.buffer.read() if args.of_git == "pre-push" and sys.stdin is not None else b""
     call = GitCall(folder=str(working_folder()), words=tuple(args.words), stdin=stdin, environ=os.environ)
     code = run_until_terminated(_ask(args.of_git, call))
     return code + PROOF if args.prove and code != TERMINATED else code
-
-
-def _count_recursion() -> None:
-    """Count in the environment how often a hook of git has called git again.
-
-    Raises:
-        HostError: It does so without end.
-    """
-    text = os.environ.get(_DEPTH, "")
-    depth = int(text) if text.isdecimal() else 0
-    if depth >= _DEEPEST:
-        raise HostError(
-            f"a hook calls git, which asks the same hook again, {depth} times by now; it is not asked again"
-        )
-    os.environ[_DEPTH] = str(depth + 1)
 
 
 async def _ask(hook: str, call: GitCall) -> int:
@@ -188,7 +143,16 @@ async def _ask(hook: str, call: GitCall) -> int:
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=call.folder)
         async for _, outcome in raise_events(engine, hook, call):
-            _report(outcome, what=_WHAT[hook])
+            # everything on stderr: stdout of a hook belongs to git
+            for text in (*outcome.context, *outcome.messages):
+                print_error(text, broken=True)
+            print_failures(outcome)
+            print_missed_hooks(outcome)
+            if outcome.blocked:
+                blocking = [verdict for verdict in outcome.verdicts if verdict.blocks and not verdict.observed]
+                names = ", ".join(f'"{verdict.hook}"' for verdict in blocking)
+                print_error(f"hookline: this {_WHAT[hook]} is blocked{f' by {names}' if names else ''}:")
+                print_error(outcome.reason, broken=True)
             blocked = blocked or outcome.blocked
     lost = find_lost_guard(project)
     if lost and not blocked and hook != "post-checkout":
@@ -202,22 +166,23 @@ async def _ask(hook: str, call: GitCall) -> int:
     return _BLOCKED if blocked else 0
 
 
-def _report(outcome: Outcome, *, what: str) -> None:
-    """Print everything on stderr: stdout of a hook belongs to git."""
-    for text in (*outcome.context, *outcome.messages):
-        print_error(text, broken=True)
-    print_failures(outcome)
-    print_missed_hooks(outcome)
-    if outcome.blocked:
-        blocking = [verdict for verdict in outcome.verdicts if verdict.blocks and not verdict.observed]
-        names = ", ".join(f'"{verdict.hook}"' for verdict in blocking)
-        print_error(f"hookline: this {what} is blocked{f' by {names}' if names else ''}:")
-        print_error(outcome.reason, broken=True)
-
-
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
-    "install": _install,
-    "uninstall": _uninstall,
-    "status": _status,
-    "run": _run,
-}
+_DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
+COMMAND: Final = CliCommand(
+    "let git ask the hooks: before a commit, about its message, before a push, after a checkout",
+    example="install",
+    actions={
+        "install": CliCommand("let git run our hooks beside those that are there", _DRY_RUN, *COMMON, run=_install),
+        "uninstall": CliCommand(
+            "remove our scripts, and restore what was there before", _DRY_RUN, *COMMON, run=_uninstall
+        ),
+        "status": CliCommand("show what git runs now", *COMMON, run=_status),
+        "run": CliCommand(
+            "called by the git hook scripts: ask the hooks, exit code 2 when they deny",
+            flag(PROVE, f"add {PROOF} to the exit code of an answer, which shows that it is one"),
+            argument("of_git", f"one of {', '.join(HOOKS)}", choices=HOOKS, metavar="HOOK"),
+            argument("words", "what git says to its hook", nargs=argparse.REMAINDER, metavar="ARG"),
+            example="pre-commit",
+            run=_run,
+        ),
+    },
+)

@@ -12,31 +12,16 @@ from msgspec.structs import replace
 from hookline.bridge.call import OPTION, Call, IfBroken, event_from_name, parse_argv
 from hookline.bridge.fallback import GUARDED, fallback_outcome
 from hookline.bridge.serve import serve
-from hookline.cli._output import print_error
-from hookline.cli._signals import run_until_terminated
+from hookline.cli._command import CliCommand, argument, flag
+from hookline.cli._output import print_error, print_line
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.model.exchange import Answer
 from hookline.model.installed_entry import PROOF, PROVE
-
-HELP: Final = "answer one call of an agent in its dialect; `hookline install` has agents run this"
-EXAMPLE: Final = "hookline hook claude-code PreToolUse < payload.json"
+from hookline.version import __version__
 
 BLOCKED: Final = 2
 INTERRUPTED: Final = 130
 _LARGEST: Final = 256 * 1024 * 1024  # bytes
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        PROVE, action="store_true", help=f"add {PROOF} to the exit code of an answer, which shows that it is one"
-    )
-    parser.add_argument(
-        OPTION,
-        choices=[*IfBroken],
-        help="the answer when the hooks cannot be asked (default: as the hooks are configured to fail)",
-    )
-    parser.add_argument("host", metavar="HOST", help="the agent that calls; `hookline hosts` lists them")
-    parser.add_argument("event", metavar="EVENT", help="the agent's own name of the event")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +41,13 @@ def answer_agent(words: Sequence[str]) -> int:
         return BLOCKED if policy is IfBroken.BLOCK else 1
     streams = _Streams()
     try:
-        call = replace(call, raw=_read())
+        raw = sys.stdin.buffer.read(_LARGEST + 1) if sys.stdin is not None else b""
+        if len(raw) > _LARGEST:
+            # drained as well, so that the agent is not blocked, and discarded
+            while sys.stdin.buffer.read(1024 * 1024):
+                pass
+            raise ValueError(f"the event is longer than {_LARGEST // 1024 // 1024} MiB")  # noqa: TRY301 - see below
+        call = replace(call, raw=raw)
         return run_until_terminated(serve(call, streams.write))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -64,29 +55,25 @@ def answer_agent(words: Sequence[str]) -> int:
         return streams.refuse(call, problem)
 
 
-def _read() -> bytes:
-    """Read the event; an oversized one is drained as well, so that the agent is not blocked, and discarded.
-
-    Raises:
-        ValueError: It is too long.
-    """
-    if sys.stdin is None:
-        return b""
-    raw = sys.stdin.buffer.read(_LARGEST + 1)
-    if len(raw) <= _LARGEST:
-        return raw
-    while sys.stdin.buffer.read(1024 * 1024):
-        pass
-    raise ValueError(f"the event is longer than {_LARGEST // 1024 // 1024} MiB")
-
-
 class _Streams:
     """Reserve stdout and stderr for the answer: other output would be taken for a part of it."""
 
     def __init__(self) -> None:
-        closed = [number for number in range(3) if _was_closed(number)]
-        self._streams = {number: -1 if number in closed else _redirect(number) for number in (1, 2)}
         self._answer: Answer | None = None
+        self._streams: dict[int, int] = {}
+        for number in range(3):
+            try:
+                os.fstat(number)
+            except OSError:
+                # A closed stream is opened to /dev/null: otherwise the next opened file would get its descriptor, and
+                # everything that is printed. This opens the lowest free descriptor, as those below are open.
+                os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
+                self._streams[number] = -1
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in {1, 2} - set(self._streams):
+            self._streams[number] = os.dup(number)
+            os.dup2(nowhere, number)
+        os.close(nowhere)
 
     def write(self, answer: Answer) -> None:
         """Write the answer for the agent.
@@ -119,29 +106,6 @@ class _Streams:
         return answer.exit_code
 
 
-def _was_closed(number: int) -> bool:
-    """Return whether a stream was closed; if so, open it to /dev/null.
-
-    Otherwise the next opened file would get its descriptor, and everything that is printed.
-    """
-    try:
-        os.fstat(number)
-    except OSError:
-        # opens the lowest free descriptor, which is this one: those below are open
-        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it takes nothing else
-        return True
-    return False
-
-
-def _redirect(number: int) -> int:
-    """Return a duplicate of a stream's descriptor, and redirect the stream to /dev/null."""
-    copy = os.dup(number)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, number)
-    os.close(nowhere)
-    return copy
-
-
 def _write(handle: int, raw: bytes) -> None:
     """Write all bytes.
 
@@ -153,3 +117,58 @@ def _write(handle: int, raw: bytes) -> None:
     view = memoryview(raw)
     while view:
         view = view[os.write(handle, view) :]
+
+
+_USAGE: Final = "wanted: hookline-hook [--if-broken block|allow] HOST EVENT, with the event on stdin"
+_ANSWERS: Final = {PROOF: 0, PROOF + 2: 2}
+_HOOK: Final = 1  # the index of `hook`, after the Python
+
+
+def main(words: Sequence[str]) -> int:
+    """Do what the native launcher does with these arguments."""
+    if list(words) == ["--version"]:
+        print_line(f"hookline-hook {__version__} python")
+        return 0
+    installed = [word for word in words if word != PROVE]
+    if len(installed) > _HOOK and installed[_HOOK] == "hook":
+        return _run_installed(installed, is_proven=PROVE in words)
+    by_hand = [word for word in words if word.startswith("-")] in ([], ["--if-broken"])
+    if len(words) not in {2, 4} or not by_hand:
+        print_error(f"hookline-hook: {_USAGE}")
+        return 1
+    return answer_agent(words)
+
+
+def _run_installed(words: Sequence[str], *, is_proven: bool) -> int:
+    """Run an entry in the settings of an agent; return 1 if there is no answer."""
+    import subprocess  # noqa: PLC0415 - as above
+
+    python, *call = words
+    line = [python, "-E", "-P", "-m", "hookline", call[0], PROVE, *call[1:]]
+    try:
+        done = subprocess.run(line, capture_output=True, check=False)
+    except OSError:
+        return 1
+    if done.returncode not in _ANSWERS:
+        return 1
+    # stderr first: some agents stop reading after the answer on stdout
+    for stream, raw in ((sys.stderr, done.stderr), (sys.stdout, done.stdout)):
+        if raw and stream is not None:
+            stream.buffer.write(raw)
+            stream.flush()
+    return done.returncode if is_proven else _ANSWERS[done.returncode]
+
+
+COMMAND: Final = CliCommand(
+    "answer one call of an agent in its dialect; `hookline install` has agents run this",
+    flag(PROVE, f"add {PROOF} to the exit code of an answer, which shows that it is one"),
+    argument(
+        OPTION,
+        "the answer when the hooks cannot be asked (default: as the hooks are configured to fail)",
+        choices=[*IfBroken],
+    ),
+    argument("host", "the agent that calls; `hookline hosts` lists them"),
+    argument("event", "the agent's own name of the event"),
+    example="claude-code PreToolUse < payload.json",
+    run=run,
+)

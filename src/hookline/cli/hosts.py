@@ -1,51 +1,23 @@
 """`hookline hosts`: the agents on this machine, which of them ask the hooks, and what their answers can do."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import COMMON, JSON, CliCommand, argument
 from hookline.cli._describe import SPECS
 from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import Table, pluralise, render
-from hookline.cli._project import add_json_option, add_project_option
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import DetectedAgent, detect
+from hookline.hosts.detect import detect
 from hookline.hosts.host import Host
 from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
-from hookline.model.dialect import DialectSpec
 from hookline.model.event import EventName
-
-HELP: Final = "list the agents on this machine, which of them ask the hooks, and what else they run"
-EXAMPLE: Final = "hookline hosts"
-
-_LIST: Final = "list"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    words = "list the agents on this machine, ours and others' hooks in their settings (this is the default)"
-    one = actions.add_parser(_LIST, help=words, description=words)
-    for each in (parser, one):
-        add_project_option(each)
-        add_json_option(each)
-    words = "show for each event of one agent what an answer can do there, and what becomes of the rest"
-    one = actions.add_parser("show", help=words, description=words)
-    one.add_argument("host", metavar="AGENT", help="the agent's name; `hookline hosts` lists them")
-    add_json_option(one)
-    words = "show what becomes of the answers of every system's hooks under every agent"
-    one = actions.add_parser("matrix", help=words, description=words)
-    add_json_option(one)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    return _ACTIONS[args.action or _LIST](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -53,21 +25,42 @@ def _list(args: argparse.Namespace) -> int:
     detected = detect(HOSTS.values(), around)
     files = {name: find_settings(host, around) for name, host in HOSTS.items()}
     problems = {name: list(map(str, find_obstacles(host, around))) for name, host in HOSTS.items()}
-    value = [
-        {**_host_to_json(host, detected[name], files[name]), "problems": problems[name]} for name, host in HOSTS.items()
-    ]
-    rows = [_make_row(host, detected[name], files[name]) for name, host in HOSTS.items()]
-    lines = [
-        f"{file.path} ({file.of}, {file.scope}): {_describe_file(file)}"
-        for name, host in HOSTS.items()
+    value, rows, lines = [], [], []
+    for name, host in HOSTS.items():
+        one = detected[name]
+        own = [file for file in files[name] if file.of == name]
+        scopes = list(dict.fromkeys(file.scope for file in own if file.ours))
+        value.append(
+            {
+                "host": name,
+                "title": host.title,
+                "aliases": host.spec.aliases,
+                "found": one.is_there,
+                "program": one.program or None,
+                "version": one.version or None,
+                "folder": one.folder or None,
+                "installed": scopes,
+                "events": list(dict.fromkeys(entry.event for file in own for entry in file.ours)),
+                "files": [_file_to_json(file) for file in files[name]],
+                "problems": problems[name],
+            }
+        )
+        here = "program" if one.program else "settings" if one.folder else "-"
+        others = sum(file.foreign for file in files[name])
+        rows.append((host.title, here, one.version or "-", ", ".join(scopes) or "-", str(others or "-"), name))
         # a file that two agents read is listed once
-        for file in _merge_files(host, [file for file in files[name] if file.of == name])
-    ]
+        for file in _merge_files(host, own):
+            urls = sum(entry.is_url for entry in file.ours)
+            by_url = f", {urls} by URL" if urls else ""
+            ours = f"ours at {pluralise(len(file.ours), 'event')}{by_url}" if file.ours else ""
+            foreign = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
+            what = f"cannot be read: {file.problem}" if file.problem else ", ".join(filter(None, (ours, foreign)))
+            lines.append(f"{file.path} ({file.of}, {file.scope}): {what}")
     lines += [f"problem: {problem}" for name in HOSTS for problem in problems[name]]
     if not any(file.ours for name in HOSTS for file in files[name]):
         lines.append("no agent asks the hooks yet; `hookline install` shows how")
     table = Table(("agent", "here", "version", "ours", "others", "name"), rows)
-    return render(value, table, *lines, as_json=args.json)
+    return render(args, value, table, *lines)
 
 
 def _merge_files(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile]:
@@ -83,56 +76,25 @@ def _merge_files(host: Host, files: Sequence[SettingsFile]) -> list[SettingsFile
     return list(merged.values())
 
 
-def _describe_file(file: SettingsFile) -> str:
-    if file.problem:
-        return f"cannot be read: {file.problem}"
-    urls = sum(entry.is_url for entry in file.ours)
-    by_url = f", {urls} by URL" if urls else ""
-    ours = f"ours at {pluralise(len(file.ours), 'event')}{by_url}" if file.ours else ""
-    others = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
-    return ", ".join(filter(None, (ours, others)))
-
-
-def _make_row(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> tuple[str, ...]:
-    scopes = dict.fromkeys(file.scope for file in files if file.of == host.name and file.ours)
-    here = "program" if detected.program else "settings" if detected.folder else "-"
-    others = sum(file.foreign for file in files)
-    return (host.title, here, detected.version or "-", ", ".join(scopes) or "-", str(others or "-"), host.name)
-
-
-def _host_to_json(host: Host, detected: DetectedAgent, files: Sequence[SettingsFile]) -> dict[str, object]:
-    own = [file for file in files if file.of == host.name]
+def _file_to_json(file: SettingsFile) -> dict[str, object]:
     return {
-        "host": host.name,
-        "title": host.title,
-        "aliases": host.spec.aliases,
-        "found": detected.is_there,
-        "program": detected.program or None,
-        "version": detected.version or None,
-        "folder": detected.folder or None,
-        "installed": list(dict.fromkeys(file.scope for file in own if file.ours)),
-        "events": list(dict.fromkeys(entry.event for file in own for entry in file.ours)),
-        "files": [
-            {
-                "path": file.path,
-                "scope": file.scope,
-                "of": file.of,
-                "ours": [
-                    {"event": entry.event, "if_broken": entry.policy or None, "http": entry.is_url}
-                    for entry in file.ours
-                ],
-                "foreign": file.foreign,
-                "problem": file.problem or None,
-            }
-            for file in files
+        "path": file.path,
+        "scope": file.scope,
+        "of": file.of,
+        "ours": [
+            {"event": entry.event, "if_broken": entry.policy or None, "http": entry.is_url} for entry in file.ours
         ],
+        "foreign": file.foreign,
+        "problem": file.problem or None,
     }
 
 
 def _show(args: argparse.Namespace) -> int:
     """Show for each event of an agent what an answer can do there, and what becomes of the rest."""
     spec = find_agent(args.host)
-    events = list(_list_events(spec))
+    canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
+    abilities = spec.abilities or {}
+    events = [(native, canonical.get(native, EventName.CUSTOM), able) for native, able in abilities.items()]
     value = {
         "host": spec.name,
         "title": spec.title,
@@ -140,30 +102,24 @@ def _show(args: argparse.Namespace) -> int:
         "events": [
             {
                 "event": native,
-                "canonical": canonical,
+                "canonical": name,
                 "can": sorted(able),
                 "instead": {one: fallback_for(one, able) for one in Ability if one not in able},
                 "by_mode": spec.by_mode.get(native),
             }
-            for native, canonical, able in events
+            for native, name, able in events
         ],
     }
     lines = [f"{spec.name}: {spec.title}"]
     if spec.runs_files_of:
         lines.append(f"It also runs the hooks in the settings of {', '.join(spec.runs_files_of)} by itself.")
     rows = [
-        (native, canonical, ", ".join(one for one in Ability if one in able) or "nothing", _describe_losses(able))
-        for native, canonical, able in events
+        (native, name, ", ".join(one for one in Ability if one in able) or "nothing", _describe_losses(able))
+        for native, name, able in events
     ]
     table = Table(("event", "ours", "an answer can", "what else it says becomes"), rows)
     modes = [f"{native}: {text}" for native, text in spec.by_mode.items()]
-    return render(value, *lines, "", table, *modes, as_json=args.json)
-
-
-def _list_events(spec: DialectSpec) -> Iterator[tuple[str, str, frozenset[Ability]]]:
-    canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
-    for native, able in (spec.abilities or {}).items():
-        yield native, canonical.get(native, EventName.CUSTOM), able
+    return render(args, value, *lines, "", table, *modes)
 
 
 def _describe_losses(able: frozenset[Ability]) -> str:
@@ -182,8 +138,8 @@ def _show_matrix(args: argparse.Namespace) -> int:
         {
             "hook": hook.name,
             "host": agent.name,
-            "wish": cell.wanted,
-            "event": cell.event,
+            "wish": wanted,
+            "event": name,
             "happens": cell.happens,
             "becomes": cell.became,
         }
@@ -202,6 +158,7 @@ def _show_matrix(args: argparse.Namespace) -> int:
         for wanted, name in MOMENTS
     ]
     return render(
+        args,
         value,
         "What an answer becomes under each agent",
         "",
@@ -210,12 +167,27 @@ def _show_matrix(args: argparse.Namespace) -> int:
         "Which hooks can say it",
         "",
         Table(("wish", *SPECS), words),
-        as_json=args.json,
     )
 
 
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace], int]]] = {
-    _LIST: _list,
-    "show": _show,
-    "matrix": _show_matrix,
-}
+COMMAND: Final = CliCommand(
+    "list the agents on this machine, which of them ask the hooks, and what else they run",
+    default_action="list",
+    actions={
+        "list": CliCommand(
+            "list the agents on this machine, ours and others' hooks in their settings (this is the default)",
+            *COMMON,
+            run=_list,
+        ),
+        "show": CliCommand(
+            "show for each event of one agent what an answer can do there, and what becomes of the rest",
+            argument("host", "the agent's name; `hookline hosts` lists them", metavar="AGENT"),
+            JSON,
+            example="claude-code",
+            run=_show,
+        ),
+        "matrix": CliCommand(
+            "show what becomes of the answers of every system's hooks under every agent", JSON, run=_show_matrix
+        ),
+    },
+)

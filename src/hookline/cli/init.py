@@ -6,22 +6,13 @@ import textwrap
 from importlib import resources
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, flag
 from hookline.cli._output import pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.config.formats.native import KEYS
 from hookline.config.undo_log import FileEdit, UndoLog
 
-HELP: Final = "start with a hookline.toml that works and explains itself"
-EXAMPLE: Final = "hookline init --user"
-
 _WIDTH: Final = 118
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("--user", action="store_true", help="your own hooks, for every project")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     }
     count = pluralise(hooks, "hook") if hooks else "no hook"
     return render(
+        args,
         value,
         f"{path} is there now, with one hook, hello, that greets you when a session starts."
         if is_new
@@ -57,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
         *(f"Found, too: {file.path} ({file.dialect}, {pluralise(file.hooks, 'hook')})" for file in others),
         "Go on with:",
         *(f"  {step}" for step in steps),
-        as_json=args.json,
     )
 
 
@@ -77,3 +68,12 @@ def make_starting_text(*, user: bool) -> str:
             break_on_hyphens=False,
         )
     return text.replace("@whose@", whose).replace("@keys@", "\n".join(lines))
+
+
+COMMAND: Final = CliCommand(
+    "start with a hookline.toml that works and explains itself",
+    flag("--user", "your own hooks, for every project"),
+    *COMMON,
+    example="--user",
+    run=run,
+)

@@ -1,9 +1,10 @@
-"""`hookline install`: write Hookline into the settings of agents."""
+"""`hookline install` and `hookline uninstall`: write Hookline into the settings of agents, and remove it."""
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -11,30 +12,22 @@ from msgspec.structs import asdict
 
 from hookline.bridge.call import IfBroken
 from hookline.bridge.daemon_socket import is_wanted
-from hookline.cli._hosts import (
-    add_agent_options,
-    check_interpreter,
-    describe_changes,
-    find_hosts,
-    make_around,
-    notify_daemon,
-    plan_to_json,
-    plans_to_json,
-)
+from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._hosts import check_interpreter, make_around
 from hookline.cli._output import pluralise, print_error, print_line, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
 from hookline.config.known_names import quote, suggest
 from hookline.dialects import DIALECTS
 from hookline.engine.failure_policy import fails_closed
 from hookline.errors import EngineError, HostError
-from hookline.hosts import HOSTS, http_endpoint
+from hookline.hosts import HOSTS, find, http_endpoint
 from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup
 from hookline.hosts.command_line import POLICIES, canonical_events, find_launcher, waits_for_decision
 from hookline.hosts.detect import detect
 from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
 from hookline.hosts.http_endpoint import HttpEndpoint
-from hookline.hosts.installer import InstallPlan, execute, install
+from hookline.hosts.installer import InstallPlan, execute, install, uninstall
 from hookline.hosts.status import find_obstacles, find_settings
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
@@ -42,68 +35,39 @@ from hookline.model.workspace_paths import USER_SOURCES
 from hookline.text import shell_quote
 from hookline.user_dirs import find_user_dirs
 
-HELP: Final = "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others"
-EXAMPLE: Final = "hookline install claude-code gemini"
-
 _ALL: Final = "all"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_agent_options(parser)
-    parser.add_argument("--all", action="store_true", help="every agent that is found on this machine")
-    parser.add_argument(
-        "--events",
-        metavar="EVENT,…",
-        help="ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
-    )
-    parser.add_argument(
-        "--if-broken",
-        choices=POLICIES,
-        help="what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
-    )
-    parser.add_argument(
-        "--http",
-        action="store_true",
-        help="have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
-    )
-    parser.add_argument(
-        "--http-all",
-        action="store_true",
-        help="by URL also at events that can be blocked: without a daemon, no hook is asked there",
-    )
-    parser.add_argument(
-        "--no-approve",
-        action="store_true",
-        help="where an agent runs only what is approved (Codex), leave that to you",
-    )
-    parser.add_argument(
-        "--clean",
-        action="store_true",
-        help="take comments and trailing commas out of settings that the agent would refuse because of them",
-    )
-    parser.add_argument(
-        "--verbose", action="store_true", help="name every event, and say of those left out why; --json does, too"
-    )
-    add_project_option(parser)
-    add_json_option(parser)
+_ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False): "change"}
 
 
 def run(args: argparse.Namespace) -> int:
     """Install, or list the agents that Hookline could be installed for."""
     around = make_around(args, writes=bool(args.hosts or args.all))
-    hosts = _choose_hosts(args, around)
+    if args.all and args.hosts:
+        raise HostError("name the agents, or say --all, not both")
+    here = detect(HOSTS.values(), around, versions=False) if args.all else {}
+    hosts = [HOSTS[name] for name, one in here.items() if one.is_there] if args.all else find_hosts(args.hosts)
     if not hosts:
-        return _offer(around, as_json=args.json)
+        return _offer(args, around)
     scope = Scope(args.scope or Scope.USER)
     events = {host.name: _choose_events(host, args.events) for host in hosts}
     check_interpreter(sys.executable, module="hookline.cli.main")
     launcher = find_launcher(sys.executable)
     # before anything is written: a folder of ours would look like the agent's
     absent = {name for name, found in detect(hosts, around, versions=False).items() if not found.is_there}
-    address = _choose_address(hosts, scope, around, launcher=launcher) if args.http or args.http_all else None
+    address = None
+    if args.http or args.http_all:
+        http_endpoint.check_hosts(hosts, scope, HOSTS)
+        if not launcher:
+            raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
+        address = http_endpoint.choose_endpoint(around, sys.executable)
     hooks = [hook for hook in load_from_args(args).hooks if hook.enabled]
-    policy, why = (args.if_broken, "as you said") if args.if_broken else _choose_policy(hooks)
+    # block where Hookline cannot answer if a hook of the user fails closed
+    strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
+    policy, why = "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
+    if args.if_broken:
+        policy, why = args.if_broken, "as you said"
+    elif strict:
+        policy, why = "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
 
     def plan() -> list[InstallPlan]:
         planned = [
@@ -130,26 +94,34 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         # the user has seen the hooks of their home now
         confirm_record(around.data)
-    rows: list[dict[str, object]] = []
-    lines = describe_changes(plans, dry_run=args.dry_run)
+    details: list[dict[str, object]] = []
+    lines = []
     has_error = False
     for host, one in zip(hosts, plans, strict=True):
         # what was written is read back as the agent reads it
         problems = [] if args.dry_run else find_obstacles(host, around, ask=True, approvals=not args.no_approve)
         has_error = has_error or any(problem.is_error for problem in problems)
+        left_out = {
+            event: reason for event in host.events if event not in one.events and (reason := host.why_left_out(event))
+        }
         notes = [*_list_missed_hooks(host, one, hooks), *_list_notes(host, one, around, is_absent=host.name in absent)]
-        rows.append(
-            plan_to_json(
-                one,
-                events=one.events,
-                urls=one.urls,
-                left_out=_get_left_out(host, one),
-                if_broken=policy,
-                problems=[asdict(problem) for problem in problems],
-                notes=notes,
-            )
+        details.append(
+            {
+                "events": one.events,
+                "urls": one.urls,
+                "left_out": left_out,
+                "if_broken": policy,
+                "problems": [asdict(problem) for problem in problems],
+                "notes": notes,
+            }
         )
-        lines += _describe_plan(host, one, dry_run=args.dry_run, verbose=args.verbose)
+        will = "already asks" if not one.changes else "would ask" if args.dry_run else "asks"
+        asked = f"{host.title} {will} the hooks at {pluralise(len(one.events), 'event')}"
+        others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
+        more = f", and not at {others} (--verbose names them all)" if left_out else ""
+        lines.append(f"{asked}: {', '.join(one.events)}" if args.verbose else f"{asked}{more}")
+        if args.verbose:
+            lines += [f"  not at {event}: {reason}; --events +{event} adds it" for event, reason in left_out.items()]
         lines += [f"  note: {note}" for note in notes]
         lines += [f"  {'ERROR' if problem.is_error else 'warning'}: {problem}" for problem in problems]
     if not hooks:
@@ -158,36 +130,8 @@ def run(args: argparse.Namespace) -> int:
     names = " ".join(shell_quote(host.name) for host in hosts)
     back = f"take it back: hookline uninstall {names}{'' if scope is Scope.USER else f' --scope {scope}'}"
     lines.append("nothing was written" if args.dry_run else back)
-    render(plans_to_json(rows, number=number, dry_run=args.dry_run), *lines, as_json=args.json)
+    _report(args, plans, number, lines, details)
     return int(has_error)
-
-
-def _choose_hosts(args: argparse.Namespace, around: HostEnvironment) -> list[Host]:
-    """Return the named agents, or with --all those on this machine.
-
-    Raises:
-        HostError: There is none of a name, or both ways were used.
-    """
-    if args.all and args.hosts:
-        raise HostError("name the agents, or say --all, not both")
-    if not args.all:
-        return find_hosts(args.hosts)
-    here = detect(HOSTS.values(), around, versions=False)
-    return [host for host in HOSTS.values() if here[host.name].is_there]
-
-
-def _describe_plan(host: Host, plan: InstallPlan, *, dry_run: bool, verbose: bool) -> Iterator[str]:
-    is_new = bool(plan.changes)
-    will = "would ask" if dry_run and is_new else "asks" if is_new else "already asks"
-    asked, left_out = pluralise(len(plan.events), "event"), _get_left_out(host, plan)
-    if not verbose:
-        others = "another" if len(left_out) == 1 else f"{len(left_out)} others"
-        more = f", and not at {others} (--verbose names them all)" if left_out else ""
-        yield f"{host.title} {will} the hooks at {asked}{more}"
-        return
-    yield f"{host.title} {will} the hooks at {asked}: {', '.join(plan.events)}"
-    for event, why in left_out.items():
-        yield f"  not at {event}: {why}; --events +{event} adds it"
 
 
 def _list_missed_hooks(host: Host, plan: InstallPlan, hooks: Sequence[Hook]) -> list[str]:
@@ -203,10 +147,6 @@ def _list_missed_hooks(host: Host, plan: InstallPlan, hooks: Sequence[Hook]) -> 
     return notes
 
 
-def _get_left_out(host: Host, plan: InstallPlan) -> dict[str, str]:
-    return {event: why for event in host.events if event not in plan.events and (why := host.why_left_out(event))}
-
-
 def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_absent: bool) -> list[str]:
     """Return notes about the scope, about URLs, and about agents that read each other's settings."""
     notes = []
@@ -215,7 +155,17 @@ def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_ab
         notes.append(
             f"{host.title} was not found on this machine ({what} is not on PATH); it asks the hooks once it is there"
         )
-    notes += [*plan.notes, *host.notes.get(plan.scope, ()), *_list_url_notes(host, plan)]
+    notes += [*plan.notes, *host.notes.get(plan.scope, ())]
+    if plan.urls:
+        # without an answer of the URL, an agent goes on
+        urls = ", ".join(plan.urls)
+        notes.append(f"by URL: {urls}; your settings have a token for it now, which others must not read")
+        if guards := [event for event in plan.urls if waits_for_decision(host.name, event)]:
+            what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
+            blocks = " and the policy is block" if host.strict_urls else ""
+            notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
+        if not is_wanted(os.environ):
+            notes.append("no daemon is started from here (HOOKLINE_DAEMON=off), and without one no URL is answered")
     if plan.scope is Scope.PROJECT:
         local = "; --scope local is for you alone" if Scope.LOCAL in host.files else ""
         notes.append(f"what was written names {sys.executable}, which others who share the project may not have{local}")
@@ -226,18 +176,6 @@ def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_ab
     return notes
 
 
-def _choose_address(hosts: Sequence[Host], scope: Scope, around: HostEnvironment, *, launcher: str) -> HttpEndpoint:
-    """Choose the address that agents call.
-
-    Raises:
-        HostError: An agent cannot call URLs, or no launcher would start the daemon.
-    """
-    http_endpoint.check_hosts(hosts, scope, HOSTS)
-    if not launcher:
-        raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
-    return http_endpoint.choose_endpoint(around, sys.executable)
-
-
 def _choose_urls(
     host: Host, events: Sequence[str], policy: str, *, address: HttpEndpoint | None, everything: bool
 ) -> dict[str, EventCall]:
@@ -245,21 +183,6 @@ def _choose_urls(
         return {}
     called = http_endpoint.select_url_events(host, events, everything=everything)
     return {event: address.call(host, event, policy=policy) for event in called}
-
-
-def _list_url_notes(host: Host, plan: InstallPlan) -> list[str]:
-    """Return notes for agents that call a URL: without an answer, they go on."""
-    if not plan.urls:
-        return []
-    notes = [f"by URL: {', '.join(plan.urls)}; your settings have a token for it now, which others must not read"]
-    guards = [event for event in plan.urls if waits_for_decision(host.name, event)]
-    if guards:
-        what = "versions before 2.1.295 go on" if host.strict_urls else "it goes on"
-        blocks = " and the policy is block" if host.strict_urls else ""
-        notes.append(f"where no daemon answers{blocks}, {what} at {', '.join(guards)} as if there were no hook")
-    if not is_wanted(os.environ):
-        notes.append("no daemon is started from here (HOOKLINE_DAEMON=off), and without one no URL is answered")
-    return notes
 
 
 def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
@@ -272,34 +195,21 @@ def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
         return host.usual_events
     chosen: list[str] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
-        chosen += host.usual_events if word.startswith("+") else ()
-        chosen += host.events if word == _ALL else _find_events(host, word.removeprefix("+"))
+        name = word.removeprefix("+")
+        found = [event for event in host.events if word == _ALL or event == name] or [
+            event for event in host.usual_events if name in canonical_events(host.name, event)
+        ]
+        if not found:
+            known = (*host.events, *(str(name) for event in host.events for name in canonical_events(host.name, event)))
+            listed = f"{suggest(name, known)}; it has {', '.join(host.events)}"
+            raise HostError(f"{host.title} has no event {quote(name)}{listed}")
+        chosen += [*host.usual_events, *found] if word.startswith("+") else found
     if not chosen:
         raise HostError("--events names no event; leave it out for the usual ones")
     return tuple(event for event in host.events if event in chosen)
 
 
-def _find_events(host: Host, word: str) -> list[str]:
-    found = [event for event in host.events if event == word] or [
-        event for event in host.usual_events if word in canonical_events(host.name, event)
-    ]
-    if not found:
-        known = (*host.events, *(str(name) for event in host.events for name in canonical_events(host.name, event)))
-        raise HostError(
-            f"{host.title} has no event {quote(word)}{suggest(word, known)}; it has {', '.join(host.events)}"
-        )
-    return found
-
-
-def _choose_policy(hooks: Sequence[Hook]) -> tuple[str, str]:
-    """Choose what happens when Hookline cannot answer: block if a hook of the user fails closed."""
-    strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
-    if not strict:
-        return "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
-    return "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
-
-
-def _offer(around: HostEnvironment, *, as_json: bool) -> int:
+def _offer(args: argparse.Namespace, around: HostEnvironment) -> int:
     """List the agents on this machine, and change nothing."""
     found = [HOSTS[name] for name, one in detect(HOSTS.values(), around, versions=False).items() if one.is_there]
     lines = [
@@ -307,9 +217,8 @@ def _offer(around: HostEnvironment, *, as_json: bool) -> int:
         f"let them ask the hooks: hookline install {' '.join(host.name for host in found)}",
     ]
     value = {"changed": False, "found": [host.name for host in found]}
-    return render(
-        value, *(lines if found else [f"no agent was found here; known are {', '.join(HOSTS)}"]), as_json=as_json
-    )
+    nothing = f"no agent was found here; known are {', '.join(HOSTS)}"
+    return render(args, value, *(lines if found else [nothing]))
 
 
 def tighten_entries(args: argparse.Namespace) -> None:
@@ -353,6 +262,12 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
     if any(entry.is_url for kept in here for entry in files[kept.path].ours):
         raise HostError(f"the entries of {host.title} call URLs")
     events = {event for kept in here for event in kept.events}
+    # whether `hookline install` approved the entries in the agent, that is, ran without --no-approve
+    has_approved = False
+    if host.approval is not None:
+        path, _ = host.approval(host.root(Scope.USER, around), Path(here[0].path), "")
+        backup = load_backup(around.data, str(path))
+        has_approved = backup is not None and bool(backup.approvals)
 
     def plan() -> list[InstallPlan]:
         return [
@@ -364,7 +279,7 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
                 policy=IfBroken.BLOCK,
                 python=sys.executable,
                 launcher=find_launcher(sys.executable),
-                approve=_has_approved(host, around, here),
+                approve=has_approved,
                 is_automatic=True,
             )
         ]
@@ -375,10 +290,128 @@ def _tighten(host: Host, scope: Scope, around: HostEnvironment, records: Sequenc
     return number
 
 
-def _has_approved(host: Host, around: HostEnvironment, records: Sequence[SettingsBackup]) -> bool:
-    """Return whether `hookline install` approved the entries in the agent, that is, ran without --no-approve."""
-    if host.approval is None:
-        return False
-    path, _ = host.approval(host.root(Scope.USER, around), Path(records[0].path), "")
-    kept = load_backup(around.data, str(path))
-    return kept is not None and bool(kept.approvals)
+def run_uninstall(args: argparse.Namespace) -> int:
+    """Remove the entries."""
+    if bool(args.hosts) == args.all:
+        both = ", not both" if args.all else ""
+        raise HostError(f"name the agents, or say --all{both}; `hookline hosts` shows where ours are")
+    around = make_around(args, writes=True)
+    hosts = list(HOSTS.values()) if args.all else find_hosts(args.hosts)
+    scopes = [Scope(args.scope)] if args.scope else list(Scope) if args.all else [Scope.USER]
+
+    def plan() -> list[InstallPlan]:
+        wanted = [(host, scope) for host in hosts for scope in scopes if scope in host.files or not args.all]
+        return http_endpoint.plan_endpoint_file(
+            [uninstall(host, scope, around, together=scopes) for host, scope in wanted], around
+        )
+
+    plans, number = execute(around, plan, what="uninstall", dry_run=args.dry_run)
+    if number:
+        notify_daemon()
+    lines = []
+    for one in plans:
+        host = HOSTS[one.host]
+        if one.changes:
+            lines.append(f"{host.title} {'would not ask' if args.dry_run else 'does not ask'} the hooks any more")
+        elif not args.all:
+            others = ", ".join(scope for scope in host.files if scope is not one.scope)
+            also = f"it also has --scope {others}"
+            lines.append(f"{host.title} does not ask the hooks in its {one.scope} settings; {also}")
+        lines += [f"  note: {note}" for note in one.notes]
+    if args.dry_run:
+        lines.append("nothing was written")
+    return _report(args, plans, number, lines, [{}] * len(plans))
+
+
+def find_hosts(names: Iterable[str]) -> list[Host]:
+    """Return the named agents, each once.
+
+    Raises:
+        HostError: There is none of that name.
+    """
+    return list({host.name: host for host in map(find, names)}.values())
+
+
+def notify_daemon() -> None:
+    """Have a running daemon check at once whether agents call it by URL; by itself it would do so later."""
+    if os.name == "nt":
+        return
+    from hookline.bridge.daemon_socket import find_socket_dir  # noqa: PLC0415
+    from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
+
+    with suppress(NoDaemonError):
+        ask(find_socket_dir(os.environ), ("daemon", "look"))
+
+
+def _report(
+    args: argparse.Namespace,
+    plans: Sequence[InstallPlan],
+    number: int,
+    lines: Sequence[str],
+    details: Sequence[Mapping[str, object]],
+) -> int:
+    """Print which files change, then `lines`; for `--json` each plan with its details."""
+    changes = [
+        [
+            {"path": change.path, "action": _ACTIONS[change.before is None, change.after is None]}
+            for change in plan.changes
+        ]
+        for plan in plans
+    ]
+    value = {
+        "changed": any(changes) and not args.dry_run,
+        "dry_run": args.dry_run,
+        "undo": number or None,
+        "hosts": [
+            {"host": plan.host, "scope": plan.scope, "files": plan.files, "changes": own, "notes": plan.notes, **more}
+            for plan, own, more in zip(plans, changes, details, strict=True)
+        ],
+    }
+    would = "would " if args.dry_run else ""
+    files = [f"{would}{change['action']} {change['path']}" for own in changes for change in own]
+    return render(args, value, *files, *lines)
+
+
+AGENT_OPTIONS: Final = (
+    argument("hosts", "agents, such as claude-code; `hookline hosts` lists them", nargs="*", metavar="HOST"),
+    argument(
+        "--scope",
+        "your own settings (user), those of the project that everybody shares, or your own in it (local)",
+        choices=[str(scope) for scope in Scope],
+    ),
+    flag("--dry-run", "show what would change, and change nothing"),
+)
+COMMAND: Final = CliCommand(
+    "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
+    *AGENT_OPTIONS,
+    flag("--all", "every agent that is found on this machine"),
+    argument(
+        "--events",
+        "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
+        metavar="EVENT,…",
+    ),
+    argument(
+        "--if-broken",
+        "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
+        choices=POLICIES,
+    ),
+    flag(
+        "--http",
+        "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
+    ),
+    flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
+    flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
+    flag("--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"),
+    flag("--verbose", "name every event, and say of those left out why; --json does, too"),
+    *COMMON,
+    example="claude-code gemini",
+    run=run,
+)
+UNINSTALL: Final = CliCommand(
+    "remove Hookline from the settings of agents, and restore what was there before",
+    *AGENT_OPTIONS,
+    flag("--all", "all agents; without --scope, in all their settings"),
+    *COMMON,
+    example="claude-code",
+    run=run_uninstall,
+)

@@ -1,29 +1,14 @@
 """`hookline limits`: how often hooks may still run, which are paused, and a way to reset them."""
 
 import argparse
-from collections.abc import Sequence
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, pluralise, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._project import find_hook, load_from_args
+from hookline.engine.rate_limits import LimitStatus
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook
-from hookline.project import Project
-
-HELP: Final = "show how often hooks may still run and which are paused, or let them start afresh"
-EXAMPLE: Final = "hookline limits lint --reset"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="only these hooks, by id or name")
-    parser.add_argument(
-        "--reset", action="store_true", help="forget the hooks' runs, failures and kept answers, and count anew"
-    )
-    parser.add_argument("--all", action="store_true", help="with --reset: all hooks, and what they may do together")
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,38 +17,36 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--all goes with --reset, and without names")
     project = load_from_args(args)
     hooks = [find_hook(project, name) for name in args.hooks] or list(project.hooks)
-    return _reset(args, project, hooks) if args.reset else _show(args, project, hooks)
-
-
-def _show(args: argparse.Namespace, project: Project, hooks: Sequence[Hook]) -> int:
     admission = project.engine.admission
+    if args.reset:
+        if not args.hooks and not args.all:
+            raise ConfigError("name the hooks to reset, or say --all")
+        forgotten = sum(admission.forget(hook) for hook in hooks) + (admission.forget_shared() if args.all else 0)
+        text = f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}"
+        return render(args, {"reset": [hook.id for hook in hooks], "forgotten": forgotten}, text)
     # without a session: the command cannot know which one is meant
     event = Event(name=EventName.USER_TRIGGERED, cwd=str(project.root))
-    limits = [(hook.id, limit) for hook in hooks for limit in admission.limit_status(hook, event, alone=not args.hooks)]
-    shared = [] if args.hooks else list(admission.shared_limit_status())
+    limits: list[tuple[str | None, LimitStatus]] = [
+        (hook.id, limit) for hook in hooks for limit in admission.limit_status(hook, event, alone=not args.hooks)
+    ]
+    limits += [(None, limit) for limit in (() if args.hooks else admission.shared_limit_status())]
     value = [
-        {"hook": hook, "limit": limit.gate, "passed": limit.passed, "reason": limit.reason}
-        for hook, limit in [*limits, *((None, limit) for limit in shared)]
+        {"hook": hook, "limit": limit.gate, "passed": limit.passed, "reason": limit.reason} for hook, limit in limits
     ]
     rows = [
-        [hook, limit.gate, "yes" if limit.passed else "NO", limit.reason]
-        for hook, limit in [*limits, *(("(all hooks)", limit) for limit in shared)]
+        [hook or "(all hooks)", limit.gate, "yes" if limit.passed else "NO", limit.reason] for hook, limit in limits
     ]
-    text = (
-        Table(["hook", "limit", "may run", "how it stands"], rows)
-        if rows
-        else "no limit: set once, per_minute, cooldown, debounce or breaker of a hook"
-    )
-    return render({"limits": value}, text, as_json=args.json)
+    nothing = "no limit: set once, per_minute, cooldown, debounce or breaker of a hook"
+    table = Table(["hook", "limit", "may run", "how it stands"], rows)
+    return render(args, {"limits": value}, table if rows else nothing)
 
 
-def _reset(args: argparse.Namespace, project: Project, hooks: Sequence[Hook]) -> int:
-    if not args.hooks and not args.all:
-        raise ConfigError("name the hooks to reset, or say --all")
-    admission = project.engine.admission
-    forgotten = sum(admission.forget(hook) for hook in hooks) + (admission.forget_shared() if args.all else 0)
-    return render(
-        {"reset": [hook.id for hook in hooks], "forgotten": forgotten},
-        f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}",
-        as_json=args.json,
-    )
+COMMAND: Final = CliCommand(
+    "show how often hooks may still run and which are paused, or let them start afresh",
+    argument("hooks", "only these hooks, by id or name", nargs="*", metavar="HOOK"),
+    flag("--reset", "forget the hooks' runs, failures and kept answers, and count anew"),
+    flag("--all", "with --reset: all hooks, and what they may do together"),
+    *COMMON,
+    example="lint --reset",
+    run=run,
+)

@@ -5,28 +5,19 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from msgspec import Struct
-
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
-    SPECS,
-    decide_trust,
+    HookView,
     describe_location,
     describe_target,
-    describe_trust,
-    find_module_file,
-    find_problems,
     get_result,
-    hook_to_json,
     open_history,
-    problem_to_json,
     run_to_json,
     shorten_paths,
     truncate,
 )
-from hookline.cli._event_args import parse_dialect, parse_events
-from hookline.cli._output import WIDEST_COLUMN, Table, get_line_width, pluralise, print_error, render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
-from hookline.cli._time import format_ago
+from hookline.cli._output import WIDEST_COLUMN, Table, format_ago, get_line_width, pluralise, print_error, render
+from hookline.cli._project import load_from_args, parse_dialect, parse_events
 from hookline.config.document import Problem, Severity
 from hookline.debug.lint import lint_hooks, parse_event_name
 from hookline.errors import StoreError
@@ -36,10 +27,6 @@ from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
 from hookline.project import Project
 from hookline.text import shell_quote
-from hookline.trust.policy import TrustDecision
-
-HELP: Final = "list every hook of every system: what it runs, whether it may, and how it did last"
-EXAMPLE: Final = "hookline list --event before_tool"
 
 _HEAD: Final = ("event", "hook", "matcher", "runs", "state", "last run", "from")
 _CANNOT_START: Final = "cannot start: "
@@ -50,30 +37,39 @@ _TARGET: Final = _HEAD.index("runs")
 _MATCHER, _NARROWEST, _WIDEST, _LONGEST_ID = 24, 20, 60, 200
 
 
-class _Row(Struct, frozen=True, kw_only=True):
+class _Row:
     """A hook with everything the list shows of it."""
 
-    hook: Hook
-    trust: TrustDecision | None
-    last: Record | None
-    problems: tuple[Problem, ...]
-    trouble: str = ""
+    def __init__(self, hook: Hook, project: Project, last: Record | None) -> None:
+        self.hook = hook
+        self.view = HookView(hook, project)
+        self.last = last
+        self.needs_approval = self.view.trust is not None and bool(self.view.trust.reason_denied)
+        # why the hook cannot start, shortened
+        self.trouble = ""
+        if hook.enabled:
+            findings = lint_hooks([hook], engine=project.engine)
+            message = next((one.message for one in findings if _CANNOT_START in one.message), "")
+            trouble = truncate(message.partition(_CANNOT_START)[2], _LONGEST_TROUBLE)
+            self.trouble = trouble or ("not usable" if project.components.refusal(hook) else "")
 
-    @property
-    def needs_approval(self) -> bool:
-        """Whether the hook waits for approval."""
-        return self.trust is not None and bool(self.trust.reason_denied)
+    def describe_matcher(self) -> str:
+        """Return what the hook is for, beside its events."""
+        hook = self.hook
+        files = ",".join((*hook.files, *(text for kind in EFFECT_GATES for text in getattr(hook, kind))))
+        condition = f"if {hook.condition}" if hook.condition else ""
+        return " ".join(filter(None, (hook.matcher, files, hook.schedule, condition))) or "*"
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "--event", default="", metavar="E", help="only hooks of this event, by any system's name for it"
-    )
-    parser.add_argument("--dialect", type=parse_dialect, metavar="DIALECT", help="only hooks of this dialect")
-    parser.add_argument("--source", choices=sorted({*map(str, Source), *map(str, Layer)}), help="only hooks from there")
-    add_project_option(parser)
-    add_json_option(parser)
+    def describe_state(self) -> str:
+        """Return whether the hook runs."""
+        if not self.hook.enabled:
+            return "off"
+        if not self.view.project.is_active(self.hook):
+            return "all off"
+        # that it cannot start matters only once it is approved
+        state = f"broken ({self.trouble})" if self.trouble and not self.needs_approval else self.view.state
+        wrong = _count_problems(self.view.problems)
+        return state + (f", {pluralise(wrong, 'problem')}" if wrong else "")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,26 +84,23 @@ def run(args: argparse.Namespace) -> int:
     except StoreError as problem:
         print_error(f"hookline: {problem}")
         last_runs = {}
-    rows = [
-        _Row(
-            hook=hook,
-            trust=decide_trust(hook, project),
-            last=last_runs.get(hook.id),
-            problems=tuple(find_problems(hook, project.problems)),
-            trouble=_find_trouble(hook, project),
-        )
-        for hook in sorted(_select_hooks(project, args, events), key=project.planner.rank)
-    ]
+    hooks = sorted(_select_hooks(project, args, events), key=project.planner.rank)
+    rows = [_Row(hook, project, last_runs.get(hook.id)) for hook in hooks]
     value = [
         {
-            **hook_to_json(row.hook, project, row.trust),
+            **row.view.to_json(),
             "trouble": row.trouble or None,
             "last_run": run_to_json(row.last) if row.last is not None else None,
-            "problems": [problem_to_json(problem) for problem in row.problems],
         }
         for row in rows
     ]
-    return render(value, *_lay_out(rows, project, events), *_list_advice(rows, project), as_json=args.json)
+    advice = []
+    if waiting := [row.hook.id for row in rows if row.needs_approval]:
+        approve = f"`hookline trust approve {shell_quote(waiting[0])}`"
+        advice += ["", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}"]
+    if wrong := _count_problems(project.problems):
+        advice += ["", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them"]
+    return render(args, value, *_lay_out(rows, project, events), *advice)
 
 
 def _select_hooks(project: Project, args: argparse.Namespace, events: Collection[str]) -> Iterator[Hook]:
@@ -130,7 +123,21 @@ def _is_about(name: str, events: Collection[str]) -> bool:
 
 
 def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) -> Iterator[str | Table]:
-    cells = sorted(_make_cells(rows, project, events), key=lambda row: _ORDER[parse_event_name(row[0])])
+    cells = [
+        (
+            name,
+            row.hook.id,
+            truncate(row.describe_matcher(), _MATCHER),
+            shorten_paths(describe_target(row.hook), project),
+            row.describe_state(),
+            f"{format_ago(row.last.at)}: {get_result(row.last)}" if row.last else "never",
+            f"{row.hook.layer} {describe_location(row.hook, project)}",
+        )
+        for row in rows
+        for name in row.hook.on
+        if _is_about(name, events)
+    ]
+    cells.sort(key=lambda row: _ORDER[parse_event_name(row[0])])
     if not cells:
         yield "no hooks" + (" like that" if project.hooks else "; `hookline new` makes one")
         return
@@ -152,58 +159,16 @@ def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) ->
             yield f"    {source}"
 
 
-def _make_cells(rows: Sequence[_Row], project: Project, events: Collection[str]) -> Iterator[tuple[str, ...]]:
-    for row in rows:
-        hook = row.hook
-        for name in hook.on:
-            if _is_about(name, events):
-                yield (
-                    name,
-                    hook.id,
-                    truncate(_describe_matcher(hook), _MATCHER),
-                    shorten_paths(describe_target(hook), project),
-                    _describe_state(row, project),
-                    f"{format_ago(row.last.at)}: {get_result(row.last)}" if row.last else "never",
-                    f"{hook.layer} {describe_location(hook, project)}",
-                )
-
-
-def _describe_matcher(hook: Hook) -> str:
-    files = ",".join((*hook.files, *(text for kind in EFFECT_GATES for text in getattr(hook, kind))))
-    condition = f"if {hook.condition}" if hook.condition else ""
-    return " ".join(filter(None, (hook.matcher, files, hook.schedule, condition))) or "*"
-
-
-def _describe_state(row: _Row, project: Project) -> str:
-    if not row.hook.enabled:
-        return "off"
-    if not project.is_active(row.hook):
-        return "all off"
-    # that it cannot start matters only once it is approved
-    state = f"broken ({row.trouble})" if row.trouble and not row.needs_approval else describe_trust(row.trust)
-    wrong = _count_problems(row.problems)
-    return state + (f", {pluralise(wrong, 'problem')}" if wrong else "")
-
-
 def _count_problems(problems: Sequence[Problem]) -> int:
     return sum(problem.severity is not Severity.NOTE for problem in problems)
 
 
-def _find_trouble(hook: Hook, project: Project) -> str:
-    """Return why a hook cannot start, shortened; empty if it can."""
-    if not hook.enabled:
-        return ""
-    findings = lint_hooks([hook], engine=project.engine, specs=SPECS, module_file=find_module_file)
-    message = next((one.message for one in findings if _CANNOT_START in one.message), "")
-    trouble = truncate(message.partition(_CANNOT_START)[2], _LONGEST_TROUBLE)
-    return trouble or ("not usable" if project.components.refusal(hook) else "")
-
-
-def _list_advice(rows: Sequence[_Row], project: Project) -> Iterator[str]:
-    """Yield what to do before every hook is in force."""
-    waiting = [row.hook.id for row in rows if row.needs_approval]
-    if waiting:
-        approve = f"`hookline trust approve {shell_quote(waiting[0])}`"
-        yield from ("", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}")
-    if wrong := _count_problems(project.problems):
-        yield from ("", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them")
+COMMAND: Final = CliCommand(
+    "list every hook of every system: what it runs, whether it may, and how it did last",
+    argument("--event", "only hooks of this event, by any system's name for it", default="", metavar="E"),
+    argument("--dialect", "only hooks of this dialect", type=parse_dialect),
+    argument("--source", "only hooks from there", choices=sorted({*map(str, Source), *map(str, Layer)})),
+    *COMMON,
+    example="--event before_tool",
+    run=run,
+)

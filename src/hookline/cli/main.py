@@ -8,13 +8,14 @@ import argparse
 import importlib
 import logging
 import os
+import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from types import MappingProxyType
-from typing import Any, Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, cast
 
+from hookline.cli._command import CliCommand
 from hookline.cli._loosening import refuse_agents
 from hookline.cli._output import print_error, print_json
 from hookline.errors import EngineError
@@ -31,24 +32,6 @@ _BLOCKED: Final = 2
 _LONGEST_LOG: Final = 100_000
 
 
-class CommandModule(Protocol):
-    """The interface of a command's module."""
-
-    @property
-    def HELP(self) -> str:  # noqa: N802 - a module's constant
-        """What the command does, in one line."""
-
-    @property
-    def EXAMPLE(self) -> str:  # noqa: N802 - a module's constant
-        """A call that works."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the arguments."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command, and return the exit code."""
-
-
 # Imported on demand: an agent that emits events does not wait for the editor of TOML files.
 COMMANDS: Final = (
     *("init", "new", "list", "show", "add", "edit", "remove", "enable", "disable"),
@@ -57,8 +40,12 @@ COMMANDS: Final = (
     *("trigger", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
-# the action of a command that is called without one
-_DEFAULT_ACTIONS: Final[Mapping[str, str]] = MappingProxyType({"trust": "list", "queue": "list", "daemon": "status"})
+# commands that share a module with another: the module, and the name of the command in it
+_SHARED: Final = {
+    "enable": ("toggle", "ENABLE"),
+    "disable": ("toggle", "DISABLE"),
+    "uninstall": ("install", "UNINSTALL"),
+}
 _HELP: Final = (["-h"], ["--help"])
 
 
@@ -113,9 +100,10 @@ def _find_parser(parser: CommandParser, parsed: argparse.Namespace) -> CommandPa
     return parser
 
 
-def import_command(name: str) -> CommandModule:
+def import_command(name: str) -> CliCommand:
     """Import one command."""
-    return cast("CommandModule", importlib.import_module(f"hookline.cli.{name}"))
+    module, constant = _SHARED.get(name, (name, "COMMAND"))
+    return cast("CliCommand", getattr(importlib.import_module(f"hookline.cli.{module}"), constant))
 
 
 def make_parser(only: str = "") -> CommandParser:
@@ -124,15 +112,8 @@ def make_parser(only: str = "") -> CommandParser:
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
-        chosen = import_command(name)
-        one = commands.add_parser(
-            name,
-            help=chosen.HELP,
-            description=chosen.HELP,
-            epilog=f"example:\n  {chosen.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        chosen.configure(one)
+        command = import_command(name)
+        command.configure(commands.add_parser(name, help=command.about))
     return top
 
 
@@ -170,31 +151,12 @@ class _SafeFormatter(logging.Formatter):
         return sanitize(super().format(record), longest=_LONGEST_LOG)
 
 
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-def _report_unknown(name: str, words: Sequence[str]) -> int:
-    from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
-
-    message = f"there is no command {quote(name)}{suggest(name, COMMANDS)}; `hookline --help` lists them"
-    print_error(f"hookline: {message}")
-    _print_error_as_json(words, message, "usage")
-    return 1
-
-
 def _print_error_as_json(words: Sequence[str], message: str, code: str) -> None:
     """Print an error as JSON on stdout if `--json` was given; stderr has the line for people anyway."""
     if "--json" not in words:
         return
     _, _, hint = sanitize(message).partition("; ")
     print_json({"error": {"message": sanitize(message), "code": code, "hint": hint or None}})
-
-
-def _to_snake_case(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -205,24 +167,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         from hookline.cli.hook import answer_agent  # noqa: PLC0415 - see COMMANDS
 
         return _flush_quietly(answer_agent(words[1:]))
-    _log_to_stderr()
+    handler = logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     return _run(words)
 
 
 def _dispatch(words: list[str]) -> int:
     """Run the command that a call names; without one, print the overview."""
     if not words:
-        from hookline.cli._welcome import print_overview  # noqa: PLC0415 - see COMMANDS
+        from hookline.cli._hosts import print_overview  # noqa: PLC0415 - see COMMANDS
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):
-        return _report_unknown(words[0], words)
-    if words[0] in _DEFAULT_ACTIONS and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
-        words = [words[0], _DEFAULT_ACTIONS[words[0]], *words[1:]]
+        from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
+
+        nearest = suggest(words[0], COMMANDS)
+        message = f"there is no command {quote(words[0])}{nearest}; `hookline --help` lists them"
+        print_error(f"hookline: {message}")
+        _print_error_as_json(words, message, "usage")
+        return 1
     with _default_interrupts():
+        default = import_command(words[0]).default_action if words[0] in COMMANDS else ""
+        if default and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
+            words = [words[0], default, *words[1:]]
         args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
     refuse_agents(words, os.environ)
-    code = import_command(args.command).run(args)
+    code: int = args.act(args)
     if code == 0 and args.command in _CHANGING_HOOKS:
         from hookline.cli.install import tighten_entries  # noqa: PLC0415 - only after a change
 
@@ -238,7 +209,9 @@ def _run(words: list[str]) -> int:
         raise
     except EngineError as problem:
         print_error(f"hookline: {problem}")
-        _print_error_as_json(words, str(problem), _to_snake_case(type(problem).__name__))
+        # ConfigError is config_error
+        code = re.sub(r"(?<!^)(?=[A-Z])", "_", type(problem).__name__).lower()
+        _print_error_as_json(words, str(problem), code)
         return 1
     except KeyboardInterrupt:
         return _flush_quietly(130)

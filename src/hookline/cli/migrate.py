@@ -10,18 +10,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.cli._edit_session import (
-    ConfigFile,
-    EditSession,
-    add_edit_options,
-    assert_only_intended_change,
-    find_file_at,
-    find_file_of,
-    hook_diff,
-    load_known_names,
-    open_session,
-    read_file,
-)
+from hookline.cli._command import CliCommand, argument, flag
+from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
 from hookline.cli._project import find_hook
 from hookline.cli.add import append_entries, start_file
@@ -35,9 +25,7 @@ from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
-
-HELP: Final = "write hooks of one system in the format of another; what cannot be carried over is listed"
-EXAMPLE: Final = "hookline migrate ollama-cli native --write"
+from hookline.model.names import resolve_agent
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
@@ -91,37 +79,10 @@ _FORMAT_OF: Final[Mapping[str, str]] = MappingProxyType(
     {"modern": "when_then", "grouped:ollama-cli": "ollama-cli", "grouped:cli-agent": "cli-agent"}
 )
 
-# path -> the present content, and the new text; None removes the file
-_Drafts = dict[str, tuple[bytes | None, str | None]]
-
-
-class _MigratedHook(Struct, frozen=True):
-    """A hook, its export, and the file it goes to."""
-
-    hook: Hook
-    written: ExportResult
-    path: str
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("source", metavar="FROM", help="a file, a format, a dialect, or all")
-    parser.add_argument("goal", metavar="TO", help=f"{', '.join(FORMS)}, or a system's name")
-    parser.add_argument("--hook", action="append", default=[], metavar="HOOK", help="only this one; may be given again")
-    parser.add_argument("--write", action="store_true", help="write them where that system looks for them")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write them to this file")
-    parser.add_argument(
-        "--remove-old", action="store_true", help="take those that were carried whole out of their files"
-    )
-    parser.add_argument(
-        "--wider", action="store_true", help="write also hooks that would run more often there than they do now"
-    )
-    add_edit_options(parser)
-
 
 def run(args: argparse.Namespace) -> int:
     """Write the hooks, or show how they would be written."""
-    goal = _FORMAT_BY_SYSTEM.get(args.goal) or _resolve_alias(args.goal)
+    goal = _FORMAT_BY_SYSTEM.get(args.goal) or resolve_agent(args.goal) or args.goal
     form = FORMS.get(goal)
     if form is None:
         raise ConfigError(f"cannot write {quote(goal)}{suggest(goal, FORMS)}; there are {', '.join(FORMS)}")
@@ -133,12 +94,8 @@ def run(args: argparse.Namespace) -> int:
     only_shown = argparse.Namespace(**{**vars(args), "dry_run": args.dry_run or not writes})
     with open_session(only_shown) as session:
         hooks = _choose_hooks(session, args)
-        return _write(session, form, hooks) if writes else _show(session, form, hooks)
-
-
-def _resolve_alias(name: str) -> str:
-    """Return the full name of an agent's short name; any other word unchanged."""
-    return next((own for own, dialect in DIALECTS.items() if name in dialect.SPEC.aliases), name)
+        migration = _Migration(session, form, hooks)
+        return migration.write() if writes else migration.show()
 
 
 def _choose_hooks(session: EditSession, args: argparse.Namespace) -> list[Hook]:
@@ -147,7 +104,9 @@ def _choose_hooks(session: EditSession, args: argparse.Namespace) -> list[Hook]:
     if args.source != "all" and path.is_file():
         full = str(path.parent.resolve() / path.name)
         hooks = [hook for hook in hooks if hook.source_path == full]
-    elif (source := _FORMAT_OF.get(args.source) or _resolve_alias(args.source)) in FORMATS or source in DIALECTS:
+    elif (
+        source := _FORMAT_OF.get(args.source) or resolve_agent(args.source) or args.source
+    ) in FORMATS or source in DIALECTS:
         hooks = [hook for hook in hooks if source in {hook.source_format, hook.dialect}]
     elif args.source == "all":
         # managed hooks and hooks of packs have to be named
@@ -163,89 +122,160 @@ def _choose_hooks(session: EditSession, args: argparse.Namespace) -> list[Hook]:
     return hooks
 
 
-def _show(session: EditSession, form: Form, hooks: Sequence[Hook]) -> int:
-    """Print the content of each new file."""
-    drafts: _Drafts = {}
-    carried = []
-    for hook in hooks:
-        path = _find_path(session, form, hook)
-        drafts.setdefault(path, (None, ""))
-        carried.append(_export(session, form, hooks, hook, path=path, document=_parse_draft(drafts, path)))
-        _add(drafts, carried[-1])
-    texts = {path: text for path, (_, text) in drafts.items() if text}
-    lost = [reason for one in carried for reason in one.written.losses]
-    if session.args.json:
-        documents = [{"path": path, "text": text} for path, text in texts.items()]
-        return render({"documents": documents, "lost": lost, "written": _get_ids(carried, whole=None)}, as_json=True)
-    for path, text in texts.items():
-        if len(texts) > 1:
-            print_error(f"{path}:")
-        # not masked: the user may redirect it to a file
-        print_line(text.rstrip("\n"), masked=False, broken=True)
-    _print_lost(lost)
-    return 0
+class _Migration:
+    """Hooks on their way to another format: the new texts of their files, and what is lost."""
 
+    def __init__(self, session: EditSession, form: Form, hooks: Sequence[Hook]) -> None:
+        self._session, self._form, self._args = session, form, session.args
+        self._hooks = hooks
+        # path -> the present content, and the new text; None removes the file
+        self._drafts: dict[str, tuple[bytes | None, str | None]] = {}
+        self._carried: list[tuple[Hook, ExportResult]] = []
 
-def _write(session: EditSession, form: Form, hooks: Sequence[Hook]) -> int:
-    """Write the hooks, all files or none."""
-    drafts: _Drafts = {}
-    carried: list[_MigratedHook] = []
-    hooks = [hook for hook in hooks if not _is_migrated(session, form, hook)]
-    if session.args.remove_old:
-        _remove_old(session, form, hooks, drafts)
-    for hook in hooks:
-        place = str(session.args.output.absolute()) if session.args.output else _find_path(session, form, hook)
-        carried.append(_export(session, form, hooks, hook, path=place, document=_parse_draft(drafts, place)))
-        _add(drafts, carried[-1])
-    if not session.args.output:
-        _check_drafts(session, drafts, hooks)
-    lost = [reason for one in carried for reason in one.written.losses]
-    changes = [FileEdit(path, raw, None if text is None else text.encode()) for path, (raw, text) in drafts.items()]
-    names = ", ".join(f'"{name}"' for name in _get_ids(carried, whole=None))
-    code = session.finish(
-        changes, f"wrote {names}" if names else "wrote nothing", notes=_list_notes(session, carried, lost)
-    )
-    if not session.args.json:
-        _print_lost(lost)
-    return code
+    def show(self) -> int:
+        """Print the content of each new file."""
+        for hook in self._hooks:
+            path = self._find_path(hook)
+            self._drafts.setdefault(path, (None, ""))
+            self._carry(hook, path)
+        texts = {path: text for path, (_, text) in self._drafts.items() if text}
+        if self._args.json:
+            documents = [{"path": path, "text": text} for path, text in texts.items()]
+            return render(self._args, {"documents": documents, "lost": self._lost, "written": self._get_ids()})
+        for path, text in texts.items():
+            if len(texts) > 1:
+                print_error(f"{path}:")
+            # not masked: the user may redirect it to a file
+            print_line(text.rstrip("\n"), masked=False, broken=True)
+        self._print_lost()
+        return 0
 
+    def write(self) -> int:
+        """Write the hooks, all files or none."""
+        session, output = self._session, self._args.output
+        self._hooks = [hook for hook in self._hooks if output or not self._is_migrated(hook)]
+        if self._args.remove_old:
+            # remove hooks from the old files if nothing of them is lost
+            whole = [hook for hook in self._hooks if not self._export(hook, "", None).losses]
+            for path, file in {hook.source_path: session.find_file_of(hook) for hook in whole}.items():
+                raw, old = file.read()
+                self._drafts[path] = raw, remove_hooks(file, old, [hook for hook in whole if hook.source_path == path])
+        for hook in self._hooks:
+            self._carry(hook, str(output.absolute()) if output else self._find_path(hook))
+        # parse the new files: only the migrated hooks may differ
+        pointers = {(hook.source_path, hook.source_pointer) for hook in self._hooks}
+        for path, (raw, text) in self._drafts.items() if not output else ():
+            file = session.find_file_at(Path(path))
+            gone, _ = session.diff(file, (raw or b"").decode(), text)
+            file.require(is_intended={(path, hook.source_pointer) for hook in gone} <= pointers)
+        changes = [
+            FileEdit(path, raw, None if text is None else text.encode()) for path, (raw, text) in self._drafts.items()
+        ]
+        names = ", ".join(f'"{name}"' for name in self._get_ids())
+        code = session.finish(changes, f"wrote {names}" if names else "wrote nothing", notes=self._list_notes())
+        if not self._args.json:
+            self._print_lost()
+        return code
 
-def _export(
-    session: EditSession, form: Form, hooks: Sequence[Hook], hook: Hook, *, path: str, document: object
-) -> _MigratedHook:
-    target = ExportTarget(
-        dialect=form.dialect, known_names=load_known_names(), document=document, alone=len(hooks) == 1
-    )
-    written = write(_make_relative(hook, _find_root(session, hook, path)), form.writer, target)
-    if written.widening and written.entries and not session.args.wider:
-        written = ExportResult((), (_describe_too_wide(hook, written.widening),))
-    return _MigratedHook(hook, written, path)
+    @property
+    def _lost(self) -> list[str]:
+        return [reason for _, written in self._carried for reason in written.losses]
 
+    def _print_lost(self) -> None:
+        if self._lost:
+            print_error("what cannot be carried over:")
+        for reason in self._lost:
+            print_error(f"  {reason}")
 
-def _describe_too_wide(hook: Hook, reasons: Sequence[str]) -> str:
-    """Return why a hook is not written: one that formats some files must not begin to format all of them."""
-    return (
-        f"{hook.id}: not written, as it would run more often than it does now ({'; '.join(reasons)}); "
-        "--wider writes it all the same"
-    )
+    def _get_ids(self, *, damaged: bool = False) -> list[str]:
+        """Return the hooks that were written, or those that were not carried whole."""
+        return [hook.id for hook, written in self._carried if written.entries and (written.losses or not damaged)]
 
+    def _list_notes(self) -> list[str]:
+        if self._args.json:
+            return self._lost
+        kept = self._get_ids(damaged=True)
+        if self._args.remove_old:
+            return [f"not carried whole, so the old one stays: {', '.join(kept)}"] if kept else []
+        # a hook in a file of its own is named after the file
+        named = [
+            hook.id
+            for hook, written in self._carried
+            if not hook.name and any(entry.event for entry in written.entries)
+        ]
+        other = ", ".join(dict.fromkeys((*kept, *named)))
+        notes = ["the old ones stay where they are; a hook that stands twice runs once"] if self._carried else []
+        if other and not self._args.output:
+            notes.append(f"no longer quite the same, so both run: {other}")
+        return notes
 
-def _find_root(session: EditSession, hook: Hook, path: str) -> str:
-    """Return the folder that scripts are relative to; empty if it is unknown where the new file will be read."""
-    if hook.source is not Source.USER:
-        return str(session.project.root)
-    return "" if session.args.output else os.path.dirname(path)  # noqa: PTH120 - a text, as hooks have it
+    def _find_path(self, hook: Hook) -> str:
+        """Return the file that a hook goes to: the user's own hooks stay in their home."""
+        project, form = self._session.project, self._form
+        own = project.folders.config if form.writer == "native" else project.folders.home
+        if hook.source is Source.USER:
+            return f"{own.resolve()}/{form.own or form.path}"
+        return f"{project.root.resolve()}/{form.path}"
 
+    def _is_migrated(self, hook: Hook) -> bool:
+        """Return whether a hook is already in the file and format it would be written to."""
+        folder = os.path.dirname(hook.source_path)  # noqa: PTH120 - a text, as hooks have it
+        return hook.source_format == self._form.writer and self._find_path(hook) in {hook.source_path, f"{folder}/"}
 
-def _add(drafts: _Drafts, one: _MigratedHook) -> None:
-    for path, written in _split_files(one):
-        raw, text = drafts.get(path) or _read_present(path)
-        start = text if text and text.strip() else start_file(written, path=path)
-        there = edit.value_of(start, path=path)
-        fresh = tuple(entry for entry in written.entries if not _contains(there, entry))
-        if fresh and not fresh[0].pointer and isinstance(there, Mapping) and there:
-            raise ConfigError("there is another hook in this file already; nothing was changed", path=path)
-        drafts[path] = raw, append_entries(start, ExportResult(fresh), path=path)
+    def _export(self, hook: Hook, path: str, document: object) -> ExportResult:
+        target = ExportTarget(
+            dialect=self._form.dialect,
+            known_names=load_known_names(),
+            document=document,
+            alone=len(self._hooks) == 1,
+        )
+        # The folder that scripts are relative to; empty if it is unknown where the new file will be read.
+        root = "" if self._args.output else os.path.dirname(path)  # noqa: PTH120 - as above
+        if hook.source is not Source.USER:
+            root = str(self._session.project.root)
+        moved = hook
+        if hook.args and root:
+            # relative to that folder, so that the new file can be moved with its scripts
+            command, *args = [
+                word.removeprefix(f"{root}/") if word.startswith(f"{root}/") and Path(word).is_file() else word
+                for word in (hook.command, *hook.args)
+            ]
+            moved = replace(hook, command=command if command == hook.command else f"./{command}", args=tuple(args))
+        written = write(moved, self._form.writer, target)
+        if written.widening and written.entries and not self._args.wider:
+            # a hook that formats some files must not begin to format all of them
+            reason = (
+                f"{hook.id}: not written, as it would run more often than it does now ({'; '.join(written.widening)}); "
+                "--wider writes it all the same"
+            )
+            return ExportResult((), (reason,))
+        return written
+
+    def _carry(self, hook: Hook, path: str) -> None:
+        """Add a hook to the draft of its file, or one for each of its events to a folder."""
+        document = None if path.endswith("/") else edit.value_of(self._read_draft(path)[1] or "", path=path)
+        exported = self._export(hook, path, document)
+        self._carried.append((hook, exported))
+        files = {path: exported} if exported.entries else {}
+        if exported.entries and not exported.entries[0].pointer and path.endswith("/"):
+            files = {f"{path}{file_name(hook, entry.event)}": ExportResult((entry,)) for entry in exported.entries}
+        for name, written in files.items():
+            raw, text = self._read_draft(name)
+            start = text if text and text.strip() else start_file(written, path=name)
+            there = edit.value_of(start, path=name)
+            fresh = tuple(entry for entry in written.entries if not _contains(there, entry))
+            if fresh and not fresh[0].pointer and isinstance(there, Mapping) and there:
+                raise ConfigError("there is another hook in this file already; nothing was changed", path=name)
+            self._drafts[name] = raw, append_entries(start, ExportResult(fresh), path=name)
+
+    def _read_draft(self, path: str) -> tuple[bytes | None, str | None]:
+        if path in self._drafts:
+            return self._drafts[path]
+        raw = read_bytes(path)
+        try:
+            return raw, (raw or b"").decode()
+        except UnicodeDecodeError:
+            raise ConfigError("the file is not UTF-8; nothing was changed", path=path) from None
 
 
 def _contains(document: object, entry: ExportEntry) -> bool:
@@ -254,96 +284,16 @@ def _contains(document: object, entry: ExportEntry) -> bool:
     return entry.value in found if isinstance(found, list) else found == entry.value
 
 
-def _is_migrated(session: EditSession, form: Form, hook: Hook) -> bool:
-    """Return whether a hook is already in the file and format it would be written to."""
-    if session.args.output or hook.source_format != form.writer:
-        return False
-    place = _find_path(session, form, hook)
-    return hook.source_path == place or os.path.dirname(hook.source_path) + "/" == place  # noqa: PTH120 - as above
-
-
-def _split_files(one: _MigratedHook) -> list[tuple[str, ExportResult]]:
-    """Return which entries go to which file: one file, or one for each event of a hook."""
-    entries = one.written.entries
-    if not entries or entries[0].pointer or not one.path.endswith("/"):
-        return [(one.path, one.written)] if entries else []
-    return [(f"{one.path}{file_name(one.hook, entry.event)}", ExportResult((entry,))) for entry in entries]
-
-
-def _find_path(session: EditSession, form: Form, hook: Hook) -> str:
-    """Return the file that a hook goes to: the user's own hooks stay in their home."""
-    folders = session.project.folders
-    own = folders.config if form.writer == "native" else folders.home
-    if hook.source is Source.USER:
-        return f"{own.resolve()}/{form.own or form.path}"
-    return f"{session.project.root.resolve()}/{form.path}"
-
-
-def _make_relative(hook: Hook, root: str) -> Hook:
-    """Make paths of scripts relative to the folder of the new file, so that it can be moved with them."""
-    if not hook.args or not root:
-        return hook
-    words = [
-        word.removeprefix(f"{root}/") if word.startswith(f"{root}/") and Path(word).is_file() else word
-        for word in (hook.command, *hook.args)
-    ]
-    return replace(hook, command=words[0] if words[0] == hook.command else f"./{words[0]}", args=tuple(words[1:]))
-
-
-def _read_present(path: str) -> tuple[bytes | None, str]:
-    raw = read_bytes(path)
-    try:
-        return raw, (raw or b"").decode()
-    except UnicodeDecodeError:
-        raise ConfigError("the file is not UTF-8; nothing was changed", path=path) from None
-
-
-def _parse_draft(drafts: _Drafts, path: str) -> object:
-    if path.endswith("/"):
-        return None
-    _, text = drafts.get(path) or _read_present(path)
-    return edit.value_of(text or "", path=path)
-
-
-def _remove_old(session: EditSession, form: Form, hooks: Sequence[Hook], drafts: _Drafts) -> None:
-    """Remove hooks from the old files if nothing of them is lost."""
-    whole = [hook for hook in hooks if not _export(session, form, hooks, hook, path="", document=None).written.losses]
-    files = {hook.source_path: find_file_of(session.project, hook) for hook in whole}
-    for path, file in files.items():
-        raw, text = read_file(file)
-        drafts[path] = raw, remove_hooks(file, text, [hook for hook in whole if hook.source_path == path])
-
-
-def _check_drafts(session: EditSession, drafts: _Drafts, hooks: Sequence[Hook]) -> None:
-    """Parse the new files: only the migrated hooks may differ."""
-    pointers = {(hook.source_path, hook.source_pointer) for hook in hooks}
-    for path, (raw, text) in drafts.items():
-        file: ConfigFile = find_file_at(session.project, Path(path))
-        gone, _ = hook_diff(session.project, file, (raw or b"").decode(), text)
-        assert_only_intended_change(file, is_intended={(path, hook.source_pointer) for hook in gone} <= pointers)
-
-
-def _get_ids(carried: Sequence[_MigratedHook], *, whole: bool | None) -> list[str]:
-    return [one.hook.id for one in carried if one.written.entries and whole in {None, not one.written.losses}]
-
-
-def _list_notes(session: EditSession, carried: Sequence[_MigratedHook], lost: Sequence[str]) -> list[str]:
-    if session.args.json:
-        return list(lost)
-    kept = ", ".join(_get_ids(carried, whole=False))
-    if session.args.remove_old:
-        return [f"not carried whole, so the old one stays: {kept}"] if kept else []
-    # a hook in a file of its own is named after the file
-    named = [one.hook.id for one in carried if not one.hook.name and any(entry.event for entry in one.written.entries)]
-    other = ", ".join(dict.fromkeys((*_get_ids(carried, whole=False), *named)))
-    notes = ["the old ones stay where they are; a hook that stands twice runs once"] if carried else []
-    if other and not session.args.output:
-        notes.append(f"no longer quite the same, so both run: {other}")
-    return notes
-
-
-def _print_lost(lost: Sequence[str]) -> None:
-    if lost:
-        print_error("what cannot be carried over:")
-    for reason in lost:
-        print_error(f"  {reason}")
+COMMAND: Final = CliCommand(
+    "write hooks of one system in the format of another; what cannot be carried over is listed",
+    argument("source", "a file, a format, a dialect, or all", metavar="FROM"),
+    argument("goal", f"{', '.join(FORMS)}, or a system's name", metavar="TO"),
+    argument("--hook", "only this one; may be given again", action="append", default=[]),
+    flag("--write", "write them where that system looks for them"),
+    argument("--output", "write them to this file", type=Path, metavar="FILE"),
+    flag("--remove-old", "take those that were carried whole out of their files"),
+    flag("--wider", "write also hooks that would run more often there than they do now"),
+    *EDIT_OPTIONS,
+    example="ollama-cli native --write",
+    run=run,
+)

@@ -1,31 +1,260 @@
-"""`hookline new`: a hook that runs as it is, an event to try it with, and its entry in `hookline.toml`."""
+"""`hookline new`: a hook that runs as it is, an event to try it with, and its entry in `hookline.toml`.
+
+A template knows no dialect. Where an event keeps a value, and how an answer is written, is found by encoding marked
+texts with the dialect, so that a new dialect has its templates at once.
+"""
 
 import argparse
+import json
 import re
 import shlex
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hookline.cli import _templates
+from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import render
-from hookline.cli._project import add_json_option, add_project_option, load_from_args
+from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
-from hookline.config.document import KeyPath
 from hookline.config.known_names import KnownNames, quote, suggest
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
+from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
-from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
 from hookline.model.hook import Hook
+from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.project import Project
 from hookline.wiring import native_names
 
-HELP: Final = "write a new hook that runs at once, with an event to try it"
-EXAMPLE: Final = "hookline new guard --event before_tool --lang python --template validation"
+# Templates answer with one line of JSON; the dialects of agents have answers that are empty, or an exit code.
+SUPPORTED_DIALECTS: Final = tuple(name for name, dialect in DIALECTS.items() if not dialect.SPEC.is_agent)
+TEMPLATES: Final = ("logging", "validation", "context", "policy")
+FOLDER: Final = "hooks"
+
+# markers that no dialect uses itself
+_TEXT: Final = "@@text@@"
+_ID: Final = "@@id@@"
+_CHECKED: Final = "@@checked@@"
+
+_PLACEHOLDER: Final = re.compile(r"@([a-z_]+)@")
+_ALONE: Final = re.compile(r"^@([a-z_]+)@\n\n?", re.MULTILINE)
+
+Rule = tuple[str, str, object]
+
+
+class TemplateCheck(Struct, frozen=True, kw_only=True):
+    """What a template checks in an event, and its first rules: pattern, reason, and a value that matches."""
+
+    what: str
+    deny: Rule
+    ask: Rule
+    allow: Rule
+    field: str = ""
+    argument: str = ""
+
+
+class _Checks(Struct, frozen=True):
+    events: Mapping[EventName, str]
+    checks: Mapping[str, TemplateCheck]
+
+
+class Language(Struct, frozen=True, kw_only=True):
+    """A programming language: its files, its program, and its literals.
+
+    `answer` writes a document in which marked texts are variables, `keys` the path to a value in an event.
+    """
+
+    ending: str
+    program: str
+    answer: Callable[[object], str]
+    keys: Callable[[tuple[str, ...]], str]
+    pattern: Callable[[str], str]
+    text: Callable[[str], str]
+
+
+class NewHook(Struct, frozen=True, kw_only=True):
+    """The hook to make: `on` is the event as the user spells it, `event` the canonical one."""
+
+    name: str
+    event: EventName
+    on: str
+    language: str
+    template: str
+    dialect: str
+
+
+def make_script(plan: NewHook) -> str:
+    """Return the text of the hook."""
+    language = LANGUAGES[plan.language]
+    text = _read(f"{plan.language}/{plan.template}{language.ending}.tmpl")
+    return _fill(text, _make_values(plan, language))
+
+
+def get_script_name(plan: NewHook) -> str:
+    """Return the hook's file, relative to the folder of its `hookline.toml`."""
+    return f"{FOLDER}/{plan.name}{LANGUAGES[plan.language].ending}"
+
+
+def make_payload(plan: NewHook, *, decision: str = "deny") -> bytes:
+    """Return an indented event, in the hook's dialect, for which the hook's first rules decide this."""
+    event = _make_event(plan, getattr(find_check(plan.event), decision)[2])
+    return msgspec.json.format(_encode_event(plan, event), indent=2) + b"\n"
+
+
+def make_entry(plan: NewHook) -> dict[str, object]:
+    """Return the hook's table in `hookline.toml`."""
+    table: dict[str, object] = {"name": plan.name, "on": plan.on}
+    judges = plan.template in {"validation", "policy"}
+    if judges and find_check(plan.event).argument:
+        table["tools"] = ["shell"]
+    table["run"] = [LANGUAGES[plan.language].program, get_script_name(plan)]
+    if plan.dialect != "hookline":
+        table["dialect"] = plan.dialect
+    if judges and EVENTS[plan.event].can_block:
+        # a guard fails closed
+        table["on_error"] = "block"
+    return table
+
+
+def find_check(event: EventName) -> TemplateCheck:
+    """Return what the templates check in an event."""
+    checks = msgspec.toml.decode(_read("checks.toml"), type=_Checks)
+    return checks.checks[checks.events[event]]
+
+
+def _read(name: str) -> str:
+    return resources.files("hookline").joinpath("templates", *name.split("/")).read_text("utf-8")
+
+
+def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
+    check = find_check(plan.event)
+    document = json_codec.load(_encode_event(plan, _make_event(plan, _CHECKED)))
+    blocks = EVENTS[plan.event].can_block
+    values = {
+        "name": plan.name,
+        "event": plan.on,
+        "dialect": plan.dialect,
+        "what": check.what,
+        "object": "deny" if blocks else "warn the person",
+        "objection": "deny" if blocks else "warn",
+        # the shortest path to the checked value in the dialect's document
+        "path": language.keys(min(_find_paths(document, ()), key=len)),
+    }
+    for name in ("deny", "ask", "allow"):
+        pattern, reason, _ = getattr(check, name)
+        values[f"{name}_pattern"] = language.pattern(pattern)
+        values[f"{name}_reason"] = language.text(reason)
+    answers = {name: _encode_answer(plan, name) for name in _OUTCOMES}
+    values |= {name: language.answer(document) for name, document in answers.items()}
+    wants_id = plan.language == "bash" and _ID in json_codec.dump(answers["pass"]).decode()
+    for name in ("reader", "quoted"):
+        values[name] = _fill(_read(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
+    values["id_reader"] = values["reader"] if wants_id else ""
+    values["id"] = "id=$(look_up json id)" if wants_id else ""
+    return values
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    # a line with only an empty placeholder goes, with the empty line after it
+    text = _ALONE.sub(lambda match: match[0] if values[match[1]] else "", text)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+
+def _make_message(text: str) -> Outcome:
+    return Outcome(effects=(Effect(EffectKind.MESSAGE, text),))
+
+
+# the answers of templates, for events that can be blocked and for others
+_OUTCOMES: Final[Mapping[str, tuple[Outcome, Outcome]]] = {
+    "pass": (Outcome(), Outcome()),
+    "deny": (Outcome(decision=Decision.DENY, reasons=(_TEXT,)), _make_message(_TEXT)),
+    "ask": (Outcome(decision=Decision.ASK, reasons=(_TEXT,)), _make_message(_TEXT)),
+    "allow": (Outcome(decision=Decision.ALLOW, reasons=(_TEXT,)), Outcome()),
+    "context": (Outcome(effects=(Effect(EffectKind.CONTEXT, _TEXT),)),) * 2,
+}
+
+
+def _encode_answer(plan: NewHook, name: str) -> object:
+    """Return the answer in the dialect, with marked texts."""
+    event = sample(plan.event)
+    # used by the dialect with request ids, whose answers repeat them
+    marked = replace(event, data={**event.data, "jsonrpc_id": _ID})
+    outcome = _OUTCOMES[name][0 if EVENTS[plan.event].can_block else 1]
+    return json_codec.load(DIALECTS[plan.dialect].encode_outcome(outcome, marked).stdout)
+
+
+def _find_paths(value: object, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    if value == _CHECKED:
+        return [path]
+    if not isinstance(value, dict):
+        return []
+    return [found for key, item in value.items() for found in _find_paths(item, (*path, key))]
+
+
+def _make_event(plan: NewHook, value: object) -> Event:
+    """Return a sample of the event with this as the checked value."""
+    check = find_check(plan.event)
+    key, _, custom = plan.on.partition(":")
+    event = sample(f"{plan.event}:{custom}" if key == "custom" and custom else plan.event)
+    if check.argument:
+        return replace(event, tool="shell", args={check.argument: value})
+    return replace(event, data={**event.data, check.field: value})
+
+
+def _encode_event(plan: NewHook, event: Event) -> bytes:
+    hook = Hook(id=plan.name, name=plan.name, kind="command", command=plan.name)
+    return DIALECTS[plan.dialect].encode_event(event, hook).body
+
+
+def _write_json(document: object, *, text: str, event_id: str) -> str:
+    """Write an answer with variables in place of the markers."""
+    return json.dumps(document).replace(f'"{_TEXT}"', text).replace(f'"{_ID}"', event_id)
+
+
+def _write_python(document: object) -> str:
+    text = _write_json(document, text="text", event_id='event["id"]')
+    return text.replace(": true", ": True").replace(": false", ": False")
+
+
+def _join_keys(path: tuple[str, ...]) -> str:
+    return ", ".join(json.dumps(key) for key in path)
+
+
+LANGUAGES: Final[Mapping[str, Language]] = {
+    "python": Language(
+        ending=".py",
+        program="python3",
+        answer=_write_python,
+        keys=_join_keys,
+        pattern=lambda pattern: f"r'{pattern}'" if '"' in pattern else f'r"{pattern}"',
+        text=json.dumps,
+    ),
+    "node": Language(
+        ending=".cjs",
+        program="node",
+        answer=partial(_write_json, text="text", event_id="event.id"),
+        keys=_join_keys,
+        pattern=lambda pattern: "/" + pattern.replace("/", r"\/") + "/",
+        text=json.dumps,
+    ),
+    "bash": Language(
+        ending=".sh",
+        program="bash",
+        answer=partial(_write_json, text="$text", event_id="$id"),
+        keys=" ".join,
+        pattern="'{}'".format,
+        text="'{}'".format,
+    ),
+}
 
 TARGETS: Final = ("user", "project")
 
@@ -42,27 +271,6 @@ class _Files(Struct, frozen=True, kw_only=True):
     payload: Path
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("name", metavar="NAME", help="what the hook is called; its files, too")
-    parser.add_argument("--event", required=True, metavar="EVENT", help="when it runs; `hookline events` lists them")
-    parser.add_argument(
-        "--lang", default="python", metavar="LANG", help=f"{', '.join(_templates.LANGUAGES)}; python unless you say"
-    )
-    parser.add_argument(
-        "--template",
-        default="validation",
-        metavar="TEMPLATE",
-        help="logging: keep a line about each event; validation: deny what matches a pattern; context: tell the model "
-        "something; policy: deny, ask or allow by a table; validation unless you say",
-    )
-    parser.add_argument("--dialect", default="hookline", metavar="DIALECT", help="the dialect of the hook")
-    parser.add_argument("--to", choices=TARGETS, default="user", help="your own hooks, or those of the project")
-    parser.add_argument("--force", action="store_true", help="write over an earlier hook of this name")
-    add_project_option(parser)
-    add_json_option(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Write the hook, all of its files or none."""
     plan = _make_plan(args)
@@ -70,30 +278,30 @@ def run(args: argparse.Namespace) -> int:
     folder = project.root if args.to == "project" else project.folders.config
     files = _Files(
         settings=folder / "hookline.toml",
-        script=folder / _templates.get_script_name(plan),
-        payload=folder / _templates.FOLDER / f"{plan.name}.event.json",
+        script=folder / get_script_name(plan),
+        payload=folder / FOLDER / f"{plan.name}.event.json",
     )
     _write(plan, files, project, force=args.force)
     return _report(args, plan, files)
 
 
-def _make_plan(args: argparse.Namespace) -> _templates.NewHook:
+def _make_plan(args: argparse.Namespace) -> NewHook:
     if not _NAME.fullmatch(args.name):
         raise ConfigError(f"{quote(args.name)} is no name for a hook: letters, digits, - and _, 64 at most")
-    _require_known(args.lang, _templates.LANGUAGES, "language")
-    _require_known(args.template, _templates.TEMPLATES, "template")
+    _require_known(args.lang, LANGUAGES, "language")
+    _require_known(args.template, TEMPLATES, "template")
     _require_known(args.dialect, DIALECTS, "dialect")
-    if args.dialect not in _templates.SUPPORTED_DIALECTS:
+    if args.dialect not in SUPPORTED_DIALECTS:
         raise ConfigError(
             f"templates do not speak {args.dialect}; without --dialect the hook speaks our own words, and runs under "
-            f"{args.dialect} as it does under every agent; there are templates in {', '.join(_templates.SUPPORTED_DIALECTS)}"
+            f"{args.dialect} as it does under every agent; there are templates in {', '.join(SUPPORTED_DIALECTS)}"
         )
     vocabulary = KnownNames(names=native_names())
     events = vocabulary.events_in_any_dialect(args.event, dialect=args.dialect)
     if not events or not _ON.fullmatch(args.event):
         message = vocabulary.describe_unknown_event(args.event, dialect=args.dialect)
         raise ConfigError(f"{message}; `hookline events` lists them")
-    return _templates.NewHook(
+    return NewHook(
         name=args.name,
         event=EventName.CUSTOM if events[0].startswith(CUSTOM_PREFIX) else EventName(events[0]),
         on=args.event,
@@ -110,20 +318,20 @@ def _require_known(word: str, known: Collection[str], what: str) -> None:
         )
 
 
-def _write(plan: _templates.NewHook, files: _Files, project: Project, *, force: bool) -> None:
-    earlier = _find_earlier(plan, files, project.hooks)
+def _write(plan: NewHook, files: _Files, project: Project, *, force: bool) -> None:
+    # as the loader names it: links of folders are resolved, a link of the file is not
+    path = files.settings.parent.resolve() / files.settings.name
+    here = (hook for hook in project.hooks if Path(hook.source_path) == path and hook.name == plan.name)
+    earlier = next(here, None)
     if earlier is not None and not force:
-        raise ConfigError(
-            f"there is a hook {quote(plan.name)} already; choose another name, or write over it with --force",
-            path=earlier.source_path,
-            line=earlier.source_line,
-        )
+        message = f"there is a hook {quote(plan.name)} already; choose another name, or write over it with --force"
+        raise hook_error(earlier, message)
     with UndoLog(project.folders.data).transaction() as apply:
         before = read_bytes(str(files.settings))
         settings = _add_entry(before, plan, str(files.settings), earlier)
         wanted = {
-            files.script: _templates.make_script(plan).encode(),
-            files.payload: _templates.make_payload(plan),
+            files.script: make_script(plan).encode(),
+            files.payload: make_payload(plan),
             files.settings: settings.encode(),
         }
         changes = [FileEdit(str(path), read_bytes(str(path)), after) for path, after in wanted.items()]
@@ -133,24 +341,17 @@ def _write(plan: _templates.NewHook, files: _Files, project: Project, *, force: 
         apply(changes, f'new hook "{plan.name}"')
 
 
-def _find_earlier(plan: _templates.NewHook, files: _Files, hooks: Collection[Hook]) -> Hook | None:
-    """Return the hook of this name in the same file, if there is one."""
-    # as the loader names it: links of folders are resolved, a link of the file is not
-    path = files.settings.parent.resolve() / files.settings.name
-    here = [hook for hook in hooks if Path(hook.source_path) == path]
-    return next((hook for hook in here if hook.name == plan.name), None)
-
-
-def _add_entry(before: bytes | None, plan: _templates.NewHook, path: str, earlier: Hook | None) -> str:
+def _add_entry(before: bytes | None, plan: NewHook, path: str, earlier: Hook | None) -> str:
     try:
         text = (before or b"").decode()
     except UnicodeDecodeError:
         raise ConfigError("the file is not UTF-8; nothing was changed", path=path) from None
-    entry = _templates.make_entry(plan)
+    entry = make_entry(plan)
     if earlier is None:
         return edit.append(text, ("hook",), entry, path=path)
     where = earlier.source_pointer
-    for key in _keys_at(text, where, path=path):
+    tables = edit.value_at(edit.value_of(text, path=path), where)
+    for key in tables if isinstance(tables, Mapping) else ():
         if key not in entry:
             text = edit.drop(text, (*where, key), path=path)
     for key, value in entry.items():
@@ -158,16 +359,8 @@ def _add_entry(before: bytes | None, plan: _templates.NewHook, path: str, earlie
     return text
 
 
-def _keys_at(text: str, where: KeyPath, *, path: str) -> Collection[str]:
-    match edit.value_of(text, path=path), where:
-        case {"hook": list() as tables}, ("hook", int() as place):
-            return list(tables[place])
-        case _:
-            return ()
-
-
-def _report(args: argparse.Namespace, plan: _templates.NewHook, files: _Files) -> int:
-    program = _templates.LANGUAGES[plan.language].program
+def _report(args: argparse.Namespace, plan: NewHook, files: _Files) -> int:
+    program = LANGUAGES[plan.language].program
     emitted = "custom" if plan.event is EventName.CUSTOM else plan.on
     there = f" --project {shlex.quote(str(args.project))}" if args.project else ""
     payload = shlex.quote(_shorten(files.payload))
@@ -192,21 +385,18 @@ def _report(args: argparse.Namespace, plan: _templates.NewHook, files: _Files) -
         approve = f"hookline trust approve {plan.name}{there}"
         lines.append(f"It is a hook of this project, so it runs once you approved it: {approve}")
     value = {
-        "name": plan.name,
+        **{name: getattr(plan, name) for name in ("name", "dialect", "language", "template")},
         "event": plan.on,
-        "dialect": plan.dialect,
-        "language": plan.language,
-        "template": plan.template,
         "config": str(files.settings),
         "script": str(files.script),
         "payload": str(files.payload),
-        "hook": _templates.make_entry(plan),
+        "hook": make_entry(plan),
         "needs_approval": needs_approval,
         "program_found": has_program,
         "try": tries,
     }
     tail = ("Try it:", *(f"  {line}" for line in tries), "Take it back: hookline undo")
-    return render(value, *lines, *tail, as_json=args.json)
+    return render(args, value, *lines, *tail)
 
 
 def _shorten(path: Path) -> str:
@@ -215,3 +405,23 @@ def _shorten(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+COMMAND: Final = CliCommand(
+    "write a new hook that runs at once, with an event to try it",
+    argument("name", "what the hook is called; its files, too"),
+    argument("--event", "when it runs; `hookline events` lists them", required=True),
+    argument("--lang", f"{', '.join(LANGUAGES)}; python unless you say", default="python"),
+    argument(
+        "--template",
+        "logging: keep a line about each event; validation: deny what matches a pattern; context: tell the model "
+        "something; policy: deny, ask or allow by a table; validation unless you say",
+        default="validation",
+    ),
+    argument("--dialect", "the dialect of the hook", default="hookline"),
+    argument("--to", "your own hooks, or those of the project", choices=TARGETS, default="user"),
+    flag("--force", "write over an earlier hook of this name"),
+    *COMMON,
+    example="guard --event before_tool --lang python --template validation",
+    run=run,
+)

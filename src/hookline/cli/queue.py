@@ -4,29 +4,25 @@ import argparse
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag
 from hookline.cli._describe import truncate
-from hookline.cli._output import Table, pluralise, print_error, render
-from hookline.cli._project import CommandAction, add_actions, get_project_dir
-from hookline.cli._signals import run_until_terminated
+from hookline.cli._output import Table, format_ago, format_clock, format_span, pluralise, print_error, render
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.cli._terminal import open_terminal
-from hookline.cli._time import format_ago, format_clock, format_span
 from hookline.errors import ConfigError
 from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import worker_registry
 from hookline.stores.queue import SqliteQueue
 from hookline.user_dirs import find_user_dirs, working_folder
-
-HELP: Final = "see, retry and drop background hooks, and what waits for an agent"
-EXAMPLE: Final = "hookline queue list"
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
@@ -34,48 +30,38 @@ _SHORTEST_ID: Final = 4  # characters of an id that is abbreviated
 _SHOWN: Final = 200  # characters of a letter in a list; `show` has the rest
 
 
-class _QueueView(Struct, frozen=True):
-    """The queue, narrowed to a project; None for all of them."""
+class _QueueView(NamedTuple):
+    """The queue with its jobs and letters, of a project or of all."""
 
     data: Path
     queue: SqliteQueue
-    project: str | None
-
-    def jobs(self) -> list[Job]:
-        """Return the jobs."""
-        return self.queue.jobs(self.project)
-
-    def letters(self) -> list[InboxMessage]:
-        """Return the letters, which are stored under the real path of the project."""
-        return self.queue.letters(os.path.realpath(self.project) if self.project is not None else None)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
-    add_actions(parser, _ACTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    act: Callable[[argparse.Namespace], int] = args.act
-    return act(args)
+    jobs: list[Job]
+    letters: list[InboxMessage]
 
 
 def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
     root = (get_project_dir(args) or working_folder()).absolute()
     data = find_user_dirs(root).data
     queue = SqliteQueue(data / "queue.db", wake=partial(worker_registry.ensure_worker, data, str(root)))
-    return _QueueView(data, queue, None if everywhere else str(root))
+    # letters are stored under the real path of the project
+    letters = queue.letters(None if everywhere else os.path.realpath(root))
+    return _QueueView(data, queue, queue.jobs(None if everywhere else str(root)), letters)
 
 
 def _list(args: argparse.Namespace) -> int:
     place = _open_queue(args, everywhere=args.all)
-    jobs = [job for job in place.jobs() if not args.dead or job.state is JobState.DEAD]
-    letters = [] if args.dead else place.letters()
+    jobs = [job for job in place.jobs if not args.dead or job.state is JobState.DEAD]
+    letters = [] if args.dead else place.letters
     text: list[str | Table] = []
     if jobs:
         head = ["job", "hook", "event", "state", "attempts", "due", "last error"]
-        text.append(Table(head, [_make_row(job) for job in jobs]))
+        rows = []
+        for job in jobs:
+            left = job.due - time.time()
+            due = "-" if job.state is not JobState.WAITING else f"in {format_span(left)}" if left > 0 else "now"
+            attempts = f"{job.attempts}{f' ({job.redelivered} redelivered)' if job.redelivered else ''}"
+            rows.append([job.id, job.hook, job.event.name, job.state, attempts, due, job.error or "-"])
+        text.append(Table(head, rows))
     if jobs and letters:
         text.append("")
     if letters:
@@ -87,22 +73,7 @@ def _list(args: argparse.Namespace) -> int:
         text.append(Table(["letter", "hook", "kind", "since", "text"], rows))
     where = "" if args.all else " of this project; --all looks at every project"
     value = {"jobs": list(map(_job_to_json, jobs)), "letters": list(map(asdict, letters))}
-    return render(value, *(text or [f"nothing waits in the queue{where}"]), as_json=args.json)
-
-
-def _make_row(job: Job) -> list[str]:
-    left = job.due - time.time()
-    due = f"in {format_span(left)}" if left > 0 else "now"
-    again = f" ({job.redelivered} redelivered)" if job.redelivered else ""
-    return [
-        job.id,
-        job.hook,
-        job.event.name,
-        job.state,
-        f"{job.attempts}{again}",
-        due if job.state is JobState.WAITING else "-",
-        job.error or "-",
-    ]
+    return render(args, value, *(text or [f"nothing waits in the queue{where}"]))
 
 
 def _job_to_json(job: Job) -> Mapping[str, object]:
@@ -127,20 +98,19 @@ def _show(args: argparse.Namespace) -> int:
             shown = json_codec.dump(value).decode()
         if shown not in (None, ""):
             lines.append(f"  {name:<12}  {shown}")
-    return render(facts, *lines, as_json=args.json)
+    return render(args, facts, *lines)
 
 
 def _retry(args: argparse.Namespace) -> int:
     place, chosen = _choose(args)
-    jobs = [one for one in chosen if isinstance(one, Job)]
     for one in chosen:
         if isinstance(one, InboxMessage):
             raise ConfigError(f"{one.id} is a letter for the agent, which is handed over by itself")
         if one.state is JobState.RUNNING:
             raise ConfigError(f"job {one.id} is running; what becomes of it is known when it ends")
-    count = place.queue.retry(job.id for job in jobs)
-    value = {"retried": [job.id for job in jobs]}
-    return render(value, f"{pluralise(count, 'job')} will run again", as_json=args.json)
+    names = [one.id for one in chosen]
+    count = place.queue.retry(names)
+    return render(args, {"retried": names}, f"{pluralise(count, 'job')} will run again")
 
 
 def _drop(args: argparse.Namespace) -> int:
@@ -151,10 +121,10 @@ def _drop(args: argparse.Namespace) -> int:
         return 1
     count = place.queue.drop(one.id for one in chosen)
     return render(
+        args,
         {"dropped": [one.id for one in chosen]},
         f"dropped {count}",
         *(f"job {name} is running: it ends as it will, and is not tried again" for name in running),
-        as_json=args.json,
     )
 
 
@@ -183,11 +153,11 @@ def _choose(args: argparse.Namespace) -> tuple[_QueueView, list[Job | InboxMessa
     if not args.dead:
         raise ConfigError("--all goes with --dead: name what waits or runs by its id")
     place = _open_queue(args, everywhere=args.all)
-    return place, [job for job in place.jobs() if job.state is JobState.DEAD]
+    return place, [job for job in place.jobs if job.state is JobState.DEAD]
 
 
 def _find(place: _QueueView, names: Iterable[str]) -> list[Job | InboxMessage]:
-    known: list[Job | InboxMessage] = [*place.jobs(), *place.letters()]
+    known: list[Job | InboxMessage] = [*place.jobs, *place.letters]
     found: dict[str, Job | InboxMessage] = {}
     for name in names:
         matches = [one for one in known if one.id == name]
@@ -206,7 +176,7 @@ def _find(place: _QueueView, names: Iterable[str]) -> list[Job | InboxMessage]:
 def _status(args: argparse.Namespace) -> int:
     place = _open_queue(args, everywhere=True)
     counts = place.queue.counts()
-    letters = len(place.letters())
+    letters = len(place.letters)
     alive = worker_registry.list_workers(place.data)
     value = {
         "queue": str(place.queue.path),
@@ -221,36 +191,32 @@ def _status(args: argparse.Namespace) -> int:
     lines += [f"{pluralise(letters, 'letter')} for agents", f"{pluralise(len(alive), 'worker')} at work"]
     if not alive and counts[JobState.WAITING] + counts[JobState.RUNNING]:
         lines.append("no worker is there: the next background hook starts one, `hookline queue work` does it now")
-    return render(value, *lines, as_json=args.json)
+    return render(args, value, *lines)
 
 
 def _work(args: argparse.Namespace) -> int:
     if args.detached:
-        _reset_signals()
+        import signal  # noqa: PLC0415 - only a detached worker needs it
+
+        # the default signal handling: a detached worker inherits what an agent blocks or ignores
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
     return run_until_terminated(_run_worker(args))
 
 
 async def _run_worker(args: argparse.Namespace) -> int:
     from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    worker = Worker(_open_queue(args).data, jobs=args.jobs)
+    worker = Worker(find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
     await worker.work(Until.IDLE if args.detached else until, only_one=args.detached)
     tally = worker.tally
     others = f", {tally.elsewhere} ended by other workers" if tally.elsewhere else ""
     done = f"{tally.done} done, {tally.later} put back, {tally.dead} given up{others}"
     lines = [] if args.detached else ["nothing to do" if tally == Tally() else done]
-    return render(asdict(tally), *lines, as_json=args.json)
-
-
-def _reset_signals() -> None:
-    """Restore the default signal handling: a detached worker inherits what an agent blocks or ignores."""
-    import signal  # noqa: PLC0415 - only a detached worker needs it
-
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    return render(args, asdict(tally), *lines)
 
 
 def _parse_jobs(text: str) -> int:
@@ -259,41 +225,51 @@ def _parse_jobs(text: str) -> int:
     return int(text)
 
 
-def _add_list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="of every project")
-    parser.add_argument("--dead", action="store_true", help="only jobs that were given up")
-
-
-def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="a job or a letter, or the beginning of its id")
-
-
-def _add_choice_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="*", metavar="ID", help="which, by id or the beginning of one")
-    parser.add_argument("--dead", action="store_true", help="every dead job of this project")
-    parser.add_argument("--all", action="store_true", help="with --dead: of every project")
-
-
-def _add_drop_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_choice_arguments(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def _add_work_arguments(parser: argparse.ArgumentParser) -> None:
-    ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--once", action="store_true", help="run what is due now, and end")
-    ends.add_argument("--until-empty", action="store_true", help="end when nothing is left that could still run")
-    parser.add_argument("--jobs", type=_parse_jobs, default=_JOBS, metavar="N", help="how many run at once (4)")
-    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
-
-
-_ACTIONS: Final[Mapping[str, CommandAction]] = {
-    "list": CommandAction(
-        _list, "list jobs, and what waits for an agent, in this project", "--all", _add_list_arguments
-    ),
-    "show": CommandAction(_show, "show everything about a job or a letter", "3f9a", _add_show_arguments),
-    "retry": CommandAction(_retry, "run jobs again that failed", "--dead", _add_choice_arguments),
-    "drop": CommandAction(_drop, "throw jobs or letters away", "3f9a --yes", _add_drop_arguments),
-    "work": CommandAction(_work, "run what waits, of every project", "--until-empty", _add_work_arguments),
-    "status": CommandAction(_status, "count what waits, and say who works on it"),
-}
+_CHOICE: Final = (
+    argument("ids", "which, by id or the beginning of one", nargs="*", metavar="ID"),
+    flag("--dead", "every dead job of this project"),
+    flag("--all", "with --dead: of every project"),
+)
+COMMAND: Final = CliCommand(
+    "see, retry and drop background hooks, and what waits for an agent",
+    *COMMON,
+    example="list",
+    default_action="list",
+    actions={
+        "list": CliCommand(
+            "list jobs, and what waits for an agent, in this project",
+            flag("--all", "of every project"),
+            flag("--dead", "only jobs that were given up"),
+            example="--all",
+            run=_list,
+        ),
+        "show": CliCommand(
+            "show everything about a job or a letter",
+            argument("id", "a job or a letter, or the beginning of its id"),
+            example="3f9a",
+            run=_show,
+        ),
+        "retry": CliCommand("run jobs again that failed", *_CHOICE, example="--dead", run=_retry),
+        "drop": CliCommand(
+            "throw jobs or letters away",
+            *_CHOICE,
+            flag("--yes", "do not ask"),
+            example="3f9a --yes",
+            run=_drop,
+        ),
+        "work": CliCommand(
+            "run what waits, of every project",
+            OneOf(
+                (
+                    flag("--once", "run what is due now, and end"),
+                    flag("--until-empty", "end when nothing is left that could still run"),
+                )
+            ),
+            argument("--jobs", "how many run at once (4)", type=_parse_jobs, default=_JOBS, metavar="N"),
+            flag("--detached", argparse.SUPPRESS),
+            example="--until-empty",
+            run=_work,
+        ),
+        "status": CliCommand("count what waits, and say who works on it", run=_status),
+    },
+)

@@ -4,45 +4,30 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import pluralise, print_bytes, print_error, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
+from hookline.cli._project import find_hook, hook_error, load_from_args
 from hookline.config.export import ExportTarget
 from hookline.config.export import write as write_hook
 from hookline.config.keys import slug
 from hookline.config.known_names import quote
 from hookline.config.pack import NAME, Pack, PackFile, write
 from hookline.config.script_paths import quote_program
+from hookline.debug.explain import uses_shell
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
 from hookline.text import redact
 
-HELP: Final = "put hooks and their scripts into one file for others; `hookline add --from FILE` installs it"
-EXAMPLE: Final = "hookline share guard --output guard.hooks.toml"
-
 # names of values that are secrets
 _SECRET_NAME: Final = re.compile(r"token|secret|passw|api_?-?key|authorization|cookie|credential", re.IGNORECASE)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hooks", metavar="HOOK", nargs="+", help="a hook's id or name")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write it to this file, not to stdout")
-    parser.add_argument("--name", default="", help="what the pack is called; like its first hook unless you say")
-    parser.add_argument("--version", default="", metavar="V", help="the version of the pack")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    parser.add_argument(
-        "--as-is", action="store_true", help="carry scripts even where something in them looks like a secret"
-    )
-    add_project_option(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,11 +37,24 @@ def run(args: argparse.Namespace) -> int:
     chosen = [find_hook(project, name) for name in dict.fromkeys(args.hooks)]
     for hook in chosen:
         packer.add(hook)
-    packer.left_out += _find_missing_steps(project, chosen)
+    # without a step that is not shared with it, a list fails
+    names, carried_ids = project.planner.names(), {hook.id for hook in chosen}
+    for hook in chosen:
+        for name in dict.fromkeys(hook.steps):
+            step = names.find(name, by=hook)
+            if step is None or step.id not in carried_ids:
+                packer.left_out.append(f"{hook.id}: its step {quote(name)}; name it, too, so that others have it")
     pack = packer.pack(args.name, version=args.version)
     text = write(pack)
     if args.output is not None:
-        _save(args.output, text, force=args.force)
+        path = str(args.output)
+        try:
+            with args.output.open("w" if args.force else "x", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise ConfigError("there is such a file already; write over it with --force", path=path) from None
+        except OSError as problem:
+            raise ConfigError(f"the pack cannot be written: {problem.strerror}", path=path) from None
     if args.json:
         value = {
             "name": pack.name,
@@ -67,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             "left_out": packer.left_out,
             "pack": None if args.output else text,
         }
-        return render(value, as_json=True)
+        return render(args, value)
     for note in packer.left_out:
         print_error(f"left out: {note}")
     if args.output is None:
@@ -75,31 +73,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     carried = ", ".join(file.path for file in pack.files) or "no files"
     return render(
+        args,
         None,
         f"{args.output}: {pluralise(len(pack.hooks), 'hook')}, with {carried}",
         f"Others install it with: hookline add --from {shlex.quote(args.output.name)}",
-        as_json=False,
     )
-
-
-def _find_missing_steps(project: Project, chosen: Sequence[Hook]) -> Iterator[str]:
-    """Yield a note for each step of a shared list that is not shared with it: without it, the list fails."""
-    names, carried = project.planner.names(), {hook.id for hook in chosen}
-    for hook in chosen:
-        for name in dict.fromkeys(hook.steps):
-            step = names.find(name, by=hook)
-            if step is None or step.id not in carried:
-                yield f"{hook.id}: its step {quote(name)}; name it, too, so that others have it"
-
-
-def _save(path: Path, text: str, *, force: bool) -> None:
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise ConfigError("there is such a file already; write over it with --force", path=str(path)) from None
-    except OSError as problem:
-        raise ConfigError(f"the pack cannot be written: {problem.strerror}", path=str(path)) from None
 
 
 class Packer:
@@ -135,39 +113,48 @@ class Packer:
         identity = self._project.trust.fingerprint(hook, cwd=str(self._project.root))
         files = identity.files
         if problem := identity.problem or _find_missing(hook, files):
-            raise ConfigError(problem, path=hook.source_path, line=hook.source_line)
-        if files and self._is_shell_line(hook):
-            raise ConfigError(
+            raise hook_error(hook, problem)
+        if files and hook.kind == "command" and uses_shell(hook):
+            raise hook_error(
+                hook,
                 f"hook {quote(hook.id)} is a line for a shell, whose files cannot be told apart from its words; "
                 'write it as words, run = ["bash", "script.sh"], to share it',
-                path=hook.source_path,
-                line=hook.source_line,
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
         moved = _rename_files(hook, places)
-        self._refuse_secrets(moved)
+        for text in (" ".join([moved.command, *moved.args]), moved.url, moved.prompt, describe_actions(moved)):
+            if redact(text) != text and not self._as_is:
+                raise hook_error(
+                    hook,
+                    f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
+                    "or carry it all the same with --as-is",
+                )
         written = write_hook(
             self._strip(moved), "native", ExportTarget(dialect="hookline", known_names=self._known_names)
         )
         if not written.entries:
-            raise ConfigError("; ".join(written.losses), path=hook.source_path, line=hook.source_line)
+            raise hook_error(hook, "; ".join(written.losses))
         self.left_out += written.losses
         self._tables += [entry.value for entry in written.entries]
 
-    def _is_shell_line(self, hook: Hook) -> bool:
-        if hook.kind != "command":
-            return False
-        by_default = hook.dialect in self._known_names.shell_dialects and not hook.args
-        return hook.shell if hook.shell is not None else by_default
-
     def _add_file(self, hook: Hook, path: str, content: bytes) -> str:
         """Add a file, and return its path in the pack."""
-        name = _get_module_path(hook, path) or self._make_relative(hook, path)
+        # relative to the folder of the hook's file, else to the hook's root
+        bases = filter(None, (os.path.dirname(hook.source_path), hook.root))  # noqa: PTH120 - texts, as hooks have them
+        inside = (Path(path).relative_to(base).as_posix() for base in bases if Path(path).is_relative_to(base))
+        name = _get_module_path(hook, path) or next(inside, "")
+        if not name:
+            raise hook_error(
+                hook,
+                f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first",
+            )
         file = PackFile(path=name, content=content, executable=os.access(path, os.X_OK))
         present = self._files.get(name)
         if present is not None and present.content != content:
             file = replace(file, path=f"{slug(hook.id).replace(':', '-')}/{name}")
-        if not self._as_is and (line := _find_secret_line(content)):
+        lines = enumerate(content.decode("utf-8", "replace").splitlines(), 1)
+        line = next((number for number, text in lines if redact(text) != text), 0)
+        if not self._as_is and line:
             raise ConfigError(
                 "something here looks like a secret; take it out, or carry it all the same with --as-is",
                 path=path,
@@ -176,23 +163,17 @@ class Packer:
         self._files[file.path] = file
         return file.path
 
-    def _make_relative(self, hook: Hook, path: str) -> str:
-        """Return a path relative to the folder of the hook's file, else to the hook's root."""
-        for base in (os.path.dirname(hook.source_path), hook.root):  # noqa: PTH120 - texts, as hooks have them
-            if base and Path(path).is_relative_to(base):
-                return Path(path).relative_to(base).as_posix()
-        raise ConfigError(
-            f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first",
-            path=hook.source_path,
-            line=hook.source_line,
-        )
-
     def _strip(self, hook: Hook) -> Hook:
         """Return the hook without secrets and without folders of this machine."""
         kept = {}
         for field in ("env", "headers"):
             values: Mapping[str, str] = getattr(hook, field)
-            hidden = [name for name, value in values.items() if _is_secret(name, value)]
+            hidden = []
+            for name, value in values.items():
+                pair = f"{name}: {value}"
+                is_secret = _SECRET_NAME.search(name) or redact(pair) != pair or redact(value) != value
+                if value and not value.startswith("$") and is_secret:
+                    hidden.append(name)
             kept[field] = {name: value for name, value in values.items() if name not in hidden}
             self.left_out += [f"{hook.id}: {field}.{name} looks like a secret" for name in hidden]
         folder = hook.working_directory
@@ -200,16 +181,6 @@ class Packer:
             self.left_out.append(f"{hook.id}: cwd is a folder of this machine")
             folder = ""
         return replace(hook, **kept, working_directory=folder, name=hook.name or hook.id)
-
-    def _refuse_secrets(self, hook: Hook) -> None:
-        for text in (" ".join([hook.command, *hook.args]), hook.url, hook.prompt, describe_actions(hook)):
-            if redact(text) != text and not self._as_is:
-                raise ConfigError(
-                    f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
-                    "or carry it all the same with --as-is",
-                    path=hook.source_path,
-                    line=hook.source_line,
-                )
 
 
 def _find_missing(hook: Hook, files: Mapping[str, bytes]) -> str:
@@ -253,14 +224,15 @@ def _get_module_path(hook: Hook, path: str) -> str:
     return wanted if hook.module and Path(path).as_posix().endswith(f"/{wanted}") else ""
 
 
-def _is_secret(name: str, value: str) -> bool:
-    if not value or value.startswith("$"):
-        return False
-    pair = f"{name}: {value}"
-    return _SECRET_NAME.search(name) is not None or redact(pair) != pair or redact(value) != value
-
-
-def _find_secret_line(content: bytes) -> int:
-    """Return the number of the first line that looks like a secret; 0 if none does."""
-    lines: Iterable[str] = content.decode("utf-8", "replace").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if redact(line) != line), 0)
+COMMAND: Final = CliCommand(
+    "put hooks and their scripts into one file for others; `hookline add --from FILE` installs it",
+    argument("hooks", "a hook's id or name", metavar="HOOK", nargs="+"),
+    argument("--output", "write it to this file, not to stdout", type=Path, metavar="FILE"),
+    argument("--name", "what the pack is called; like its first hook unless you say", default=""),
+    argument("--version", "the version of the pack", default="", metavar="V"),
+    flag("--force", "write over a file that is there"),
+    flag("--as-is", "carry scripts even where something in them looks like a secret"),
+    *COMMON,
+    example="guard --output guard.hooks.toml",
+    run=run,
+)

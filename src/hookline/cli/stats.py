@@ -4,32 +4,17 @@ import argparse
 from collections import Counter
 from typing import Final
 
-from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
-from hookline.cli._time import format_ago, format_span, parse_moment
+from hookline.cli._command import JSON, CliCommand, argument, parse_moment
+from hookline.cli._output import Table, format_ago, format_span, render
 from hookline.engine.metrics import SLOW, HookDebugger, HookMetrics
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
-HELP: Final = "show how often hooks ran, failed and blocked, how long they took, and which are slow"
-EXAMPLE: Final = "hookline stats --since 7d"
-
 _HEAD: Final = ["hook", "runs", "succeeded", "blocked", "typical", "slowest 5 %", "longest", "in all", "last run"]
+_FIGURES: Final = (
+    *("runs", "success_rate", "failures", "denials", "observed_denials", "typical", "longest", "mean", "total"),
+)
 _WHAT_TO_DO: Final = "make it do less, let it run less often (`matcher`, `files`), or give it a shorter `timeout`"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("--hook", default="", metavar="ID", help="only this hook")
-    parser.add_argument("--since", type=parse_moment, default=0.0, metavar="WHEN", help="only since 2h ago, or a date")
-    parser.add_argument(
-        "--slow",
-        type=_parse_milliseconds,
-        default=SLOW,
-        metavar="MS",
-        help="call a hook slow from here (default: 1000 ms)",
-    )
-    add_json_option(parser)
 
 
 def _parse_milliseconds(text: str) -> float:
@@ -54,11 +39,21 @@ def run(args: argparse.Namespace) -> int:
         events[record.event] += 1
     hooks = sorted((debugger.metrics(hook) for hook in debugger.hooks()), key=lambda one: (-one.total, one.hook))
     value = {
-        "hooks": [_metrics_to_json(one, last[one.hook], slow=args.slow) for one in hooks],
+        "hooks": [
+            {
+                "id": one.hook,
+                **{name: getattr(one, name) for name in _FIGURES},
+                "p95": _get_p95(one),
+                "last_run": last[one.hook],
+                "last_error": one.last_error or None,
+                "slow": one.typical > args.slow,
+            }
+            for one in hooks
+        ],
         "events": dict(events.most_common()),
     }
     if not hooks:
-        return render(value, "no hook ran" if args.since or args.hook else "no hook ran yet", as_json=args.json)
+        return render(args, value, "no hook ran" if args.since or args.hook else "no hook ran yet")
     lines = []
     for one in hooks:
         if one.failures:
@@ -71,19 +66,15 @@ def run(args: argparse.Namespace) -> int:
         if one.typical > args.slow
     ]
     lines.append(f"runs by event: {', '.join(f'{event} {count}' for event, count in events.most_common())}")
-    return render(value, Table(_HEAD, [_make_row(one, last[one.hook]) for one in hooks]), *lines, as_json=args.json)
-
-
-def _make_row(metrics: HookMetrics, last: float) -> list[str]:
-    times = (metrics.typical, _get_p95(metrics), metrics.longest, metrics.total)
-    return [
-        metrics.hook,
-        str(metrics.runs),
-        f"{metrics.success_rate:.0%}",
-        str(metrics.denials),
-        *map(format_span, times),
-        format_ago(last),
+    rows = [
+        [
+            *(one.hook, str(one.runs), f"{one.success_rate:.0%}", str(one.denials)),
+            *map(format_span, (one.typical, _get_p95(one), one.longest, one.total)),
+            format_ago(last[one.hook]),
+        ]
+        for one in hooks
     ]
+    return render(args, value, Table(_HEAD, rows), *lines)
 
 
 def _get_p95(metrics: HookMetrics) -> float:
@@ -92,20 +83,14 @@ def _get_p95(metrics: HookMetrics) -> float:
     return ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)] if ordered else 0.0
 
 
-def _metrics_to_json(metrics: HookMetrics, last: float, *, slow: float) -> dict[str, object]:
-    return {
-        "id": metrics.hook,
-        "runs": metrics.runs,
-        "success_rate": metrics.success_rate,
-        "failures": metrics.failures,
-        "denials": metrics.denials,
-        "observed_denials": metrics.observed_denials,
-        "typical": metrics.typical,
-        "p95": _get_p95(metrics),
-        "longest": metrics.longest,
-        "mean": metrics.mean,
-        "total": metrics.total,
-        "last_run": last,
-        "last_error": metrics.last_error or None,
-        "slow": metrics.typical > slow,
-    }
+COMMAND: Final = CliCommand(
+    "show how often hooks ran, failed and blocked, how long they took, and which are slow",
+    argument("--hook", "only this hook", default="", metavar="ID"),
+    argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
+    argument(
+        "--slow", "call a hook slow from here (default: 1000 ms)", type=_parse_milliseconds, default=SLOW, metavar="MS"
+    ),
+    JSON,
+    example="--since 7d",
+    run=run,
+)

@@ -4,54 +4,36 @@ import argparse
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import asdict
+
 from hookline import json_codec
-from hookline.cli._approval_prompt import add_no_input_option, open_prompt
-from hookline.cli._describe import SPECS, find_module_file, truncate
-from hookline.cli._event_args import add_event_options, build_event, parse_dialect, parse_events, read_event_options
-from hookline.cli._output import print_error, print_fields, print_json
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._signals import run_until_terminated
-from hookline.cli._time import format_span
-from hookline.cli._verbose import add_verbose_options, start_live_view
+from hookline.cli._command import COMMON, CliCommand, argument
+from hookline.cli._describe import truncate
+from hookline.cli._output import format_span, print_error, print_fields, print_json
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    build_event,
+    find_hook,
+    load_from_args,
+    parse_dialect,
+    parse_events,
+    read_event_options,
+)
+from hookline.cli._run_hooks import VERBOSE_OPTIONS, run_until_terminated, start_live_view
+from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.debug.explain import explain
 from hookline.dialects import DIALECTS
 from hookline.engine import merge
-from hookline.engine.engine import Engine
 from hookline.engine.runner import Execution
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, Event
-from hookline.model.exchange import Answer
-from hookline.model.hook import Hook
+from hookline.model.exchange import Answer, Reply
 from hookline.trust.policy import suggest_approval
-
-HELP: Final = (
-    "run one hook for real with a sample event, or your own, and show what it said; "
-    "exit 0 when it gave an answer, be it a no, and 1 when it failed or may not run"
-)
-EXAMPLE: Final = """hookline test guard --tool shell --args '{"command": "rm -rf /"}'"""
 
 FAILED: Final = 1
 _SHOWN: Final = 200
 # gates that keep the hook from being tried; the others are only reported
 _HOOK_GATES: Final = frozenset({"trust", "command", "file"})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
-    parser.add_argument("--event", default="", metavar="E", help="the event, instead of the hook's first")
-    add_event_options(parser)
-    parser.add_argument(
-        "--as",
-        dest="host",
-        type=parse_dialect,
-        metavar="DIALECT",
-        help="also show what a host of this dialect would get",
-    )
-    add_project_option(parser)
-    add_json_option(parser)
-    add_no_input_option(parser)
-    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,8 +47,11 @@ async def _try(args: argparse.Namespace) -> int:
     project = load_from_args(args, approve=prompt)
     async with project.engine as engine:
         hook = find_hook(project, args.hook)
-        _require_event(hook, args.event, engine)
-        event = build_event(project, hook, args.event or hook.on[0], options)
+        name = args.event
+        wanted = {name, *map(str, parse_events(name))} if name and not name.startswith(CUSTOM_PREFIX) else {name}
+        if name and not any(on in wanted or on.partition(":")[0] in wanted for on in hook.on):
+            raise ConfigError(f'hook "{hook.id}" is not for {engine.resolve(name)}; it is for {", ".join(hook.on)}')
+        event = build_event(project, hook, name or hook.on[0], options)
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=event.cwd)
         objection = engine.trust.reason_denied(hook, cwd=event.cwd)
@@ -75,7 +60,7 @@ async def _try(args: argparse.Namespace) -> int:
                 print_json({"id": hook.id, "ran": False, "objection": objection})
             print_error(f'hook "{hook.id}" was not run: {objection}; {suggest_approval(hook)}')
             return FAILED
-        gates = explain(hook, event, engine=engine, specs=SPECS, module_file=find_module_file).gates
+        gates = explain(hook, event, engine=engine).gates
         unmet = [one.reason for one in gates if not one.passed and one.gate not in _HOOK_GATES]
         start_live_view(args, engine)
         # a try uses up no limit and leaves no job behind, also where the hook leads to others
@@ -93,17 +78,6 @@ async def _try(args: argparse.Namespace) -> int:
         return FAILED if execution.verdict.failure is not None else 0
 
 
-def _require_event(hook: Hook, name: str, engine: Engine) -> None:
-    """Refuse an event that the hook is not for.
-
-    Raises:
-        ConfigError: It is for others.
-    """
-    wanted = {name, *map(str, parse_events(name))} if name and not name.startswith(CUSTOM_PREFIX) else {name}
-    if name and not any(on in wanted or on.partition(":")[0] in wanted for on in hook.on):
-        raise ConfigError(f'hook "{hook.id}" is not for {engine.resolve(name)}; it is for {", ".join(hook.on)}')
-
-
 def _to_json(
     execution: Execution, event: Event, unmet: list[str], answer: Answer | None, *, dialect: str
 ) -> Mapping[str, object]:
@@ -117,21 +91,20 @@ def _to_json(
         "blocks": verdict.blocks,
         "reason": verdict.reason or None,
         "effects": [{"kind": one.kind, "path": one.path, "value": one.value} for one in verdict.effects],
-        "failure": {"kind": verdict.failure.kind, "message": verdict.failure.message} if verdict.failure else None,
+        "failure": asdict(verdict.failure) if verdict.failure else None,
         "notes": verdict.notes,
         "argv": reply.argv,
-        "stdout": _decode(reply.stdout),
-        "stderr": _decode(reply.stderr),
-        "exit_code": reply.exit_code,
+        **_output_to_json(reply),
         "duration": execution.duration,
-        "answer": {
-            "dialect": dialect,
-            "stdout": _decode(answer.stdout),
-            "stderr": _decode(answer.stderr),
-            "exit_code": answer.exit_code,
-        }
-        if answer
-        else None,
+        "answer": {"dialect": dialect, **_output_to_json(answer)} if answer else None,
+    }
+
+
+def _output_to_json(output: Reply | Answer) -> dict[str, object]:
+    return {
+        "stdout": _decode(output.stdout),
+        "stderr": _decode(output.stderr),
+        "exit_code": output.exit_code,
     }
 
 
@@ -172,3 +145,20 @@ def _decode(raw: bytes) -> str:
 
 def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json_codec.dump(value).decode()
+
+
+COMMAND: Final = CliCommand(
+    "run one hook for real with a sample event, or your own, and show what it said; "
+    "exit 0 when it gave an answer, be it a no, and 1 when it failed or may not run",
+    argument("hook", "the hook's id or name"),
+    argument("--event", "the event, instead of the hook's first", default="", metavar="E"),
+    *EVENT_OPTIONS,
+    argument(
+        "--as", "also show what a host of this dialect would get", dest="host", type=parse_dialect, metavar="DIALECT"
+    ),
+    *COMMON,
+    NO_INPUT,
+    *VERBOSE_OPTIONS,
+    example="""guard --tool shell --args '{"command": "rm -rf /"}'""",
+    run=run,
+)

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
-from hookline.cli._project import add_json_option
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.agents import AGENTS
@@ -13,41 +13,23 @@ from hookline.model.dialect_names import ARGUMENT_NAMES, TOOL_NAMES
 from hookline.model.names import is_mcp_name, known_tools, names_of_tool, resolve_agent, resolve_tools
 from hookline.model.tools import TOOL_SPECS
 
-HELP: Final = "list the tools, what agents call them, and which tool a name means"
-EXAMPLE: Final = "hookline tools Bash"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="only what this name means, in any agent's words"
-    )
-    parser.add_argument("--agent", default="", metavar="AGENT", help="only what this agent calls them")
-    add_json_option(parser)
-
 
 def run(args: argparse.Namespace) -> int:
     """Print the tools, or explain one name."""
-    agents = (_find_agent(args.agent),) if args.agent else AGENTS
-    tools = _find_tools(args.name, args.agent and agents[0]) if args.name else tuple(TOOL_SPECS)
-    return render([_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents), as_json=args.json)
-
-
-def _find_agent(name: str) -> str:
-    agent = resolve_agent(name)
-    if not agent:
-        raise ConfigError(f"there is no agent {quote(name)}{suggest(name, AGENTS)}; there are {', '.join(AGENTS)}")
-    return agent
-
-
-def _find_tools(name: str, agent: str) -> tuple[str, ...]:
-    tools = resolve_tools(name, agent)
-    if tools:
-        return tuple(tool for tool in TOOL_SPECS if tool in tools)
-    if is_mcp_name(name):
-        raise ConfigError(f"{quote(name)} is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star")
-    near = suggest(name, known_tools().values())
-    raise ConfigError(f"no agent has a tool {quote(name)}{near}; `hookline tools` lists them")
+    agent = resolve_agent(args.agent) if args.agent else ""
+    if args.agent and not agent:
+        known = f"{suggest(args.agent, AGENTS)}; there are {', '.join(AGENTS)}"
+        raise ConfigError(f"there is no agent {quote(args.agent)}{known}")
+    agents = (agent,) if agent else AGENTS
+    meant = resolve_tools(args.name, agent) if args.name else TOOL_SPECS
+    tools = [tool for tool in TOOL_SPECS if tool in meant]
+    if not meant and is_mcp_name(args.name):
+        what = "is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star"
+        raise ConfigError(f"{quote(args.name)} {what}")
+    if not meant:
+        near = suggest(args.name, known_tools().values())
+        raise ConfigError(f"no agent has a tool {quote(args.name)}{near}; `hookline tools` lists them")
+    return render(args, [_tool_to_json(tool, agents) for tool in tools], *_lay_out(args, tools, agents))
 
 
 def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
@@ -57,14 +39,12 @@ def _lay_out(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[st
         rows = [_make_row(tool, agents[0]) for tool in tools if tool in TOOL_NAMES[agents[0]]]
         yield Table(("tool", "names", "arguments"), rows)
     else:
-        rows = [(tool, TOOL_SPECS[tool].does, ", ".join(_get_names(tool, agents))) for tool in tools]
+        rows = []
+        for tool in tools:
+            # the first name in each agent, without repetition
+            names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
+            rows.append((tool, TOOL_SPECS[tool].does, ", ".join({name.casefold(): name for name in names}.values())))
         yield Table(("tool", "what it does", "what agents call it"), rows)
-
-
-def _get_names(tool: str, agents: Sequence[str]) -> list[str]:
-    """Return the first name of a tool in each agent, without repetition."""
-    names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
-    return list({name.casefold(): name for name in names}.values())
 
 
 def _make_row(tool: str, agent: str) -> tuple[str, str, str]:
@@ -100,3 +80,13 @@ def _explain(name: str, tools: Sequence[str], agents: Sequence[str]) -> Iterator
             yield f"  no such tool: {', '.join(without)}"
     yield ""
     yield f'In a rule: tools = ["{name}"], which means the same under every agent.'
+
+
+COMMAND: Final = CliCommand(
+    "list the tools, what agents call them, and which tool a name means",
+    argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+    argument("--agent", "only what this agent calls them", default=""),
+    JSON,
+    example="Bash",
+    run=run,
+)

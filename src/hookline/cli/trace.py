@@ -10,17 +10,23 @@ from typing import Final
 from msgspec.structs import asdict
 
 from hookline import json_codec
-from hookline.cli._event_args import parse_event
-from hookline.cli._output import Table, has_reader, print_line, render, to_json_line, write_bytes_exact
-from hookline.cli._project import add_json_option
-from hookline.cli._time import format_clock, format_span, parse_moment, parse_span
+from hookline.cli._command import JSON, CliCommand, OneOf, argument, flag, parse_moment, parse_span
+from hookline.cli._describe import get_duration
+from hookline.cli._output import (
+    Table,
+    format_clock,
+    format_span,
+    has_reader,
+    print_line,
+    render,
+    to_json_line,
+    write_bytes_exact,
+)
+from hookline.cli._project import parse_event
 from hookline.errors import ConfigError
 from hookline.model.record import Record, Step
-from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
-
-HELP: Final = "see what happened: list traces, show one, watch them come, export or remove them"
-EXAMPLE: Final = "hookline trace list --since 2h --blocked"
 
 # seconds between two polls of the file: short while records come, long while none do
 _SHORTEST_PAUSE: Final = 0.1
@@ -29,52 +35,14 @@ _LONGEST_VALUE: Final = 400
 _HEAD: Final = ["time", "trace", "event", "tool", "decision", "ran", "failed", "left out", "took"]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-
-    one = actions.add_parser("list", help="the newest traces, one line each")
-    one.add_argument("--limit", type=_parse_count, default=20, metavar="N", help="at most so many (default: 20)")
-    one.add_argument("--failed", action="store_true", help="only those in which a hook failed")
-    one.add_argument("--blocked", action="store_true", help="only those in which the operation was blocked")
-    _add_filter_options(one)
-    add_json_option(one)
-
-    one = actions.add_parser("show", help="everything about one event")
-    one.add_argument("trace", metavar="TRACE", help='its id, the beginning of it, or "last"')
-    add_json_option(one)
-
-    one = actions.add_parser("tail", help="watch records as they come, of every program of yours")
-    _add_filter_options(one)
-    add_json_option(one)
-
-    one = actions.add_parser("export", help="every record as a line of JSON")
-    one.add_argument("--output", type=Path, metavar="FILE", help="write to a file, which must not exist yet")
-    _add_filter_options(one)
-
-    one = actions.add_parser("prune", help="remove old records for good")
-    which = one.add_mutually_exclusive_group(required=True)
-    which.add_argument("--older-than", type=parse_span, metavar="SPAN", help="those older than 30d, 12h …")
-    which.add_argument("--keep", type=_parse_count, metavar="N", help="all but the newest N records")
-    add_json_option(one)
-
-
-def _add_filter_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--session", default="", metavar="ID", help="only of this session")
-    parser.add_argument("--hook", default="", metavar="ID", help="only about this hook")
-    parser.add_argument("--event", default="", metavar="EVENT", help="only about this event")
-    parser.add_argument("--since", type=parse_moment, default=0.0, metavar="WHEN", help="only since 2h ago, or a date")
-
-
 def _parse_count(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    return _ACTIONS[args.action](args, TraceQueries(find_user_dirs().data / "traces.db"))
+def _open_traces() -> TraceQueries:
+    return TraceQueries(find_user_dirs().data / "traces.db")
 
 
 def _read_filter(args: argparse.Namespace) -> TraceFilter:
@@ -82,7 +50,8 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
     return TraceFilter(session=args.session, hook=args.hook, event=event, since=args.since)
 
 
-def _list(args: argparse.Namespace, traces: TraceQueries) -> int:
+def _list(args: argparse.Namespace) -> int:
+    traces = _open_traces()
     matching = (
         summary
         for summary in traces.traces(_read_filter(args), failed=args.failed, blocked=args.blocked)
@@ -90,26 +59,25 @@ def _list(args: argparse.Namespace, traces: TraceQueries) -> int:
     )
     found = list(islice(matching, args.limit))
     text = (
-        Table(_HEAD, [_make_row(summary) for summary in found])
+        Table(
+            _HEAD,
+            [
+                [
+                    *(format_clock(one.at), one.trace, one.event, one.tool, one.decision),
+                    *map(str, (one.ran, one.failed, one.skipped)),
+                    format_span(one.duration),
+                ]
+                for one in found
+            ],
+        )
         if found
         else "no such traces; an event that no hook wants leaves none"
     )
-    return render([{**asdict(summary), "blocked": summary.blocked} for summary in found], text, as_json=args.json)
+    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
 
 
-def _make_row(summary: Summary) -> list[str]:
-    return [
-        format_clock(summary.at),
-        summary.trace,
-        summary.event,
-        summary.tool,
-        summary.decision,
-        *map(str, (summary.ran, summary.failed, summary.skipped)),
-        format_span(summary.duration),
-    ]
-
-
-def _show(args: argparse.Namespace, traces: TraceQueries) -> int:
+def _show(args: argparse.Namespace) -> int:
+    traces = _open_traces()
     trace = args.trace
     if trace == "last":
         newest = next(traces.traces(TraceFilter()), None)
@@ -127,11 +95,12 @@ def _show(args: argparse.Namespace, traces: TraceQueries) -> int:
             for name, value in record.detail.items()
             if name not in _IN_LINE and value not in ({}, [], "", None)
         ]
-    return render([asdict(record) for record in records], *lines, as_json=args.json)
+    return render(args, [asdict(record) for record in records], *lines)
 
 
-def _tail(args: argparse.Namespace, traces: TraceQueries) -> int:
+def _tail(args: argparse.Namespace) -> int:
     """Follow the file until the user interrupts or stdout has no reader; wait for a file that does not exist yet."""
+    traces = _open_traces()
     wanted = _read_filter(args)
     number = 0 if args.since else traces.newest()
     pause = _SHORTEST_PAUSE
@@ -150,7 +119,8 @@ def _tail(args: argparse.Namespace, traces: TraceQueries) -> int:
     return 0
 
 
-def _export(args: argparse.Namespace, traces: TraceQueries) -> int:
+def _export(args: argparse.Namespace) -> int:
+    traces = _open_traces()
     lines = (to_json_line(asdict(record)) for record in traces.matching(_read_filter(args)))
     if args.output is None:
         for line in lines:
@@ -167,21 +137,13 @@ def _export(args: argparse.Namespace, traces: TraceQueries) -> int:
     return 0
 
 
-def _prune(args: argparse.Namespace, traces: TraceQueries) -> int:
+def _prune(args: argparse.Namespace) -> int:
+    traces = _open_traces()
     older_than = time.time() - args.older_than if args.older_than is not None else 0.0
     removed = traces.prune(older_than=older_than, keep=args.keep or 0)
     left = traces.count()
     text = f"removed {removed} records, {left} are left"
-    return render({"removed": removed, "left": left}, text, as_json=args.json)
-
-
-_ACTIONS: Final[Mapping[str, Callable[[argparse.Namespace, TraceQueries], int]]] = {
-    "list": _list,
-    "show": _show,
-    "tail": _tail,
-    "export": _export,
-    "prune": _prune,
-}
+    return render(args, {"removed": removed, "left": left}, text)
 
 
 def _describe(record: Record) -> str:
@@ -204,8 +166,8 @@ def _describe_failure(detail: Mapping[str, object]) -> str:
 
 
 def _describe_duration(detail: Mapping[str, object]) -> str:
-    duration = detail.get("duration")
-    return f" after {format_span(duration)}" if isinstance(duration, int | float) else ""
+    duration = get_duration(detail)
+    return f" after {format_span(duration)}" if duration is not None else ""
 
 
 def _describe_outcome(detail: Mapping[str, object]) -> str:
@@ -239,3 +201,54 @@ def _shorten(value: object) -> str:
     if len(text) <= _LONGEST_VALUE:
         return text
     return f"{text[:_LONGEST_VALUE]}… ({len(text)} characters; --json shows all)"
+
+
+_FILTER_OPTIONS: Final = (
+    argument("--session", "only of this session", default="", metavar="ID"),
+    argument("--hook", "only about this hook", default="", metavar="ID"),
+    argument("--event", "only about this event", default=""),
+    argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
+)
+COMMAND: Final = CliCommand(
+    "see what happened: list traces, show one, watch them come, export or remove them",
+    example="list --since 2h --blocked",
+    actions={
+        "list": CliCommand(
+            "the newest traces, one line each",
+            argument("--limit", "at most so many (default: 20)", type=_parse_count, default=20, metavar="N"),
+            flag("--failed", "only those in which a hook failed"),
+            flag("--blocked", "only those in which the operation was blocked"),
+            *_FILTER_OPTIONS,
+            JSON,
+            example="--blocked",
+            run=_list,
+        ),
+        "show": CliCommand(
+            "everything about one event",
+            argument("trace", 'its id, the beginning of it, or "last"'),
+            JSON,
+            example="last",
+            run=_show,
+        ),
+        "tail": CliCommand("watch records as they come, of every program of yours", *_FILTER_OPTIONS, JSON, run=_tail),
+        "export": CliCommand(
+            "every record as a line of JSON",
+            argument("--output", "write to a file, which must not exist yet", type=Path, metavar="FILE"),
+            *_FILTER_OPTIONS,
+            run=_export,
+        ),
+        "prune": CliCommand(
+            "remove old records for good",
+            OneOf(
+                (
+                    argument("--older-than", "those older than 30d, 12h …", type=parse_span, metavar="SPAN"),
+                    argument("--keep", "all but the newest N records", type=_parse_count, metavar="N"),
+                ),
+                required=True,
+            ),
+            JSON,
+            example="--older-than 30d",
+            run=_prune,
+        ),
+    },
+)

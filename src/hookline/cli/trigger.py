@@ -4,46 +4,28 @@ import argparse
 import sys
 from typing import Final
 
-from hookline.cli._approval_prompt import add_no_input_option, open_prompt
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import describe_location
-from hookline.cli._event_args import read_object
-from hookline.cli._output import (
-    Table,
-    print_error,
+from hookline.cli._output import Table, print_error, print_json, print_line, render
+from hookline.cli._project import find_hook, hook_error, load_from_args, read_object
+from hookline.cli._run_hooks import (
+    VERBOSE_OPTIONS,
+    finish_live_view,
     print_failures,
-    print_json,
-    print_line,
     redirect_stdout_to_stderr,
-    render,
+    run_until_terminated,
+    start_live_view,
 )
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._signals import run_until_terminated
-from hookline.cli._verbose import add_verbose_options, finish_live_view, start_live_view
+from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, outcome_to_json
-from hookline.project import Project
 from hookline.text import shell_quote
 from hookline.trust.policy import suggest_approval
 
-HELP: Final = "start one hook by hand, with the event user_triggered"
-EXAMPLE: Final = 'hookline trigger release-notes --input "since v1.4"'
-
 _BLOCKED: Final = 2
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", nargs="?", help="the hook; --list shows those that can be started")
-    parser.add_argument("--list", action="store_true", help="show the hooks that can be started by hand")
-    parser.add_argument("--input", metavar="TEXT|-", help="what to say to the hook; - reads it from stdin")
-    parser.add_argument("--data", metavar="JSON|@FILE|-", help="further fields of the event")
-    add_project_option(parser)
-    add_json_option(parser)
-    add_no_input_option(parser)
-    add_verbose_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,18 +46,34 @@ def _list(args: argparse.Namespace) -> int:
         for hook, row in zip(hooks, rows, strict=True)
     ]
     nothing = 'no hook can be started by hand; one that can says `on = "user_triggered"`'
-    return render(value, Table(("hook", "kind", "file"), rows) if rows else nothing, as_json=args.json)
+    return render(args, value, Table(("hook", "kind", "file"), rows) if rows else nothing)
 
 
 async def _trigger(args: argparse.Namespace) -> int:
-    text = _read_input(args)
-    data = {**(read_object(args.data, "--data") or {}), **text}
+    if args.input == args.data == "-":
+        raise ConfigError("--input and --data cannot both be read from stdin")
+    data = read_object(args.data, "--data") or {}
+    if args.input == "-" and sys.stdin is None:
+        raise ConfigError("--input is to be read from stdin, which is closed")
+    if args.input is not None:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.input == "-" else args.input
+        data["input"] = text
     prompt = open_prompt(no_input=args.no_input)
     project = load_from_args(args, approve=prompt, traced=True)
     async with project.engine as engine:
         for problem in engine.problems:
             print_error(f"hookline: {problem}")
-        hook = _find_startable(project, args.hook)
+        hook = find_hook(project, args.hook)
+        if EventName.USER_TRIGGERED not in hook.on:
+            raise hook_error(
+                hook,
+                f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
+                f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
+                '`on = [..., "user_triggered"]` lets it be started by hand',
+            )
+        if not project.is_active(hook):
+            switch = "HOOKS_ENABLED, or `enabled` in the settings"
+            raise ConfigError(f"hooks are switched off ({switch}), so it does not run")
         event = engine.event(EventName.USER_TRIGGERED, {**data, "hook": hook.name or hook.id})
         if prompt is not None:
             prompt.set_context(engine.trust, cwd=event.cwd)
@@ -84,38 +82,6 @@ async def _trigger(args: argparse.Namespace) -> int:
             outcome = await engine.start(hook, event)
         await finish_live_view(args, engine, outcome)
         return _report(args, hook, outcome)
-
-
-def _read_input(args: argparse.Namespace) -> dict[str, object]:
-    if args.input is None:
-        return {}
-    if args.input != "-":
-        return {"input": args.input}
-    if args.data == "-":
-        raise ConfigError("--input and --data cannot both be read from stdin")
-    if sys.stdin is None:
-        raise ConfigError("--input is to be read from stdin, which is closed")
-    return {"input": sys.stdin.buffer.read().decode("utf-8", "replace")}
-
-
-def _find_startable(project: Project, name: str) -> Hook:
-    """Return the hook of this name, which must be for the event user_triggered.
-
-    Raises:
-        ConfigError: There is none of this name, it is for other events, or hooks are switched off.
-    """
-    hook = find_hook(project, name)
-    if EventName.USER_TRIGGERED not in hook.on:
-        raise ConfigError(
-            f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
-            f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
-            '`on = [..., "user_triggered"]` lets it be started by hand',
-            path=hook.source_path,
-            line=hook.source_line,
-        )
-    if not project.is_active(hook):
-        raise ConfigError("hooks are switched off (HOOKS_ENABLED, or `enabled` in the settings), so it does not run")
-    return hook
 
 
 def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
@@ -139,3 +105,17 @@ def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
         result = f"was put into the queue: hookline queue show {verdict.job}" if verdict.job else ran
         print_line(f'hook "{hook.id}" {result}')
     return code
+
+
+COMMAND: Final = CliCommand(
+    "start one hook by hand, with the event user_triggered",
+    argument("hook", "the hook; --list shows those that can be started", nargs="?"),
+    flag("--list", "show the hooks that can be started by hand"),
+    argument("--input", "what to say to the hook; - reads it from stdin", metavar="TEXT|-"),
+    argument("--data", "further fields of the event", metavar="JSON|@FILE|-"),
+    *COMMON,
+    NO_INPUT,
+    *VERBOSE_OPTIONS,
+    example='release-notes --input "since v1.4"',
+    run=run,
+)

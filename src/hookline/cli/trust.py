@@ -4,13 +4,12 @@ import argparse
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from hookline.cli._approval_prompt import ApprovalPrompt, open_prompt
 from hookline.cli._approval_screen import (
     Fact,
     approval_to_json,
@@ -21,18 +20,16 @@ from hookline.cli._approval_screen import (
     list_files,
     trust_to_json,
 )
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._loosening import TOKEN, store_token
 from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
-from hookline.cli._project import CommandAction, add_actions, find_hook, load_from_args
+from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._terminal import open_prompt
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.project import Project
-from hookline.trust.approval_diff import ApprovalChange
 from hookline.trust.approval_store import Approval
 from hookline.trust.policy import TrustDecision, TrustStatus
-
-HELP: Final = "list, give and revoke approvals of hooks that are not your own"
-EXAMPLE: Final = "hookline trust approve lint"
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12
@@ -43,24 +40,32 @@ _SHORTEST_DIGEST: Final = 8
 _MAY_RUN: Final = frozenset({TrustStatus.TRUSTED, TrustStatus.APPROVED, TrustStatus.ONCE})
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
-    add_actions(parser, _ACTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the action."""
-    act: Callable[[argparse.Namespace], int] = args.act
-    return act(args)
-
-
 def _list(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     clearances = [(hook, _decide(project, hook)) for hook in project.hooks]
     waiting = [(hook, clearance) for hook, clearance in clearances if clearance.status not in _MAY_RUN]
-    approvals = [(approval, _describe_use(approval, clearances)) for approval in project.trust.get_approvals()]
+    repositories = {clearance.repository for _, clearance in clearances}
+    approvals = []
+    for approval in project.trust.get_approvals():
+        use = "no such hook" if approval.repository in repositories else "another repository"
+        if any(clearance.approval == approval for _, clearance in clearances):
+            use = "in use"
+        elif any(clearance.earlier == approval for _, clearance in clearances):
+            use = "the hook changed"
+        approvals.append((approval, use))
     value = {
-        "hooks": [_status_to_json(hook, clearance) for hook, clearance in clearances],
+        "hooks": [
+            {
+                "id": hook.id,
+                "name": hook.name,
+                "file": hook.source_path,
+                "line": hook.source_line,
+                "standing": clearance.status,
+                "objection": clearance.reason_denied or None,
+                "digest": clearance.fingerprint.digest if clearance.fingerprint is not None else None,
+            }
+            for hook, clearance in clearances
+        ],
         "approvals": [{**(approval_to_json(approval) or {}), "use": use} for approval, use in approvals],
     }
     text: list[str | Table] = []
@@ -72,47 +77,37 @@ def _list(args: argparse.Namespace) -> int:
         text += [Table(["hook", "why", "file"], rows), ""]
     if approvals:
         rows = [
-            [
-                approval.hook,
-                approval.digest[:_SHORT],
-                describe_approval(approval),
-                use,
-                approval.repository,
-                approval.note,
-            ]
-            for approval, use in approvals
+            [one.hook, one.digest[:_SHORT], describe_approval(one), use, one.repository, one.note]
+            for one, use in approvals
         ]
         text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
     nothing = "nothing was approved, and nothing waits for approval"
-    render(value, *(text or [nothing]), as_json=args.json)
+    render(args, value, *(text or [nothing]))
     # a guard that waits for approval is missing
     return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 
 
-def _describe_use(approval: Approval, clearances: Sequence[tuple[Hook, TrustDecision]]) -> str:
-    """Return whether a hook of this project uses an approval."""
-    if any(clearance.approval == approval for _, clearance in clearances):
-        return "in use"
-    if any(clearance.earlier == approval for _, clearance in clearances):
-        return "the hook changed"
-    repositories = {clearance.repository for _, clearance in clearances}
-    return "no such hook" if approval.repository in repositories else "another repository"
-
-
 def _show(args: argparse.Namespace) -> int:
     project = load_from_args(args)
-    hook = _find_hook_or_digest(project, args.hook)
-    if hook is None:
-        return _show_approval(args, _find_approval(project, args.hook))
-    clearance = _decide(project, hook, whole=True)
-    changes = project.trust.diff(hook, cwd=str(project.root))
+    trust, cwd = project.trust, str(project.root)
+    by_digest = [one for one in trust.get_approvals() if one.digest.startswith(args.hook)]
+    is_known = any(args.hook in {hook.id, hook.name} for hook in project.hooks)
+    if by_digest and not is_known and len(args.hook) >= _SHORTEST_DIGEST:
+        if len(by_digest) != 1:
+            raise ConfigError(f"{len(by_digest)} approvals begin with {args.hook}; give more of the digest")
+        value = approval_to_json(by_digest[0]) or {}
+        lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
+        return render(args, value, *lines, f"  {'given':<13}{describe_approval(by_digest[0])}")
+    hook = find_hook(project, args.hook)
+    clearance = _decide(project, hook)
+    if clearance.fingerprint is None:
+        clearance = replace(clearance, fingerprint=trust.fingerprint(hook, cwd=cwd))
+    changes = trust.diff(hook, cwd=cwd)
     if args.json:
-        print_json({**trust_to_json(hook, clearance, cwd=str(project.root)), "changes": _changes_to_json(changes)})
+        print_json({**trust_to_json(hook, clearance, cwd=cwd), "changes": [asdict(one) for one in changes]})
         return 0
-    shown = [*list_facts(hook, clearance, cwd=str(project.root)), *list_changes(changes)]
-    if args.script:
-        shown += list_files(clearance)
-    _print_facts(shown)
+    _print_facts([*list_facts(hook, clearance, cwd=cwd), *list_changes(changes)])
+    _print_facts(list_files(clearance) if args.script else ())
     print_line()
     approval = clearance.approval
     why = f"approved {describe_approval(approval)}" if approval is not None else "hooks from there are trusted"
@@ -126,20 +121,23 @@ def _print_facts(shown: Iterable[Fact]) -> None:
         print_line(line, masked=False)
 
 
-def _changes_to_json(changes: Iterable[ApprovalChange]) -> list[Mapping[str, object]]:
-    return [{"kind": one.kind, "name": one.name, "text": one.text} for one in changes]
-
-
-def _show_approval(args: argparse.Namespace, approval: Approval) -> int:
-    value = approval_to_json(approval) or {}
-    lines = [f"  {label:<13}{field}" for label, field in value.items() if label != "at" and field]
-    return render(value, *lines, f"  {'given':<13}{describe_approval(approval)}", as_json=args.json)
-
-
 def _approve(args: argparse.Namespace) -> int:
     project = load_from_args(args)
-    hooks = _choose_hooks(project, args)
-    prompt = None if args.yes or args.digest else _require_prompt(project)
+    cwd = str(project.root)
+    if args.all == bool(args.hooks):
+        raise ConfigError("name the hooks to approve, or say --all")
+    if args.digest and len(args.hooks) != 1:
+        raise ConfigError("--digest goes with exactly one hook")
+    waiting = [hook for hook in project.hooks if args.all and _decide(project, hook).status not in _MAY_RUN]
+    hooks = waiting if args.all else [find_hook(project, name) for name in args.hooks]
+    prompt = None if args.yes or args.digest else open_prompt()
+    if prompt is not None:
+        prompt.set_context(project.trust, cwd=cwd)
+    elif not args.yes and not args.digest:
+        raise ConfigError(
+            "there is no terminal to ask at; look at the hook with `hookline trust show HOOK`, "
+            "then approve it with --yes, or with --digest DIGEST so that only what you saw counts"
+        )
     done: list[Approval] = []
     for hook in hooks:
         clearance = _decide(project, hook)
@@ -149,7 +147,7 @@ def _approve(args: argparse.Namespace) -> int:
             continue
         digest = args.digest or clearance.fingerprint.digest
         approval = (
-            project.trust.approve(hook, cwd=str(project.root), digest=digest, note=args.note)
+            project.trust.approve(hook, cwd=cwd, digest=digest, note=args.note)
             if prompt is None
             else asyncio.run(prompt.ask_to_store(hook, digest, note=args.note))
         )
@@ -158,35 +156,14 @@ def _approve(args: argparse.Namespace) -> int:
             continue
         done.append(approval)
     render(
+        args,
         {"approved": [approval_to_json(approval) for approval in done]},
         *(f"approved {approval.hook}  {approval.digest[:_SHORT]}  {approval.runs}" for approval in done),
-        as_json=args.json,
     )
     if done or not hooks or args.all:
         return 0
     # a refused approval is an error; a hook that may run anyway is none
     return 1 if any(_decide(project, hook).reason_denied for hook in hooks) else 0
-
-
-def _choose_hooks(project: Project, args: argparse.Namespace) -> list[Hook]:
-    if args.all == bool(args.hooks):
-        raise ConfigError("name the hooks to approve, or say --all")
-    if args.digest and len(args.hooks) != 1:
-        raise ConfigError("--digest goes with exactly one hook")
-    if not args.all:
-        return [find_hook(project, name) for name in args.hooks]
-    return [hook for hook in project.hooks if _decide(project, hook).status not in _MAY_RUN]
-
-
-def _require_prompt(project: Project) -> ApprovalPrompt:
-    prompt = open_prompt()
-    if prompt is None:
-        raise ConfigError(
-            "there is no terminal to ask at; look at the hook with `hookline trust show HOOK`, "
-            "then approve it with --yes, or with --digest DIGEST so that only what you saw counts"
-        )
-    prompt.set_context(project.trust, cwd=str(project.root))
-    return prompt
 
 
 def _revoke(args: argparse.Namespace) -> int:
@@ -199,9 +176,9 @@ def _revoke(args: argparse.Namespace) -> int:
     else:
         gone = trust.revoke(*args.hooks)
     render(
+        args,
         {"revoked": [approval_to_json(approval) for approval in gone]},
         *(f"revoked {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in gone),
-        as_json=args.json,
     )
     if not gone and not args.all:
         raise ConfigError(f"there is no approval of {', '.join(args.hooks)}; `hookline trust list` shows them all")
@@ -214,7 +191,7 @@ def _diff(args: argparse.Namespace) -> int:
     clearance = _decide(project, hook)
     changes = project.trust.diff(hook, cwd=str(project.root))
     if args.json:
-        print_json({"id": hook.id, "standing": clearance.status, "changes": _changes_to_json(changes)})
+        print_json({"id": hook.id, "standing": clearance.status, "changes": [asdict(one) for one in changes]})
     elif changes:
         _print_facts(list_changes(changes))
     elif clearance.approval is not None or clearance.fingerprint is None:
@@ -231,31 +208,27 @@ def _export(args: argparse.Namespace) -> int:
     if args.output is None:
         write_bytes_exact(raw)
         return 0
-    _write(args.output, raw)
-    text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
-    return render({"output": str(args.output)}, text, as_json=args.json)
-
-
-def _write(path: Path, raw: bytes) -> None:
-    """Write a file that only its owner may change: it decides which hooks run elsewhere."""
+    # only the owner may change the file: it decides which hooks run elsewhere
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(args.output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigError(f"{path} is there already; remove it or choose another name") from None
+        raise ConfigError(f"{args.output} is there already; remove it or choose another name") from None
     except OSError as problem:
-        raise ConfigError(f"cannot write {path}: {problem.strerror}") from None
+        raise ConfigError(f"cannot write {args.output}: {problem.strerror}") from None
     with os.fdopen(handle, "wb") as file:
         file.write(raw)
+    text = f"wrote {args.output}; keep it outside of the checkout, `hookline trust import` reads it nowhere else"
+    return render(args, {"output": str(args.output)}, text)
 
 
 def _import(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     added = project.trust.import_approvals(args.file, workspace=project.root)
     return render(
+        args,
         {"imported": [approval_to_json(approval) for approval in added]},
         *(f"imported {approval.hook}  {approval.digest[:_SHORT]}  {approval.repository}" for approval in added),
         f"{len(added)} approvals from {args.file}",
-        as_json=args.json,
     )
 
 
@@ -266,33 +239,16 @@ def _workspace(args: argparse.Namespace) -> int:
     folders = [folder for folder in settings.trusted_workspaces if root.is_relative_to(Path(folder).resolve())]
     by = "trust_workspace" if settings.trust_workspace else "trusted_workspaces" if folders else None
     return render(
+        args,
         {"root": str(project.root), "trusted": by is not None, "by": by},
         f"{project.root} is not trusted as a whole: each of its hooks needs your approval"
         if by is None
         else f"{project.root} is trusted as a whole, by {by} in your settings: its hooks run without approval",
-        as_json=args.json,
     )
 
 
-def _decide(project: Project, hook: Hook, *, whole: bool = False) -> TrustDecision:
-    trust = project.trust
-    found = trust.decide(hook, cwd=str(project.root))
-    if whole and found.fingerprint is None:
-        return replace(found, fingerprint=trust.fingerprint(hook, cwd=str(project.root)))
-    return found
-
-
-def _find_hook_or_digest(project: Project, name: str) -> Hook | None:
-    known = any(name in {hook.id, hook.name} for hook in project.hooks)
-    digests = any(approval.digest.startswith(name) for approval in project.trust.get_approvals())
-    return None if not known and digests and len(name) >= _SHORTEST_DIGEST else find_hook(project, name)
-
-
-def _find_approval(project: Project, digest: str) -> Approval:
-    found = [one for one in project.trust.get_approvals() if one.digest.startswith(digest)]
-    if len(found) != 1:
-        raise ConfigError(f"{len(found)} approvals begin with {digest}; give more of the digest")
-    return found[0]
+def _decide(project: Project, hook: Hook) -> TrustDecision:
+    return project.trust.decide(hook, cwd=str(project.root))
 
 
 def _token(args: argparse.Namespace) -> int:
@@ -307,69 +263,58 @@ def _token(args: argparse.Namespace) -> int:
     return 0
 
 
-def _status_to_json(hook: Hook, clearance: TrustDecision) -> Mapping[str, object]:
-    return {
-        "id": hook.id,
-        "name": hook.name,
-        "file": hook.source_path,
-        "line": hook.source_line,
-        "standing": clearance.status,
-        "objection": clearance.reason_denied or None,
-        "digest": clearance.fingerprint.digest if clearance.fingerprint is not None else None,
-    }
-
-
-def _add_show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hook", metavar="HOOK|DIGEST", help="a hook of this project, or the digest of an approval")
-    parser.add_argument("--script", action="store_true", help="show its files, too")
-
-
-def _add_approve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="the hooks to approve, as they are now")
-    parser.add_argument("--all", action="store_true", help="every hook of this project that waits for approval")
-    parser.add_argument("--yes", action="store_true", help="do not ask; for hooks you have looked at")
-    parser.add_argument("--digest", default="", help="approve only if this is still the hook's digest; does not ask")
-    parser.add_argument("--note", default="", metavar="TEXT", help="why, kept with the approval")
-
-
-def _add_revoke_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK|DIGEST", help="what to take back")
-    parser.add_argument("--all", action="store_true", help="every approval, of every repository")
-
-
-def _add_diff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hook", metavar="HOOK", help="the hook that changed")
-
-
-def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hooks", nargs="*", metavar="HOOK", help="only the approvals of these hooks")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this new file instead of stdout")
-    parser.add_argument("--exact", action="store_true", help="also compare programs: for machines that are alike")
-
-
-def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="what `hookline trust export` wrote, outside of the project"
-    )
-
-
-_ACTIONS: Final[Mapping[str, CommandAction]] = {
-    "list": CommandAction(_list, "list approvals, and the hooks that wait for one"),
-    "show": CommandAction(_show, "show everything about a hook, or an approval", "lint --script", _add_show_arguments),
-    "approve": CommandAction(
-        _approve, "approve hooks exactly as they are now", "lint --note 'read it'", _add_approve_arguments
-    ),
-    "revoke": CommandAction(_revoke, "take approvals back", "lint", _add_revoke_arguments),
-    "diff": CommandAction(_diff, "show what changed since the approval", "lint", _add_diff_arguments),
-    "export": CommandAction(
-        _export,
-        "write approvals to a file, for CI or another machine",
-        "--output ~/approvals.json",
-        _add_export_arguments,
-    ),
-    "import": CommandAction(
-        _import, "take over approvals from a file outside of the project", "~/approvals.json", _add_import_arguments
-    ),
-    "token": CommandAction(_token, "make a token with which an agent may run commands that loosen guards"),
-    "workspace": CommandAction(_workspace, "say whether this folder is trusted as a whole"),
-}
+COMMAND: Final = CliCommand(
+    "list, give and revoke approvals of hooks that are not your own",
+    *COMMON,
+    example="approve lint",
+    default_action="list",
+    actions={
+        "list": CliCommand("list approvals, and the hooks that wait for one", run=_list),
+        "show": CliCommand(
+            "show everything about a hook, or an approval",
+            argument("hook", "a hook of this project, or the digest of an approval", metavar="HOOK|DIGEST"),
+            flag("--script", "show its files, too"),
+            example="lint --script",
+            run=_show,
+        ),
+        "approve": CliCommand(
+            "approve hooks exactly as they are now",
+            argument("hooks", "the hooks to approve, as they are now", nargs="*", metavar="HOOK"),
+            flag("--all", "every hook of this project that waits for approval"),
+            flag("--yes", "do not ask; for hooks you have looked at"),
+            argument("--digest", "approve only if this is still the hook's digest; does not ask", default=""),
+            argument("--note", "why, kept with the approval", default="", metavar="TEXT"),
+            example="lint --note 'read it'",
+            run=_approve,
+        ),
+        "revoke": CliCommand(
+            "take approvals back",
+            argument("hooks", "what to take back", nargs="*", metavar="HOOK|DIGEST"),
+            flag("--all", "every approval, of every repository"),
+            example="lint",
+            run=_revoke,
+        ),
+        "diff": CliCommand(
+            "show what changed since the approval",
+            argument("hook", "the hook that changed"),
+            example="lint",
+            run=_diff,
+        ),
+        "export": CliCommand(
+            "write approvals to a file, for CI or another machine",
+            argument("hooks", "only the approvals of these hooks", nargs="*", metavar="HOOK"),
+            argument("--output", "write to this new file instead of stdout", type=Path, metavar="FILE"),
+            flag("--exact", "also compare programs: for machines that are alike"),
+            example="--output ~/approvals.json",
+            run=_export,
+        ),
+        "import": CliCommand(
+            "take over approvals from a file outside of the project",
+            argument("file", "what `hookline trust export` wrote, outside of the project", type=Path),
+            example="~/approvals.json",
+            run=_import,
+        ),
+        "token": CliCommand("make a token with which an agent may run commands that loosen guards", run=_token),
+        "workspace": CliCommand("say whether this folder is trusted as a whole", run=_workspace),
+    },
+)

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import decide_trust
-from hookline.cli._output import pluralise, print_bytes, print_error, print_line, to_json_line
-from hookline.cli._project import add_json_option, add_project_option, get_project_dir
-from hookline.cli._signals import TERMINATED, run_until_terminated
-from hookline.cli._time import format_span
+from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import TERMINATED, run_until_terminated
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
 from hookline.model.event import Event
@@ -33,36 +33,12 @@ from hookline.sources.watcher import (
 )
 from hookline.trust.policy import suggest_approval
 
-HELP: Final = "raise events for file changes and schedules until it is stopped"
-EXAMPLE: Final = "hookline watch src tests"
-
 _INTERRUPTED: Final = 130
 
 # hooks that these gates skipped are not reported: the event was not for them
 _NOT_MEANT: Final = frozenset({Gate.ENABLED, Gate.EVENT, Gate.MATCHER, Gate.FILES, Gate.WRITES, Gate.CONDITION})
 # fields that are too long for a line; hooks and the trace have them
 _LONG: Final = frozenset({"content", "diff"})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="only these files and folders")
-    add_project_option(parser)
-    parser.add_argument("--no-ignore", action="store_true", help="also tell of files that git ignores")
-    parser.add_argument(
-        "--debounce",
-        type=_parse_quiet,
-        default=QUIET,
-        metavar="TIME",
-        help="wait until nothing has changed for so long, such as 500ms or 2s (default: 100ms)",
-    )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="also take events over HTTP, such as at 127.0.0.1:8642")
-    parser.add_argument("--listen-anywhere", action="store_true", help="let --listen name an address others can reach")
-    parser.add_argument(
-        "--listen-host", action="append", default=[], metavar="NAME", help="a name that callers know this machine by"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say only what goes wrong")
-    add_json_option(parser)
 
 
 def _parse_quiet(text: str) -> float:
@@ -158,7 +134,10 @@ class _TextReport:
             return
         print_line(f"{begins}: {pluralise(len(hooks), 'hook')}")
         for hook in hooks:
-            print_line(f"  {hook.id}: {' and '.join(_list_triggers(hook))}")
+            about = ", ".join(name for name in hook.on if name.startswith("file_"))
+            files = f"{about} of {', '.join(hook.files)}" if about and hook.files else about
+            triggers = filter(None, (files, f'at "{hook.schedule}"' if hook.schedule else ""))
+            print_line(f"  {hook.id}: {' and '.join(triggers)}")
 
     def on_outcome(self, event: Event, outcome: Outcome) -> None:
         """Print which hooks ran for an event, and what they answered."""
@@ -172,7 +151,8 @@ class _TextReport:
             print_error(line)
         else:
             print_line(line)
-        for text in () if self._is_quiet else _list_texts(outcome):
+        prompts = [f"{hook} asks the agent, when one comes: {text}" for hook, text in _list_prompts(outcome)]
+        for text in () if self._is_quiet else (*outcome.messages, *prompts):
             print_line(f"  {text}")
 
     def _is_news(self, skip: Skip) -> bool:
@@ -200,15 +180,11 @@ class _JsonReport:
     def on_load(self, opened: Project) -> None:
         """Print the hooks that events are raised for, also after each reload."""
         problems = [problem for problem in opened.problems if problem.severity is not Severity.NOTE]
-        hooks = [
-            {
-                "id": hook.id,
-                "on": hook.on,
-                "schedule": hook.schedule or None,
-                "objection": _objection(hook, opened),
-            }
-            for hook in _select_hooks(opened)
-        ]
+        hooks = []
+        for hook in _select_hooks(opened):
+            found = decide_trust(hook, opened)
+            objection = "the approvals cannot be read" if found is None else found.reason_denied or None
+            hooks.append({"id": hook.id, "on": hook.on, "schedule": hook.schedule or None, "objection": objection})
         _print_record(
             {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
         )
@@ -240,19 +216,6 @@ def _select_hooks(opened: Project) -> list[Hook]:
     return [hook for hook in here if hook.id in about_files or (hook.schedule and hook.enabled)]
 
 
-def _objection(hook: Hook, opened: Project) -> str | None:
-    found = decide_trust(hook, opened)
-    return "the approvals cannot be read" if found is None else found.reason_denied or None
-
-
-def _list_triggers(hook: Hook) -> Iterator[str]:
-    about = ", ".join(name for name in hook.on if name.startswith("file_"))
-    if about:
-        yield about + (f" of {', '.join(hook.files)}" if hook.files else "")
-    if hook.schedule:
-        yield f'at "{hook.schedule}"'
-
-
 def _describe_verdict(verdict: Verdict) -> str:
     if verdict.failure is not None:
         return f"{verdict.hook} failed: {verdict.failure.message}"
@@ -264,15 +227,30 @@ def _describe_verdict(verdict: Verdict) -> str:
     return f"{verdict.hook} said {verdict.decision.word}{reason}"
 
 
-def _list_texts(outcome: Outcome) -> Iterator[str]:
-    yield from outcome.messages
-    for hook, text in _list_prompts(outcome):
-        yield f"{hook} asks the agent, when one comes: {text}"
-
-
 def _list_prompts(outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Yield what hooks ask the agent: it goes to the inbox, and is no longer part of the outcome."""
     for verdict in outcome.verdicts:
         for effect in () if verdict.observed else verdict.effects:
             if effect.kind is EffectKind.ASK_AGENT:
                 yield verdict.hook, str(effect.value)
+
+
+COMMAND: Final = CliCommand(
+    "raise events for file changes and schedules until it is stopped",
+    argument("paths", "only these files and folders", nargs="*", type=Path, metavar="PATH"),
+    *COMMON,
+    flag("--no-ignore", "also tell of files that git ignores"),
+    argument(
+        "--debounce",
+        "wait until nothing has changed for so long, such as 500ms or 2s (default: 100ms)",
+        type=_parse_quiet,
+        default=QUIET,
+        metavar="TIME",
+    ),
+    argument("--listen", "also take events over HTTP, such as at 127.0.0.1:8642", metavar="HOST:PORT"),
+    flag("--listen-anywhere", "let --listen name an address others can reach"),
+    argument("--listen-host", "a name that callers know this machine by", action="append", default=[], metavar="NAME"),
+    flag("-q --quiet", "say only what goes wrong"),
+    example="src tests",
+    run=run,
+)

@@ -6,26 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._describe import (
     SPECS,
+    HookView,
     describe_location,
     describe_target,
-    find_module_file,
-    find_problems,
     open_history,
-    problem_to_json,
+    problems_to_json,
     shorten_paths,
     truncate,
 )
-from hookline.cli._event_args import add_event_options, build_event, read_event_options
 from hookline.cli._hosts import find_agent, find_installed, make_around
-from hookline.cli._output import print_error, render
-from hookline.cli._project import add_json_option, add_project_option, find_hook, load_from_args
-from hookline.cli._time import format_ago
+from hookline.cli._output import format_ago, print_error, render
+from hookline.cli._project import EVENT_OPTIONS, build_event, find_hook, load_from_args, read_event_options
 from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
@@ -43,9 +40,6 @@ from hookline.model.tools import TOOLS
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
-
-HELP: Final = "say why a hook runs or does not: each gate with yes or no, and what happened lately"
-EXAMPLE: Final = """hookline why guard --event before_tool --tool shell --args '{"command": "ls"}'"""
 
 _RECENT: Final = 5
 _NEAREST: Final = 3
@@ -87,30 +81,6 @@ _NOT_OF_AGENTS: Final = frozenset(
 )
 
 
-class _StepGate(Struct, frozen=True, kw_only=True):
-    """A step of a list, and the first gate that is closed for it."""
-
-    hook: Hook
-    closed: GateAnswer | None
-
-    @property
-    def reason(self) -> str:
-        """Why it would not run, or what it would run."""
-        return self.closed.reason if self.closed is not None else describe_target(self.hook)
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("hook", metavar="HOOK", help="the hook's id or name")
-    parser.add_argument("--event", default="", metavar="E", help="the event, instead of each the hook listens to")
-    parser.add_argument(
-        "--host", default="", metavar="AGENT", help="under this agent, and what its answers can do there"
-    )
-    add_event_options(parser)
-    add_project_option(parser)
-    add_json_option(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     """Explain one hook; return 1 if there is none of this name."""
     options = read_event_options(args)
@@ -128,16 +98,31 @@ def run(args: argparse.Namespace) -> int:
     answers = []
     for name in [args.event] if args.event else hook.on:
         event = _adapt_to_agent(host, build_event(project, hook, name, options), project, hook)
-        answer = explain(hook, event, engine=project.engine, specs=SPECS, module_file=find_module_file)
+        answer = explain(hook, event, engine=project.engine)
         answers.append(_add_agent_gate(answer, agents))
-    recent = _find_recent(project, hook)
+    recent, problems = _find_recent(project, hook), HookView(hook, project).problems
     value = {
         "id": hook.id,
         "path": hook.source_path or None,
         "line": hook.source_line or None,
         "host": host.name if host else None,
-        "events": [_answer_to_json(answer, _explain_steps(project, answer), host) for answer in answers],
-        "problems": [problem_to_json(one) for one in find_problems(hook, project.problems)],
+        "events": [
+            {
+                "event": answer.event.name,
+                "tool": answer.event.tool or None,
+                "args": answer.event.args if answer.event.tool else None,
+                "data": answer.event.data,
+                "runs": answer.runs,
+                "gates": [asdict(one) for one in answer.gates],
+                "steps": [
+                    {"id": step.id, "runs": closed is None, "reason": _describe_step(step, closed)}
+                    for step, closed in _explain_steps(project, answer)
+                ],
+                "becomes": {one.wanted: one.word for one in _translate_wishes(answer, host)} if host else None,
+            }
+            for answer in answers
+        ],
+        "problems": problems_to_json(problems),
         "lately": [
             {
                 "at": record.at,
@@ -153,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
         f"{hook.id}: {truncate(describe_target(hook), _SHOWN)}",
         f"  {hook.layer} hook in {describe_location(hook, project)}, dialect {hook.dialect}",
     ]
-    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in find_problems(hook, project.problems)]
+    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in problems]
     for answer in answers:
         lines += ["", *_describe_answer(project, answer, is_sample=options.is_empty)]
         lines += _describe_host(answer, host) if host is not None else ()
@@ -161,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     lines += [f"  {format_ago(record.at)}, {record.event}: {_describe_record(record)}" for record in recent]
     if not recent:
         lines.append("  no trace of it: no event it listens to came while hooks were traced")
-    return render(value, *lines, as_json=args.json)
+    return render(args, value, *lines)
 
 
 def _adapt_to_agent(host: DialectSpec | None, event: Event, project: Project, hook: Hook) -> Event:
@@ -172,11 +157,9 @@ def _adapt_to_agent(host: DialectSpec | None, event: Event, project: Project, ho
     own = TOOL_NAMES[host.name]
     if event.tool not in TOOLS or event.tool in own:
         return adapted
-    for tool, args in SAMPLES.items():
-        other = replace(adapted, tool=tool, args=args)
-        if tool in own and any(one.gate is Gate.MATCHER and one.passed for one in project.planner.gates(hook, other)):
-            return other
-    return adapted
+    others = (replace(adapted, tool=tool, args=args) for tool, args in SAMPLES.items() if tool in own)
+    gates = ((one, other) for other in others for one in project.planner.gates(hook, other))
+    return next((other for one, other in gates if one.gate is Gate.MATCHER and one.passed), adapted)
 
 
 def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
@@ -186,8 +169,12 @@ def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
         return answer
     raising = [agent for agent in agents if any(event.name in events for events in EVENT_NAMES[agent].values())]
     is_made_up = event.tool in find_unknown_tools(answer.hook.matcher)
+    # agents that have the tool, or one that hooks for the tool are also asked about
     having = [
-        agent for agent in raising if not is_made_up and (event.tool not in TOOLS or _has_tool(agent, event.tool))
+        agent
+        for agent in raising
+        if not is_made_up
+        and (event.tool not in TOOLS or any(event.tool in names_of_tool(own, agent) for own in TOOL_NAMES[agent]))
     ]
     if not raising:
         reason = f"{event.name} never comes from {', '.join(agents)}"
@@ -196,25 +183,6 @@ def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
     else:
         reason = f"{event.name} comes from {', '.join(having)}"
     return replace(answer, gates=(*answer.gates, GateAnswer("agent", passed=bool(having), reason=reason)))
-
-
-def _has_tool(agent: str, tool: str) -> bool:
-    """Return whether an agent has a tool, or one that hooks for the tool are also asked about."""
-    return any(tool in names_of_tool(own, agent) for own in TOOL_NAMES[agent])
-
-
-def _answer_to_json(answer: Explanation, steps: Sequence[_StepGate], host: DialectSpec | None) -> Mapping[str, object]:
-    event = answer.event
-    return {
-        "event": event.name,
-        "tool": event.tool or None,
-        "args": event.args if event.tool else None,
-        "data": event.data,
-        "runs": answer.runs,
-        "gates": [{"gate": one.gate, "passed": one.passed, "reason": one.reason} for one in answer.gates],
-        "steps": [{"id": one.hook.id, "runs": one.closed is None, "reason": one.reason} for one in steps],
-        "becomes": {one.wanted: one.word for one in _translate_wishes(answer, host)} if host is not None else None,
-    }
 
 
 def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcome]:
@@ -238,8 +206,8 @@ def _describe_answer(project: Project, answer: Explanation, *, is_sample: bool) 
         advice = _ADVICE_UNKNOWN if closed.reason.startswith("unknown:") else _ADVICE[closed.gate]
         yield f"What to do: {advice.format(id=shell_quote(answer.hook.id))}"
         return
-    for step in _explain_steps(project, answer):
-        yield f"  {'NO ' if step.closed else 'yes'}  step {step.hook.id}: {step.reason}"
+    for step, shut in _explain_steps(project, answer):
+        yield f"  {'NO ' if shut else 'yes'}  step {step.id}: {_describe_step(step, shut)}"
     order = [hook.id for hook in project.planner.plan(event).hooks]
     would = "be put into the queue" if answer.hook.background else "run"
     yield f"It would {would}, as number {order.index(answer.hook.id) + 1} of {len(order)}."
@@ -264,15 +232,16 @@ def _describe_host(answer: Explanation, host: DialectSpec) -> Iterator[str]:
             yield f"It needs {shortfall.wanted}, and {explain_shortfall(shortfall, host)}."
 
 
-def _explain_steps(project: Project, answer: Explanation) -> list[_StepGate]:
-    """Check the gates of each step, except its own events, which do not count in a list."""
+def _explain_steps(project: Project, answer: Explanation) -> Iterator[tuple[Hook, GateAnswer | None]]:
+    """Yield each step of a list and its first closed gate, except its own events, which do not count in a list."""
     names = project.planner.names()
-    steps = []
     for hook in filter(None, (names.find(name, by=answer.hook) for name in answer.hook.steps)):
-        gates = explain(hook, answer.event, engine=project.engine, specs=SPECS, module_file=find_module_file).gates
-        closed = next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
-        steps.append(_StepGate(hook=hook, closed=closed))
-    return steps
+        gates = explain(hook, answer.event, engine=project.engine).gates
+        yield hook, next((one for one in gates if not one.passed and one.gate != Gate.EVENT), None)
+
+
+def _describe_step(hook: Hook, closed: GateAnswer | None) -> str:
+    return closed.reason if closed is not None else describe_target(hook)
 
 
 def _find_recent(project: Project, hook: Hook) -> list[Record]:
@@ -314,8 +283,8 @@ def _report_not_loaded(
     problems = [one for one in project.problems if one.path in lines]
     if args.json:
         places = [{"path": path, "line": line or None} for path, line in mentions]
-        value = {"id": None, "mentions": places, "problems": [problem_to_json(one) for one in problems]}
-        render(value, as_json=True)
+        value = {"id": None, "mentions": places, "problems": problems_to_json(problems)}
+        render(args, value)
         return 1
     print_error(f"hookline: {problem}")
     for path, line in mentions:
@@ -325,3 +294,15 @@ def _report_not_loaded(
     for one in nearest[:_NEAREST]:
         print_error(str(one))
     return 1
+
+
+COMMAND: Final = CliCommand(
+    "say why a hook runs or does not: each gate with yes or no, and what happened lately",
+    argument("hook", "the hook's id or name"),
+    argument("--event", "the event, instead of each the hook listens to", default="", metavar="E"),
+    argument("--host", "under this agent, and what its answers can do there", default="", metavar="AGENT"),
+    *EVENT_OPTIONS,
+    *COMMON,
+    example="""guard --event before_tool --tool shell --args '{"command": "ls"}'""",
+    run=run,
+)

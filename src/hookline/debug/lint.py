@@ -5,9 +5,8 @@ import difflib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,8 +14,9 @@ from msgspec import Struct
 
 from hookline import caller_context
 from hookline.conditions.condition import compile_condition
-from hookline.debug.explain import GateContext, ModuleFile, Specs, resolve_program, uses_shell
+from hookline.debug.explain import resolve_program, uses_shell
 from hookline.debug.samples import sample
+from hookline.dialects import DIALECTS
 from hookline.effects import event_paths
 from hookline.effects.tools import find_effects
 from hookline.engine.engine import Engine
@@ -64,33 +64,13 @@ class LintFinding(Struct, frozen=True):
     message: str
 
 
-class LintContext(Struct, frozen=True, kw_only=True):
-    """What a check looks at."""
-
-    hook: Hook
-    engine: Engine
-    specs: Specs
-    module_file: ModuleFile | None = None
-
-    @property
-    def events(self) -> tuple[EventSpec, ...]:
-        """The specs of the hook's events."""
-        return tuple(EVENTS[parse_event_name(event)] for event in self.hook.on)
-
-
-Check = Callable[[LintContext], Iterator[tuple[Weight, str]]]
-
-
-def lint_hooks(
-    hooks: Iterable[Hook], *, engine: Engine, specs: Specs, module_file: ModuleFile | None = None
-) -> Iterator[LintFinding]:
-    """Yield the findings of all enabled hooks. For `module_file` see `explain`."""
+def lint_hooks(hooks: Iterable[Hook], *, engine: Engine) -> Iterator[LintFinding]:
+    """Yield the findings of all enabled hooks."""
     for hook in hooks:
         # the loader has reported invalid hooks
         if hook.enabled and not hook.invalid:
-            context = LintContext(hook=hook, engine=engine, specs=specs, module_file=module_file)
             for check in CHECKS:
-                for weight, message in check(context):
+                for weight, message in check(hook, engine):
                     yield LintFinding(hook, weight, f'hook "{hook.id}" {message}')
 
 
@@ -99,14 +79,10 @@ def parse_event_name(event: str) -> EventName:
     return EventName(event.partition(":")[0])
 
 
-def _check_start(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
-    cwd = context.engine.cwd
-    event = Event(name=parse_event_name(hook.on[0]), cwd=cwd)
-    found = resolve_program(
-        GateContext(hook=hook, event=event, engine=context.engine, specs=context.specs, module_file=context.module_file)
-    )
-    if not found.trouble or context.engine.runner.refusal(hook):
+def _check_start(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+    cwd = engine.cwd
+    found = resolve_program(hook, Event(name=parse_event_name(hook.on[0]), cwd=cwd))
+    if not found.trouble or engine.runner.refusal(hook):
         return
     # a user's own hook may be meant for other projects, which have the script
     if hook.layer in _EVERYWHERE and (found.script or found.program).startswith(f"{cwd}/"):
@@ -115,12 +91,11 @@ def _check_start(context: LintContext) -> Iterator[tuple[Weight, str]]:
         yield "error", f"cannot start: {found.trouble}"
 
 
-def _check_shell_programs(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_shell_programs(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report missing programs of a shell line, which the shell would only report when it runs them."""
-    hook = context.hook
-    if hook.kind != "command" or not uses_shell(hook, context.specs):
+    if hook.kind != "command" or not uses_shell(hook):
         return
-    started = analyse_reach(hook, context.engine.cwd).started
+    started = analyse_reach(hook, engine.cwd).started
     for path in started.files:
         # `_check_start` has checked the first one
         is_other = path in hook.command and not hook.command.startswith(path)
@@ -134,18 +109,31 @@ def _check_shell_programs(context: LintContext) -> Iterator[tuple[Weight, str]]:
             yield "warning", f'names a program that is not on PATH: "{name}"'
 
 
-def _check_subject(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
-    if hook.matcher not in _ANYTHING and not any(spec.subject for spec in context.events):
-        yield "warning", f"can never run: {_join(hook.on)} has nothing that a matcher could look at"
-
-
-def _check_tools(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
-    if hook.matcher in _ANYTHING or any(spec.subject != "tool" for spec in context.events):
+def _check_matcher(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report matchers that look at nothing, or that name tools which no agent has."""
+    subjects = {spec.subject for spec in _get_specs(hook)}
+    if hook.matcher in _ANYTHING:
         return
-    names = _tool_names(context)
-    for word in _unknown_tools(context, names):
+    if not any(subjects):
+        yield "warning", f"can never run: {_join(hook.on)} has nothing that a matcher could look at"
+    if subjects != {"tool"}:
+        return
+    # every name of every tool by its lower-case form; the spelling of the hook's own dialect comes first
+    spec = DIALECTS[hook.dialect].SPEC
+    spelled = [name for names in spec.tools.values() for name in names]
+    names = {**known_tools(), **{name.lower(): name for name in reversed(spelled)}}
+    words = [word.removeprefix(_BUILTIN) for word in alternatives(hook.matcher)]
+    if not all(map(is_word, words)):
+        # a pattern counts as unknown if it matches no tool
+        calls = (Event(name=EventName.BEFORE_TOOL, tool=native) for native in names.values())
+        gates = (result for call in calls for result in engine.planner.gates(hook, call))
+        is_known = _MCP in hook.matcher.lower() or any(one.gate is Gate.MATCHER and one.passed for one in gates)
+        unknown = [] if is_known else [hook.matcher]
+    elif spec.matcher is MatcherStyle.SEARCH:
+        unknown = [word for word in words if not any(word.lower() in name for name in names) and not is_mcp_name(word)]
+    else:
+        unknown = find_unknown_tools(hook.matcher)
+    for word in unknown:
         near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=_NEARLY_THE_SAME)
         # an agent may have tools of its own, so a name that resembles no known one may be right
         if near:
@@ -154,87 +142,50 @@ def _check_tools(context: LintContext) -> Iterator[tuple[Weight, str]]:
             yield "note", f'waits for a tool "{word}", which none of the systems we know has'
 
 
-def _unknown_tools(context: LintContext, names: Mapping[str, str]) -> list[str]:
-    """Return the names in a matcher that no tool has; a pattern counts as unknown if it matches no tool."""
-    matcher = context.hook.matcher
-    words = [word.removeprefix(_BUILTIN) for word in alternatives(matcher)]
-    if all(map(is_word, words)):
-        spec = context.specs.get(context.hook.dialect)
-        searched = spec is not None and spec.matcher is MatcherStyle.SEARCH
-        if not searched:
-            return find_unknown_tools(matcher)
-        return [word for word in words if not any(word.lower() in name for name in names) and not is_mcp_name(word)]
-    fits = (_matches(context, native) for native in names.values())
-    return [] if _MCP in matcher.lower() or any(fits) else [matcher]
-
-
-def _matches(context: LintContext, name: str) -> bool:
-    results = context.engine.planner.gates(context.hook, Event(name=EventName.BEFORE_TOOL, tool=name))
-    return any(result.gate is Gate.MATCHER and result.passed for result in results)
-
-
-def _tool_names(context: LintContext) -> dict[str, str]:
-    """Return every name of every tool by its lower-case form; the spelling of the hook's own dialect comes first."""
-    own = context.specs.get(context.hook.dialect)
-    spelled = [name for names in own.tools.values() for name in names] if own else []
-    return {**known_tools(), **{name.lower(): name for name in reversed(spelled)}}
-
-
-def _check_paths(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
+def _check_paths(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
     events = [sample(event, hook=hook, fits=event_paths.list_event_paths) for event in hook.on]
     if hook.files and not any(map(event_paths.list_event_paths, events)):
         yield "warning", f"can never run: it has `files`, and {_join(hook.on)} names no file"
     for kind, done in _DONE.items():
-        does = partial(_does, kind)
-        if getattr(hook, kind) and not any(does(sample(event, hook=hook, fits=does)) for event in hook.on):
+
+        def has_effect(event: Event, kind: str = kind) -> bool:
+            effects = find_effects(event)
+            return bool(getattr(effects, kind)) or kind in effects.unknown
+
+        if getattr(hook, kind) and not any(has_effect(sample(event, hook=hook, fits=has_effect)) for event in hook.on):
             yield "warning", f"can never run: it has `{kind}`, and nothing is {done} at {_join(hook.on)}"
 
 
 _DONE: Final = {"writes": "written", "deletes": "deleted", "reads": "read", "runs": "run", "urls": "fetched"}
-
-
-def _does(kind: str, event: Event) -> bool:
-    """Return whether a call may have such an effect."""
-    effects = find_effects(event)
-    return bool(getattr(effects, kind)) or kind in effects.unknown
-
-
 # events that are too late for decisions
 _TOO_LATE: Final = frozenset({EventName.AFTER_TOOL, EventName.TOOL_FAILED, EventName.AFTER_MODEL})
 # events at which an agent asks the user, so that `allow` has an effect
 _PERMITS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST})
 
 
-def _check_decision(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_decision(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report decisions of a rule at events that ignore them, with what is possible there."""
-    hook = context.hook
     decision = next((name for name in DECISIONS if getattr(hook, name)), "")
     if not decision:
         return
-    useless = [event for event in hook.on if not _can_decide(decision, parse_event_name(event))]
+    can_decide = [
+        event in _PERMITS if decision == "allow" else EVENTS[event].can_block and event not in _TOO_LATE
+        for event in map(parse_event_name, hook.on)
+    ]
+    useless = [event for event, can in zip(hook.on, can_decide, strict=True) if not can]
+    if decision == "allow":
+        advice = f"the person is asked at {_join(sorted(_PERMITS))} only"
+    elif any(parse_event_name(event) in _TOO_LATE for event in useless):
+        advice = "it is done by then; `context` tells the model and `tell` the person, and before_tool decides in time"
+    else:
+        advice = "nothing can be stopped there; `context` tells the model and `tell` the person"
     if useless:
-        weight: Weight = "error" if len(useless) == len(hook.on) else "warning"
-        yield weight, f"has `{decision}`, which means nothing at {_join(useless)}: {_advice(decision, useless)}"
+        weight: Weight = "error" if not any(can_decide) else "warning"
+        yield weight, f"has `{decision}`, which means nothing at {_join(useless)}: {advice}"
 
 
-def _can_decide(decision: str, event: EventName) -> bool:
-    if decision == "allow":
-        return event in _PERMITS
-    return EVENTS[event].can_block and event not in _TOO_LATE
-
-
-def _advice(decision: str, events: Iterable[str]) -> str:
-    if decision == "allow":
-        return f"the person is asked at {_join(sorted(_PERMITS))} only"
-    if any(parse_event_name(event) in _TOO_LATE for event in events):
-        return "it is done by then; `context` tells the model and `tell` the person, and before_tool decides in time"
-    return "nothing can be stopped there; `context` tells the model and `tell` the person"
-
-
-def _check_templates(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report templates that no event of the hook can fill."""
-    hook = context.hook
     events = [parse_event_name(event) for event in hook.on]
     known: dict[str, object] = {}
     facts = CallFacts(files=("/",), effects=dict.fromkeys(_OF_EFFECTS))
@@ -246,7 +197,11 @@ def _check_templates(context: LintContext) -> Iterator[tuple[Weight, str]]:
     for key, text in {"run": run, "body": body, "ask": hook.prompt, "notify": hook.notify, **hook.actions}.items():
         for path in find_names(text) if isinstance(text, str) else ():
             name = ".".join(path)
-            words = _parts_of(path[0], known) if len(path) > 1 else None
+            # the fields of a value if they are fixed
+            words: Iterable[str] | None = None
+            if len(path) > 1 and path[0] in _FIXED:
+                found = known.get(path[0])
+                words = _OF_FILES if path[0] == "file" else found if isinstance(found, Mapping) else None
             wrong = path[0] not in known or (words is not None and path[1] not in words)
             # a custom event may have any field
             if wrong and (EventName.CUSTOM not in events or path[0] in known):
@@ -258,66 +213,38 @@ def _check_templates(context: LintContext) -> Iterator[tuple[Weight, str]]:
 
 _OF_EFFECTS: Final = (*EFFECT_GATES, "unknown")
 _OF_FILES: Final = ("path", "content", "changes")
+_FIXED: Final = frozenset({"file", EFFECTS, "event", "session"})
 
 
-def _parts_of(name: str, known: Mapping[str, object]) -> Iterable[str] | None:
-    """Return the fields of a value if they are fixed; None if it may have any."""
-    if name == "file":
-        return _OF_FILES
-    found = known.get(name)
-    return found if name in {EFFECTS, "event", "session"} and isinstance(found, Mapping) else None
-
-
-def _check_ask(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    """Report `ask` where `confirm` may have been meant."""
-    if context.hook.prompt and any(event in _PERMITS for event in context.hook.on):
-        yield "note", "has `ask`, which gives the agent something to do; to ask the person first, write `confirm`"
-
-
-def _check_blocking(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
-    if hook.kind != "rule" and hook.on_error is OnError.BLOCK and not any(spec.can_block for spec in context.events):
-        yield "warning", f'has on_error "block", and {_join(hook.on)} cannot be blocked'
-
-
-def _check_limits(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    """Report guards that their own limits keep from running."""
-    hook = context.hook
+def _check_keys(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report keys that mean nothing, or not what was meant, beside other keys of the hook."""
+    blocks = hook.on_error is OnError.BLOCK
     limits = [f"`{name}`" for name in _LIMITS if getattr(hook, name)]
-    if limits and hook.on_error is OnError.BLOCK:
+    if hook.prompt and any(event in _PERMITS for event in hook.on):
+        yield "note", "has `ask`, which gives the agent something to do; to ask the person first, write `confirm`"
+    if hook.kind != "rule" and blocks and not any(spec.can_block for spec in _get_specs(hook)):
+        yield "warning", f'has on_error "block", and {_join(hook.on)} cannot be blocked'
+    if limits and blocks:
         yield "warning", f'has on_error "block", and {_join(limits)}: what it is not asked about is not blocked'
-
-
-def _check_cache(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
     if hook.cache is not None and not is_cached(hook):
         why = "in the background" if hook.background else "by way of other hooks"
         yield "warning", f"has `cache`, which means nothing here: what it does, it does {why}, each time"
     elif hook.cache is not None and hook.kind in {"ask_agent", "rule"}:
         yield "warning", "has `cache`, which saves nothing: to fill in a text takes no time, and one kept grows old"
-
-
-def _check_background(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    if context.hook.background and context.hook.on_error is OnError.BLOCK:
-        yield (
-            "warning",
-            'has on_error "block", and runs in the background: by then the event is answered, so it blocks nothing',
-        )
-
-
-def _check_breaker(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    if context.hook.retry_after != _RETRY_AFTER and not context.hook.breaker:
+    if hook.background and blocks:
+        text = "and runs in the background: by then the event is answered, so it blocks nothing"
+        yield "warning", f'has on_error "block", {text}'
+    if hook.retry_after != _RETRY_AFTER and not hook.breaker:
         yield "warning", "has `retry_after`, which means nothing without `breaker`: it never pauses"
 
 
-def _check_schedule(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_schedule(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report hooks whose schedule never starts them."""
-    hook = context.hook
     if not hook.schedule:
         if EventName.SCHEDULED in hook.on:
             yield "warning", "waits for scheduled, and has no `schedule`: `hookline watch` never starts it"
         return
-    skipped = context.engine.planner.plan_single(hook, sample(EventName.SCHEDULED, hook=hook)).skipped
+    skipped = engine.planner.plan_single(hook, sample(EventName.SCHEDULED, hook=hook)).skipped
     # `_check_paths` reports these
     reported = {Gate.FILES, *EFFECT_GATES} if hook.on == (EventName.SCHEDULED,) else set()
     for skip in skipped:
@@ -325,11 +252,11 @@ def _check_schedule(context: LintContext) -> Iterator[tuple[Weight, str]]:
             yield "warning", f"is never started by its `schedule`, which has no tool and no file: {skip.reason}"
 
 
-def _check_raised_event(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook, raised = context.hook, context.hook.raises
-    if not raised or context.engine.runner.refusal(hook):
+def _check_raised_event(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+    raised = hook.raises
+    if not raised or engine.runner.refusal(hook):
         return
-    get = context.engine.registry.get_hooks_for_event
+    get = engine.registry.get_hooks_for_event
     listening = {one.id for one in (*get(raised), *get(EventName.CUSTOM))}
     if hook.observe:
         yield "warning", f"is only observed, so it never raises {raised}"
@@ -339,9 +266,8 @@ def _check_raised_event(context: LintContext) -> Iterator[tuple[Weight, str]]:
         yield "note", f"raises {raised}, and no hook runs at that"
 
 
-def _check_condition_names(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report misspelled names in a condition; events may have fields of their own, so others are not reported."""
-    hook = context.hook
     # conditions in full CEL expose no names, and the loader has reported syntax errors
     with suppress(ConfigError):
         names = compile_condition(hook.condition).names if hook.condition else frozenset()
@@ -361,70 +287,55 @@ def _check_condition_names(context: LintContext) -> Iterator[tuple[Weight, str]]
                 )
 
 
-def _check_order(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    names = context.engine.planner.names()
+def _check_names(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report other hooks that the hook names in vain; the loader has reported missing steps."""
+    names = engine.planner.names()
     for word in ("after", "before"):
-        for name in getattr(context.hook, word):
+        for name in getattr(hook, word):
             # not if all hooks are switched off, as then none is known
-            if names.find(name, by=context.hook) is None and context.engine.registry.has_hook(context.hook.id):
-                missing = names.describe_missing(name, by=context.hook)
-                yield "warning", f"is to run {word} one that does not exist: {missing}"
-
-
-def _check_steps(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    """Report steps that are always skipped; the loader has reported missing ones."""
-    names = context.engine.planner.names()
-    for name in context.hook.steps:
-        step = names.find(name, by=context.hook)
+            if names.find(name, by=hook) is None and engine.registry.has_hook(hook.id):
+                yield "warning", f"is to run {word} one that does not exist: {names.describe_missing(name, by=hook)}"
+    for name in hook.steps:
+        step = names.find(name, by=hook)
         if step is not None and not step.enabled:
             yield "warning", f'does without its step "{name}", which is switched off'
         elif step is not None and step.background:
             yield "note", f'does not wait for its step "{name}", which runs in the background'
 
 
-def _check_dialect(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    spec = context.specs.get(context.hook.dialect)
-    foreign = [event for event in context.hook.on if spec and parse_event_name(event) not in spec.events]
-    if spec and foreign:
+def _check_dialect(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
+    spec = DIALECTS[hook.dialect].SPEC
+    foreign = [event for event in hook.on if parse_event_name(event) not in spec.events]
+    if foreign:
         yield "note", f"gets {_join(foreign)} under our name: {spec.title} has no name for it"
 
 
-def _check_approval(context: LintContext) -> Iterator[tuple[Weight, str]]:
+def _check_approval(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
     # `hookline check` reports unreadable approvals once
     with suppress(StoreError):
-        objection = context.engine.trust.reason_denied(context.hook, cwd=context.engine.cwd)
+        objection = engine.trust.reason_denied(hook, cwd=engine.cwd)
         if objection:
             # an unapproved guard is an error, so that a check in CI fails
-            weight: Weight = "error" if context.engine.runner.fails_closed(context.hook) else "note"
-            yield (
-                weight,
-                f"does not run yet: {objection}; look at it with `hookline trust show {shell_quote(context.hook.id)}`",
-            )
+            weight: Weight = "error" if engine.runner.fails_closed(hook) else "note"
+            look = f"look at it with `hookline trust show {shell_quote(hook.id)}`"
+            yield weight, f"does not run yet: {objection}; {look}"
+        # checking needs has effects, which an unapproved hook must not cause
+        elif hook.needs is not None and (missing := asyncio.run(find_missing(hook, engine.cwd))):
+            yield "warning", f"cannot run now: {missing}"
 
 
-def _check_needs(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
-    if hook.needs is None:
-        return
-    # checking needs has effects, which an unapproved hook must not cause
-    with suppress(StoreError):
-        if not context.engine.trust.reason_denied(hook, cwd=context.engine.cwd):
-            missing = asyncio.run(find_missing(hook, context.engine.cwd))
-            if missing:
-                yield "warning", f"cannot run now: {missing}"
-
-
-def _check_persistent(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    if context.hook.persistent and context.hook.kind != "command":
-        yield "warning", f"is persistent, which only commands can be; its kind is {context.hook.kind}"
-
-
-def _check_warm(context: LintContext) -> Iterator[tuple[Weight, str]]:
-    hook = context.hook
+def _check_process(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report ways to run a command that its kind does not have."""
+    if hook.persistent and hook.kind != "command":
+        yield "warning", f"is persistent, which only commands can be; its kind is {hook.kind}"
     if hook.warm and hook.persistent:
         yield "warning", "is warm and persistent: a command that stays is started once anyway"
     elif hook.warm and (hook.kind != "command" or not can_run_warm(hook)):
         yield "warning", "is warm, which only a command that runs a Python script can be; it is started as others are"
+
+
+def _get_specs(hook: Hook) -> list[EventSpec]:
+    return [EVENTS[parse_event_name(event)] for event in hook.on]
 
 
 def _join(names: Iterable[str]) -> str:
@@ -432,28 +343,8 @@ def _join(names: Iterable[str]) -> str:
 
 
 # A new check is a function and a row here.
-CHECKS: Final[tuple[Check, ...]] = (
-    _check_start,
-    _check_subject,
-    _check_tools,
-    _check_paths,
-    _check_condition_names,
-    _check_decision,
-    _check_templates,
-    _check_ask,
-    _check_blocking,
-    _check_order,
-    _check_steps,
-    _check_limits,
-    _check_cache,
-    _check_background,
-    _check_breaker,
-    _check_schedule,
-    _check_raised_event,
-    _check_dialect,
-    _check_approval,
-    _check_shell_programs,
-    _check_needs,
-    _check_persistent,
-    _check_warm,
+CHECKS: Final[Sequence[Callable[[Hook, Engine], Iterator[tuple[Weight, str]]]]] = (
+    *(_check_start, _check_matcher, _check_paths, _check_condition_names, _check_decision, _check_templates),
+    *(_check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
+    *(_check_approval, _check_shell_programs, _check_process),
 )

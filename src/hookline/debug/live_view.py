@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from msgspec import UNSET
@@ -33,52 +32,30 @@ class LiveView:
 
     def __call__(self, record: Record, /) -> None:
         """Print a record."""
-        handle = _HANDLERS.get(record.step)
-        if handle is not None:
-            handle(self, record)
+        detail = record.detail
+        if record.step is Step.STARTED:
+            self._dialects[record.hook] = str(detail.get("dialect", ""))
+        dialect = self._dialects.get(record.hook)
+        hook = f"hook {record.hook} ({dialect})" if dialect else f"hook {record.hook}"
+        match record.step:
+            case Step.STARTED:
+                self._print(f"{hook}: starts at {record.event}")
+            case Step.COMPLETED | Step.FAILED:
+                exchange = self._exchanges.pop(record.hook, None)
+                for line in describe_exchange(*exchange) if exchange is not None else ():
+                    self._print(line)
+                self._print(f"{hook}: {_describe_result(record)}")
+                for name in ("effects", "notes", "metadata") if self._raw else ():
+                    for line in _label_lines(name, json_codec.dump(detail[name])) if name in detail else ():
+                        self._print(line)
+            case Step.QUEUED:
+                self._print(f"{hook}: waits in the queue, job {detail.get('job', '')}")
+            case Step.WARNING:
+                self._print(f"warning: {detail.get('message', '')}")
 
     def tap(self, hook: Hook, request: Request, reply: Reply) -> None:
         """Keep what was exchanged until the record of the run comes, so that lines are in order."""
         self._exchanges[hook.id] = (hook, request, reply)
-
-    def on_start(self, record: Record) -> None:
-        """Print that a hook starts."""
-        self._dialects[record.hook] = str(record.detail.get("dialect", ""))
-        self._print(f"{self._name(record)}: starts at {record.event}")
-
-    def on_end(self, record: Record) -> None:
-        """Print how a hook ended."""
-        exchange = self._exchanges.pop(record.hook, None)
-        if exchange is not None:
-            for line in describe_exchange(*exchange):
-                self._print(line)
-        self._print(f"{self._name(record)}: {_describe_result(record)}")
-        if self._raw:
-            for line in _describe_details(record.detail):
-                self._print(line)
-
-    def on_queue(self, record: Record) -> None:
-        """Print that a hook waits in the queue."""
-        self._print(f"{self._name(record)}: waits in the queue, job {record.detail.get('job', '')}")
-
-    def on_warning(self, record: Record) -> None:
-        """Print a warning of the engine."""
-        self._print(f"warning: {record.detail.get('message', '')}")
-
-    def _name(self, record: Record) -> str:
-        dialect = self._dialects.get(record.hook)
-        return f"hook {record.hook} ({dialect})" if dialect else f"hook {record.hook}"
-
-
-_HANDLERS: Final[Mapping[Step, Callable[[LiveView, Record], None]]] = MappingProxyType(
-    {
-        Step.STARTED: LiveView.on_start,
-        Step.COMPLETED: LiveView.on_end,
-        Step.FAILED: LiveView.on_end,
-        Step.QUEUED: LiveView.on_queue,
-        Step.WARNING: LiveView.on_warning,
-    }
-)
 
 
 def attach_live_view(engine: Engine, print_line: PrintLine, *, raw: bool = False) -> None:
@@ -101,12 +78,6 @@ def _describe_result(record: Record) -> str:
     reason = f": {detail['reason']}" if detail.get("reason") else ""
     only = " (observed, not enforced)" if detail.get("observed") else ""
     return f"{detail.get('decision', 'done')}{took}{only}{reason}"
-
-
-def _describe_details(detail: Mapping[str, object]) -> Iterator[str]:
-    for name in ("effects", "notes", "metadata"):
-        if name in detail:
-            yield from _label_lines(name, json_codec.dump(detail[name]))
 
 
 def describe_exchange(hook: Hook, request: Request, reply: Reply) -> Iterator[str]:

@@ -46,10 +46,17 @@ def find_program(hook: Hook, *, shell: bool, cwd: str) -> ResolvedProgram:
     """Find what a command hook would start in this folder; other kinds start nothing."""
     if hook.kind != "command":
         return ResolvedProgram()
-    folder = _find_folder(hook, cwd)
+    folder = os.path.expanduser(hook.working_directory)  # noqa: PTH111 - does not raise for an unknown person
+    folder = os.path.join(cwd or str(Path.cwd()), folder)  # noqa: PTH118 - the same
     if not os.path.isdir(folder):  # noqa: PTH112 - does not raise, whatever the text is
         return ResolvedProgram(trouble=f"there is no folder {folder} to run in")
-    words = _split_command(hook, shell=shell)
+    words = [hook.command, *hook.args]
+    if not hook.args:
+        try:
+            needs_shell = shell and _SHELL_SYNTAX.search(hook.command)
+            words = [] if needs_shell else shlex.split(hook.command)
+        except ValueError:
+            words = []
     if not words:
         return ResolvedProgram()
     program = shutil.which(words[0]) if "/" not in words[0] else os.path.join(folder, words[0])  # noqa: PTH118 - words of strangers
@@ -86,15 +93,15 @@ def _find_module_trouble(hook: Hook, path: str) -> str:
             raw = file.read(_LONGEST_MODULE + 1)
         if len(raw) > _LONGEST_MODULE:
             return ""
-        tree = ast.parse(raw)
+        names = _list_names(ast.parse(raw))
     except SyntaxError as problem:
         return f"{path}:{problem.lineno or 1}: {problem.msg}"
     except (OSError, ValueError, RecursionError, MemoryError):
         return f"{path} cannot be read as Python"
     name = hook.function.partition(".")[0]
-    if not name or name in _list_names(tree) or _IS_OPEN & _list_names(tree):
+    if not name or name in names or _IS_OPEN & names:
         return ""
-    near = difflib.get_close_matches(name, sorted(_list_names(tree)), n=1)
+    near = difflib.get_close_matches(name, sorted(names), n=1)
     return f'{path} has no "{name}"' + (f' (did you mean "{near[0]}"?)' if near else "")
 
 
@@ -109,22 +116,6 @@ def _list_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
     return found
-
-
-def _find_folder(hook: Hook, cwd: str) -> str:
-    folder = os.path.expanduser(hook.working_directory)  # noqa: PTH111 - does not raise for an unknown person
-    return os.path.join(cwd or str(Path.cwd()), folder)  # noqa: PTH118 - the same
-
-
-def _split_command(hook: Hook, *, shell: bool) -> list[str]:
-    if hook.args:
-        return [hook.command, *hook.args]
-    if shell and _SHELL_SYNTAX.search(hook.command):
-        return []
-    try:
-        return shlex.split(hook.command)
-    except ValueError:
-        return []
 
 
 def _find_script(words: list[str], folder: str) -> str:

@@ -132,11 +132,6 @@ def sample(name: str, *, cwd: str = "", hook: Hook | None = None, fits: Fits | N
 
     `name` is a canonical event or `custom:NAME`.
     """
-    events = list(_list_candidates(name, hook, cwd))
-    return next((event for event in events if fits is None or fits(event)), events[0])
-
-
-def _list_candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
     key, _, custom = name.partition(":")
     event = EventName(key)
     data = dict(DATA[event])
@@ -148,7 +143,9 @@ def _list_candidates(name: str, hook: Hook | None, cwd: str) -> Iterator[Event]:
         data["schedule"] = hook.schedule
     plain = Event(name=event, data=data, session=SESSION, cwd=cwd)
     wanted = hook or Hook(id="sample", kind="function")
-    yield from _list_tool_calls(plain, wanted) if EVENTS[event].subject == "tool" else _list_other_events(plain, wanted)
+    candidates = _list_tool_calls if EVENTS[event].subject == "tool" else _list_other_events
+    events = list(candidates(plain, wanted))
+    return next((one for one in events if fits is None or fits(one)), events[0])
 
 
 def _list_tool_calls(plain: Event, hook: Hook) -> Iterator[Event]:
@@ -201,13 +198,12 @@ def _expand_patterns(hook: Hook) -> list[str]:
 
 
 def _expand(pattern: str) -> str:
-    return _WILD.sub(_replace_wildcard, pattern)
+    def replace_wildcard(match: re.Match[str]) -> str:
+        if match["set"]:
+            return match["set"].lstrip("!^")[:1] or "x"
+        if match[0] == "?":
+            return "x"
+        # "**/" also matches no folder at all, and the rest is syntax
+        return "" if match[0] == "**/" or match[0] in "\\^$()" else "example"
 
-
-def _replace_wildcard(match: re.Match[str]) -> str:
-    if match["set"]:
-        return match["set"].lstrip("!^")[:1] or "x"
-    if match[0] == "?":
-        return "x"
-    # "**/" also matches no folder at all, and the rest is syntax
-    return "" if match[0] == "**/" or match[0] in "\\^$()" else "example"
+    return _WILD.sub(replace_wildcard, pattern)

@@ -1,47 +1,22 @@
-"""What `enable`, `disable` and `remove` share: find hooks by name, and switch them on or off."""
+"""`hookline enable` and `hookline disable`: switch hooks on or off in their files."""
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from hookline.builtin.catalogue import PREFIX, strip_prefix
-from hookline.cli._edit_session import (
-    ConfigFile,
-    Draft,
-    EditSession,
-    add_edit_options,
-    assert_only_intended_change,
-    explain_trust,
-    find_file_at,
-    find_file_of,
-    get_format_keys,
-    hook_diff,
-    join_ids,
-    open_session,
-    read_file,
-    shadowed_duplicates,
-)
-from hookline.cli._project import find_hook
+from hookline.cli._command import CliCommand
+from hookline.cli._edit_session import HOOK_OPTIONS, EditSession, get_format_keys, join_ids, open_session
+from hookline.cli._project import find_hook, hook_error
 from hookline.config import edit
 from hookline.config.known_names import quote
 from hookline.config.settings import TABLE
+from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
 
 _BUILTINS: Final = (TABLE, "builtins")
-
-
-def add_hook_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the names of hooks, and the options of all commands that edit files."""
-    parser.add_argument("hooks", nargs="+", metavar="HOOK", help="the hook's id, or its name")
-    add_edit_options(parser)
-
-
-def group_by_file(session: EditSession, names: list[str]) -> list[tuple[ConfigFile, list[Hook]]]:
-    """Return the named hooks, each once, grouped by file."""
-    hooks = {hook.id: hook for hook in (find_hook(session.project, name) for name in names)}
-    files = {hook.source_path: find_file_of(session.project, hook) for hook in hooks.values()}
-    return [(file, [hook for hook in hooks.values() if hook.source_path == path]) for path, file in files.items()]
 
 
 def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
@@ -53,33 +28,29 @@ def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
             raise ConfigError("built-in hooks are switched in your settings, others where they stand: name them apart")
         if builtin:
             return _toggle_builtins(session, [find_hook(session.project, name) for name in args.hooks], on=on)
-        drafts: list[Draft] = []
+        changes: list[FileEdit] = []
         done: list[Hook] = []
         notes: list[str] = []
-        for file, hooks in group_by_file(session, args.hooks):
+        for file, hooks in session.group_by_file(args.hooks):
             different = [hook for hook in hooks if hook.enabled is not on]
             notes += [f'"{hook.id}" is switched {word} already' for hook in hooks if hook.enabled is on]
-            raw, before = read_file(file)
+            raw, before = file.read()
             text = before
             for hook in different:
                 _require_switch(hook)
                 text = edit.put(text, (*hook.source_pointer, "enabled"), on, path=file.path)
-            gone, gained = hook_diff(session.project, file, before, text)
+            gone, gained = session.diff(file, before, text)
             # an invalid guard is loaded only while it is enabled
             left = [hook for hook in different if not hook.invalid]
-            assert_only_intended_change(
-                file,
+            file.require(
                 is_intended=_get_pointers(gone) == _get_pointers(different)
                 and _get_pointers(gained) == _get_pointers(left)
                 and all(hook.enabled is on for hook in gained),
             )
-            drafts.append(Draft(file=file, before=raw, text=text))
+            changes.append(file.edit(raw, text))
             done += different
-            if on:
-                notes += [explain_trust(session.project, hook) for hook in gained]
-            else:
-                notes += shadowed_duplicates(session.project, different)
-        return session.finish([draft.change for draft in drafts], f"switched {word} {join_ids(done)}", notes=notes)
+            notes += map(session.explain_trust, gained) if on else session.list_unshadowed(different)
+        return session.finish(changes, f"switched {word} {join_ids(done)}", notes=notes)
 
 
 def _get_pointers(hooks: list[Hook]) -> set[tuple[str | int, ...]]:
@@ -94,11 +65,10 @@ def _require_switch(hook: Hook) -> None:
     """
     keys = get_format_keys(hook.source_format)
     if hook.agents and keys is not None and "enabled" not in keys:
-        raise ConfigError(
+        raise hook_error(
+            hook,
             f"hook {quote(hook.id)} stands in a file of {', '.join(hook.agents)}, where a hook cannot be switched off; "
             f"`hookline remove {hook.id}` takes it out, and agents_files in your settings leaves the file to its agent",
-            path=hook.source_path,
-            line=hook.source_line,
         )
 
 
@@ -118,12 +88,12 @@ def _toggle_builtins(session: EditSession, hooks: Sequence[Hook], *, on: bool) -
     word = "on" if on else "off"
     notes = [f'"{hook.id}" is switched {word} already' for hook in hooks if hook.enabled is on]
     notes += [f'"{hook.id}" runs from now on, in every project' for hook in different if on]
-    file = find_file_at(session.project, session.project.folders.config / "hookline.toml")
-    raw, text = read_file(file)
+    file = session.find_file_at(session.project.folders.config / "hookline.toml")
+    raw, text = file.read()
     if different:
         text = _edit_builtins(text, {strip_prefix(hook.id) for hook in different}, on=on, path=file.path)
-    draft = Draft(file=file, before=raw, text=text if raw is not None or text else None)
-    return session.finish([draft.change], f"switched {word} {join_ids(different)}", notes=notes)
+    change = file.edit(raw, text if raw is not None or text else None)
+    return session.finish([change], f"switched {word} {join_ids(different)}", notes=notes)
 
 
 def _edit_builtins(text: str, names: set[str], *, on: bool, path: str) -> str:
@@ -142,3 +112,17 @@ def _edit_builtins(text: str, names: set[str], *, on: bool, path: str) -> str:
         return edit.put(text, _BUILTINS, [*present, *sorted(names)], path=path)
     left = [name for name in present if strip_prefix(name) not in names]
     return edit.put(text, _BUILTINS, left, path=path) if left else edit.drop(text, _BUILTINS, path=path, prune=True)
+
+
+ENABLE: Final = CliCommand(
+    "switch hooks on; their files keep everything else",
+    *HOOK_OPTIONS,
+    example="guard",
+    run=partial(toggle_hooks, on=True),
+)
+DISABLE: Final = CliCommand(
+    "switch hooks off; their files keep everything else",
+    *HOOK_OPTIONS,
+    example="guard",
+    run=partial(toggle_hooks, on=False),
+)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli import _templates
-from hookline.cli._templates import LANGUAGES, SUPPORTED_DIALECTS, TEMPLATES, NewHook
+from hookline.cli import new
+from hookline.cli.new import LANGUAGES, SUPPORTED_DIALECTS, TEMPLATES, NewHook
 from hookline.config import edit
 from hookline.dialects import DIALECTS
 from hookline.model.event import EVENTS, Event, EventName
@@ -32,9 +32,9 @@ def plan(event: EventName, language: str, template: str, dialect: str = "hooklin
 
 def about(plan: NewHook, decision: str) -> Event:
     """Give the event that a template's rules say this about, as it comes from a host of the dialect."""
-    raw = _templates.make_payload(plan, decision="deny" if decision == "pass" else decision)
+    raw = new.make_payload(plan, decision="deny" if decision == "pass" else decision)
     if decision == "pass":
-        bad = json.dumps(_templates.find_check(plan.event).deny[2]).encode()
+        bad = json.dumps(new.find_check(plan.event).deny[2]).encode()
         raw = json.dumps(json.loads(raw)).encode().replace(bad, json.dumps(HARMLESS).encode())
     return DIALECTS[plan.dialect].decode_event(raw)
 
@@ -48,8 +48,8 @@ def answers(folder: Path, plans: Iterable[NewHook], decisions: Iterable[str]) ->
     (config / "hooks").mkdir(parents=True)
     text = ""
     for one in made:
-        (config / _templates.get_script_name(one)).write_text(_templates.make_script(one))
-        text = edit.append(text, ("hook",), {**_templates.make_entry(one), "timeout": 60}, path="hookline.toml")
+        (config / new.get_script_name(one)).write_text(new.make_script(one))
+        text = edit.append(text, ("hook",), {**new.make_entry(one), "timeout": 60}, path="hookline.toml")
     (config / "hookline.toml").write_text(text)
     folders = UserDirs(home=folder, config=config, data=folder / "data")
 
@@ -71,7 +71,7 @@ def answers(folder: Path, plans: Iterable[NewHook], decisions: Iterable[str]) ->
 def start(folder: Path, plan: NewHook, event: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a hook that was written, by itself."""
     program = shutil.which(LANGUAGES[plan.language].program) or ""
-    script = folder / "config" / _templates.get_script_name(plan)
+    script = folder / "config" / new.get_script_name(plan)
     return subprocess.run(
         [program, str(script)],
         input=event,
@@ -96,7 +96,7 @@ def test_guard_of_every_event_objects_to_what_it_is_about(tmp_path: Path, langua
     verdicts = answers(tmp_path, [plan(event, language, template) for event in EventName], ["deny"])
 
     for event in EventName:
-        verdict, reason = verdicts[event, "deny"], _templates.find_check(event).deny[1]
+        verdict, reason = verdicts[event, "deny"], new.find_check(event).deny[1]
         told = [effect.value for effect in verdict.effects if effect.kind is EffectKind.MESSAGE]
         assert verdict.failure is None, event
         if EVENTS[event].can_block:
@@ -146,8 +146,8 @@ def test_policy_says_each_decision_in_the_words_of_its_dialect(tmp_path: Path, l
         assert [verdict.failure for verdict in found] == [None] * 4
         assert [verdict.notes for verdict in found] == [()] * 4
         assert [verdict.reason for verdict in found[:2]] == [
-            _templates.find_check(event).deny[1],
-            _templates.find_check(event).ask[1],
+            new.find_check(event).deny[1],
+            new.find_check(event).ask[1],
         ]
 
 
@@ -155,7 +155,7 @@ def test_policy_says_each_decision_in_the_words_of_its_dialect(tmp_path: Path, l
 def test_number_of_the_request_comes_back_as_it_was(tmp_path: Path, language: str) -> None:
     one = plan(EventName.FILE_EDITED, language, "logging", "ollm-rpc")
     answers(tmp_path, [one], [])
-    request = json.loads(_templates.make_payload(one))
+    request = json.loads(new.make_payload(one))
 
     for number in (1, 42, "7", "a-b"):
         assert said(tmp_path, one, json.dumps({**request, "id": number}))["id"] == number
@@ -176,7 +176,7 @@ def test_guard_that_is_given_no_json_fails_rather_than_passes(tmp_path: Path, la
     answers(tmp_path, [one], [])
 
     assert start(tmp_path, one, "rm -rf x").returncode != 0
-    assert _templates.make_entry(one)["on_error"] == "block"
+    assert new.make_entry(one)["on_error"] == "block"
 
 
 def test_bash_hook_reads_json_without_jq(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_bash_hook_reads_json_without_jq(tmp_path: Path) -> None:
         (tools / program).symlink_to(shutil.which(program) or program)
     (tools / "python3").symlink_to(Path(sys.executable).resolve())
 
-    assert said(tmp_path, one, _templates.make_payload(one).decode(), PATH=str(tools))["decision"] == "deny"
+    assert said(tmp_path, one, new.make_payload(one).decode(), PATH=str(tools))["decision"] == "deny"
 
     (tools / "python3").unlink()
     done = start(tmp_path, one, "{}", PATH=str(tools))
@@ -198,7 +198,7 @@ def test_bash_hook_reads_json_without_jq(tmp_path: Path) -> None:
 
 def test_rules_are_known_for_every_event_and_every_reason_is_plain() -> None:
     for event in EventName:
-        check = _templates.find_check(event)
+        check = new.find_check(event)
         for pattern, reason, _ in (check.deny, check.ask, check.allow):
             # they stand between quotes of three languages
             assert not set("'\"\\\n") & set(reason)
@@ -209,7 +209,7 @@ def test_rules_are_known_for_every_event_and_every_reason_is_plain() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_of_a_template_is_left_unfilled(language: str, template: str) -> None:
     for dialect in SUPPORTED_DIALECTS:
-        text = _templates.make_script(plan(EventName.BEFORE_TOOL, language, template, dialect))
+        text = new.make_script(plan(EventName.BEFORE_TOOL, language, template, dialect))
         assert "@@" not in text
         assert not re.search(r"@[a-z_]+@", text)
         assert "\n\n\n\n" not in text

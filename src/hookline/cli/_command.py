@@ -1,0 +1,106 @@
+"""What a command is: its help, its arguments and its actions, as data for argparse."""
+
+import argparse
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+
+
+class Argument(NamedTuple):
+    """An argument or an option, with what `ArgumentParser.add_argument` takes."""
+
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+class OneOf(NamedTuple):
+    """Options of which one call may have only one."""
+
+    arguments: Sequence[Argument]
+    required: bool = False
+
+
+class CliCommand:
+    """A command, or an action of a command such as `list` of `hookline trust`.
+
+    It runs `run`, or one of its actions; the default action if a call names none. The arguments of a command with
+    actions are arguments of each of them.
+    """
+
+    def __init__(
+        self,
+        about: str,
+        *arguments: Argument | OneOf,
+        run: Callable[[argparse.Namespace], int] | None = None,
+        example: str = "",
+        actions: Mapping[str, "CliCommand"] | None = None,
+        default_action: str = "",
+    ) -> None:
+        self.about = about
+        self.default_action = default_action
+        self._arguments = arguments
+        self._run = run
+        self._example = example
+        self._actions = actions or {}
+
+    def configure(self, parser: argparse.ArgumentParser, inherited: Sequence[Argument | OneOf] = ()) -> None:
+        """Add the arguments and the actions to a parser; `args.act` is what to run."""
+        parser.description = self.about
+        parser.epilog = f"example:\n  {parser.prog} {self._example}".rstrip()
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        arguments = (*inherited, *self._arguments)
+        if self._actions:
+            parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+            for name, action in self._actions.items():
+                action.configure(parsers.add_parser(name, help=action.about), arguments)
+            return
+        parser.set_defaults(act=self._run)
+        for item in arguments:
+            if isinstance(item, OneOf):
+                group = parser.add_mutually_exclusive_group(required=item.required)
+                for one in item.arguments:
+                    group.add_argument(*one.names, **one.options)
+            else:
+                parser.add_argument(*item.names, **item.options)
+
+
+def argument(names: str, about: str | None = None, **options: Any) -> Argument:
+    """Return an argument; `names` are separated by blanks, such as `-v --verbose`."""
+    if not names.startswith("-") and "choices" not in options:
+        options.setdefault("metavar", names.upper())
+    return Argument(tuple(names.split()), {**options, "help": about})
+
+
+def flag(names: str, about: str) -> Argument:
+    """Return an option without a value."""
+    return argument(names, about, action="store_true")
+
+
+PROJECT: Final = argument("--project", "the project, instead of this folder", type=Path, metavar="DIR")
+JSON: Final = flag("--json", "print JSON")
+COMMON: Final = (PROJECT, JSON)
+
+
+def parse_span(text: str) -> float:
+    """Parse a span of time, such as 90s, 15m, 2h or 30d; for argparse."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f'"{text}" is no span of time; write it like 90s, 15m, 2h or 30d')
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def parse_moment(text: str) -> float:
+    """Parse a moment: a span before now (2h), or a date with or without a time (2026-11-15T10:00); for argparse."""
+    if _SPAN.fullmatch(text.strip().lower()):
+        return time.time() - parse_span(text)
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        problem = f'"{text}" is neither a span like 2h or 30d nor a date like 2026-11-15 or 2026-11-15T10:00'
+        raise argparse.ArgumentTypeError(problem) from None
