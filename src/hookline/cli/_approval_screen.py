@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from hookline.cli._describe import describe_policies
 from hookline.debug.explain import uses_shell
 from hookline.kinds.command.command import Command
-from hookline.model.hook import Hook
+from hookline.model.hook import TEXT_TARGETS, Hook
 from hookline.model.plan import EFFECT_GATES
 from hookline.text import escape_all, wrap
 from hookline.trust.approval_diff import ApprovalChange
@@ -247,9 +247,11 @@ def _list_target(hook: Hook) -> Iterator[FactLine]:
         yield FactLine("", f"Python, {escape_all(hook.module)}: {escape_all(hook.function or 'main')}()")
     elif hook.url:
         yield FactLine("", f"a request, {escape_all(hook.method)} {escape_all(hook.url)}")
-    elif hook.prompt or hook.notify:
-        yield FactLine("", "the agent itself is asked:" if hook.prompt else "a notification on the desktop:")
-        yield from quote_lines(hook.prompt or hook.notify)
+    elif text := next(
+        ((one.title, value) for field, one in TEXT_TARGETS.items() if (value := getattr(hook, field))), None
+    ):
+        yield FactLine("", f"{text[0]}:")
+        yield from quote_lines(text[1])
     elif hook.steps:
         yield FactLine("", "other hooks, one after another; each is approved for itself:")
         yield from (FactLine(f"[{place}] ", escape_all(name)) for place, name in enumerate(hook.steps))

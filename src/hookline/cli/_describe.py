@@ -15,7 +15,7 @@ from hookline.debug.explain import uses_shell
 from hookline.dialects import DIALECTS
 from hookline.errors import StoreError
 from hookline.model.dialect import DialectSpec
-from hookline.model.hook import ACTIONS, Hook, describe_actions
+from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, describe_actions
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
 from hookline.project import Project
@@ -100,13 +100,12 @@ def describe_target(hook: Hook) -> str:
         "command": f"sh: {line}" if uses_shell(hook) else line,
         "python": f"{hook.module}:{hook.function}" if hook.function else hook.module,
         "webhook": f"{hook.method} {hook.url}",
-        "ask_agent": f"ask: {hook.prompt}",
         "steps": f"steps: {', '.join(hook.steps)}",
         "raise_event": f"raise: {hook.raises}",
         "rule": describe_actions(hook),
         "invalid": f"not in force: {hook.invalid}",
-        "notify": f"notify: {hook.notify}",
         "function": _BUILTIN.get(hook.id, hook.kind),
+        **{one.kind: f"{one.key}: {getattr(hook, field)}" for field, one in TEXT_TARGETS.items()},
     }
     return targets.get(hook.kind, hook.kind)
 

@@ -30,7 +30,7 @@ from hookline.config.known_names import find_closest, quote, suggest
 from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
-from hookline.model.hook import ACTIONS, Hook, OnError, Priority, Source, Unknown
+from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, OnError, Priority, Source, Unknown
 from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
 from hookline.text import shell_quote
 
@@ -48,7 +48,7 @@ _ACTIONS: Final = {
 }
 # the other options that set what a hook does, and the names of their values
 _TARGETS: Final = {
-    **{word: word for word in ("run", "call", "post", "ask", "steps", "notify")},
+    **{word: word for word in ("run", "call", "post", "steps", *(one.key for one in TEXT_TARGETS.values()))},
     "run-args": "run_args",
     "raise": "raises",
 }
@@ -165,10 +165,9 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         body=_parse_body(args.body),
         headers=dict(_parse_pair("--header", word) for word in args.header),
         method=args.method,
-        prompt=args.ask or "",
         steps=tuple(args.steps),
         raises=args.raises or "",
-        notify=args.notify or "",
+        **{field: getattr(args, one.key) for field, one in TEXT_TARGETS.items() if getattr(args, one.key)},
         # a star works in every dialect, also where matchers are regular expressions
         matcher=_parse_matcher(args),
         unknown=Unknown(args.unknown) if args.unknown else None,
@@ -281,9 +280,8 @@ COMMAND: Final = CliCommand(
             argument("--run-args", "the command as words; goes last", nargs=argparse.REMAINDER, metavar="WORD"),
             argument("--call", "a Python function", metavar="MODULE:FUNCTION"),
             argument("--post", "a webhook", metavar="URL"),
-            argument("--ask", "what to ask the agent", metavar="TEXT"),
+            *(argument(f"--{one.key}", one.about, metavar="TEXT") for one in TEXT_TARGETS.values()),
             argument("--steps", "other hooks, by their ids", nargs="+", default=[], metavar="HOOK"),
-            argument("--notify", "what to show on the desktop", metavar="TEXT"),
             argument("--raise", "raise another event", dest="raises", metavar="EVENT"),
             argument("--from", "take over what `hookline share` wrote", dest="pack", metavar="FILE"),
         )

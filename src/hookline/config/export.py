@@ -19,7 +19,7 @@ from hookline.config.known_names import KnownNames, canonical_tools
 from hookline.errors import ConfigError
 from hookline.model import ollm_run_command
 from hookline.model.event import CUSTOM_PREFIX
-from hookline.model.hook import ACTIONS, KIND_BY_FIELD, Hook, OnError, Source
+from hookline.model.hook import TARGETS, Hook, OnError, Source
 
 
 class ExportEntry(Struct, frozen=True):
@@ -70,7 +70,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     field.name: field.default for field in structs.fields(Hook) if field.default is not NODEFAULT
 } | {"headers": {}, "env": {}}
 # what says how a hook is reached, in the order files have it
-_REACHED_BY: Final = ("command", "args", "module", "function", "url", "prompt", "steps", "raises", "notify", *ACTIONS)
+_REACHED_BY: Final = (*TARGETS, "args", "function")
 # what every writer sees to itself, or what is about the file and not about the hook
 _NOT_EXPORTED: Final = frozenset(
     {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "agents", "native_event"}
@@ -148,7 +148,7 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
 def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
-    if not any(carried.get(field) for field in KIND_BY_FIELD):
+    if not any(carried.get(field) for field in TARGETS):
         return ExportResult((), (_unsupported_reason(hook),))
     entry = {**_title(hook), "type": hook.kind, **carried}
     entries = tuple(_in_group(("hooks", name), entry, target, matcher=hook.matcher) for name in names)
@@ -158,7 +158,7 @@ def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
 def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
     carried, left = _export_fields(hook, _fields(ollm.KEYS), apart=())
-    if not any(carried.get(field) for field in KIND_BY_FIELD):
+    if not any(carried.get(field) for field in TARGETS):
         return ExportResult((), (_unsupported_reason(hook),))
     events = {"event": names[0]} if len(names) == 1 else {"events": names}
     value = {"id": hook.id, "name": hook.name or hook.id, **events, **carried}

@@ -100,7 +100,7 @@ _ANY_EVENTS: Final[Schema] = {"anyOf": [{"$ref": "#/$defs/events"}]}
 
 def _native(known: KnownNames) -> Schema:
     hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*known.names]})
-    hook["oneOf"] = [*_require_each(native.TARGETS), {"anyOf": _require_each(ACTIONS)}]
+    hook["oneOf"] = [*_require_each(native.TARGET_KEYS), {"anyOf": _require_each(ACTIONS)}]
     # a decision that narrows by tools or effects is about tool calls
     decides = {"allOf": [{"anyOf": _require_each(DECISIONS)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
     hook["anyOf"] = [*_require_each(("on", "schedule")), decides]

@@ -26,7 +26,7 @@ from hookline.kinds.command.command import can_run_warm
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.exchange import CallFacts
-from hookline.model.hook import DECISIONS, OWN_DIALECT, Hook, Layer, OnError
+from hookline.model.hook import DECISIONS, OWN_DIALECT, TEXT_TARGETS, Hook, Layer, OnError
 from hookline.model.names import (
     alternatives,
     find_unknown_tools,
@@ -194,7 +194,8 @@ def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]
         known |= template_values(sample(event, hook=hook, fits=event_paths.list_event_paths), facts)
     run = " ".join((hook.command, *hook.args)) if hook.dialect == OWN_DIALECT else ""
     body = " ".join(body_texts(hook.body))
-    for key, text in {"run": run, "body": body, "ask": hook.prompt, "notify": hook.notify, **hook.actions}.items():
+    texts = {target.key: getattr(hook, field) for field, target in TEXT_TARGETS.items()}
+    for key, text in {"run": run, "body": body, **texts, **hook.actions}.items():
         for path in find_names(text) if isinstance(text, str) else ():
             name = ".".join(path)
             # the fields of a value if they are fixed

@@ -59,26 +59,48 @@ class Priority(IntEnum):
 # the dialect of hooks that name none: its commands may hold templates, and lists of words mean what they are
 OWN_DIALECT: Final = "hookline"
 
-# which field says how a hook is reached, and the kind that follows
-KIND_BY_FIELD: Final = {
-    "call": "function",
-    "module": "python",
-    "url": "webhook",
-    "command": "command",
-    "prompt": "ask_agent",
-    "steps": "steps",
-    "raises": "raise_event",
-    "notify": "notify",
-    "deny": "rule",
-    "confirm": "rule",
-    "allow": "rule",
-    "tell": "rule",
-    "context": "rule",
-}
-
 # the answers of a rule; of those that decide, a rule has one at most
 DECISIONS: Final = ("deny", "confirm", "allow")
 ACTIONS: Final = (*DECISIONS, "tell", "context")
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """What one field of a hook means that says how the hook is reached.
+
+    `key` is its key in hookline.toml, "" for a field that only programs set. `about` describes a target that is a text with
+    templates, which needs no code beside its kind: it is the help of the key and of the option of `hookline add`. `title` stands
+    above the text where the user is asked to approve the hook.
+    """
+
+    kind: str
+    key: str = ""
+    about: str = ""
+    title: str = ""
+
+
+# the fields that say how a hook is reached; a hook has those of one kind
+TARGETS: Final[Mapping[str, Target]] = {
+    "call": Target(kind="function"),
+    "module": Target(kind="python", key="call"),
+    "url": Target(kind="webhook", key="post"),
+    "command": Target(kind="command", key="run"),
+    "prompt": Target(
+        kind="ask_agent",
+        key="ask",
+        about="what to ask the agent; {{file.path}} and other values of the event are filled in",
+        title="the agent itself is asked",
+    ),
+    "steps": Target(kind="steps", key="steps"),
+    "raises": Target(kind="raise_event", key="raise"),
+    "notify": Target(
+        kind="notify",
+        key="notify",
+        about="what to show on the desktop: {{agent}} is done in {{project}}",
+        title="a notification on the desktop",
+    ),
+    **{name: Target(kind="rule", key=name) for name in ACTIONS},
+}
+TEXT_TARGETS: Final = {field: target for field, target in TARGETS.items() if target.about}
 
 # the kind of a hook that stands for a guard whose definition cannot be used
 INVALID: Final = "invalid"
@@ -260,8 +282,8 @@ class Hook(Struct, frozen=True, kw_only=True):
         return self.root if is_own and f"{cwd}/".startswith(f"{self.root.rstrip('/')}/") else cwd
 
     def _kind(self) -> str:
-        fields = [field for field in KIND_BY_FIELD if getattr(self, field)]
-        kinds = {KIND_BY_FIELD[field] for field in fields}
+        fields = [field for field in TARGETS if getattr(self, field)]
+        kinds = {TARGETS[field].kind for field in fields}
         decisions = [field for field in fields if field in DECISIONS]
         if len(kinds) == 1 and len(decisions) <= 1:
             return kinds.pop()
@@ -269,7 +291,7 @@ class Hook(Struct, frozen=True, kw_only=True):
             message = f"can have only one of {', '.join(DECISIONS)}; it has {' and '.join(decisions)}"
         else:
             found = " and ".join(fields) or "none of them"
-            message = f"needs exactly one of {', '.join(KIND_BY_FIELD)}; it has {found}"
+            message = f"needs exactly one of {', '.join(TARGETS)}; it has {found}"
         raise ConfigError(f'hook "{self.id}" {message}', path=self.source_path, line=self.source_line)
 
 

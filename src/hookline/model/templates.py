@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hookline.model.event import Event
-from hookline.model.hook import Hook
+from hookline.model.hook import TEXT_TARGETS, Hook
 
 TEMPLATE: Final = re.compile(r"\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")
 # These end Go's own blocks, as in docker ps --format '{{range .Ports}}…{{end}}'.
@@ -35,7 +35,10 @@ def command_names(hook: Hook) -> tuple[NamePath, ...]:
 
 def hook_names(hook: Hook) -> tuple[NamePath, ...]:
     """Return the template names in every text of a hook that is filled with values of the event."""
-    return (*command_names(hook), *find_names(hook.prompt, hook.notify, *body_texts(hook.body)))
+    return (
+        *command_names(hook),
+        *find_names(*(getattr(hook, field) for field in TEXT_TARGETS), *body_texts(hook.body)),
+    )
 
 
 def body_texts(body: object) -> Iterator[str]:

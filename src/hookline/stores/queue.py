@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.event import Event
-from hookline.model.hook import ACTIONS, Hook
+from hookline.model.hook import TARGETS, Hook
 from hookline.model.job import (
     LONGEST_DEBOUNCE,
     EventRef,
@@ -120,7 +120,7 @@ _DOES: Final = (
     *("url", "method", "prompt", "steps", "raises"),
 )
 # only if set, so that marks stay the same for hooks from before these fields existed
-_ALSO_DOES: Final = ("deletes", "reads", "runs", "urls", *ACTIONS, "notify", "body")
+_ALSO_DOES: Final = ("deletes", "reads", "runs", "urls", "body", *TARGETS)
 _NUMBERED: Final = re.compile(r":[0-9]+(-[0-9]+)?$")
 _events: Final = msgspec.json.Decoder(Event)
 _LETTER_COLUMNS: Final = "id, project, kind, text, hook, trace, created"
@@ -133,7 +133,7 @@ def mark_of(hook: Hook) -> str:
     """Return a digest that identifies a hook whose id is only a position in a file; empty for a hook with a name."""
     if _NUMBERED.search(hook.id) is None:
         return ""
-    also = [(name, value) for name in _ALSO_DOES if (value := getattr(hook, name))]
+    also = [(name, value) for name in _ALSO_DOES if name not in _DOES and (value := getattr(hook, name))]
     return _digest([*(getattr(hook, name) for name in _DOES), *also])
 
 

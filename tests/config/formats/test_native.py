@@ -118,7 +118,7 @@ def test_program_with_a_space_in_its_name_stays_one_word(origin: Make) -> None:
         (
             'on = "error"',
             1,
-            "needs exactly one of run, call, post, ask, steps, raise, notify, deny, confirm, allow, tell, context; it has none",
+            "needs exactly one of run, call, post, ask, notify, steps, raise, deny, confirm, allow, tell, context; it has none",
         ),
         ('on = "error"\nrun = "x"\npost = "y"', 1, "it has run and post"),
         ('on = "error"\nrun = []', 3, "wanted at least one name"),

@@ -7,11 +7,11 @@ from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.keys import RUNNERS, SHARED, Key, anything, describe, text
 from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader
-from hookline.model.hook import KIND_BY_FIELD, Hook
+from hookline.model.hook import TARGETS, Hook
 
 # the field each type of hook needs
 FIELD_BY_TYPE: Final[Mapping[str, str]] = {
-    kind: field for field, kind in KIND_BY_FIELD.items() if field in {"module", "url", "command"}
+    target.kind: field for field, target in TARGETS.items() if field in {"module", "url", "command"}
 }
 KEYS: Final[Mapping[str, Key]] = {
     **{name: key for name, key in SHARED.items() if name != "matcher"},

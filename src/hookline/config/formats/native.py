@@ -18,7 +18,7 @@ from hookline.model import names as model_names
 from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import TOOL_NAMES
 from hookline.model.event import EventName
-from hookline.model.hook import ACTIONS, DECISIONS, Hook, Layer, Source
+from hookline.model.hook import ACTIONS, DECISIONS, TARGETS, TEXT_TARGETS, Hook, Layer, Source
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
@@ -68,14 +68,11 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             schema={"type": "string", "pattern": "^[^:]+:."},
         ),
         "post": Key(nonempty_text, "url", vital=True, about="The URL to send the event to."),
-        "ask": Key(
-            nonempty_text,
-            "prompt",
-            vital=True,
-            about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-        ),
+        **{
+            one.key: Key(nonempty_text, field, vital=True, about=f"{one.about[0].upper()}{one.about[1:]}.")
+            for field, one in TEXT_TARGETS.items()
+        },
         "steps": (one_or_more_texts, True, "The hooks it consists of, by their ids; they run one after another."),
-        "notify": (nonempty_text, True, "What to show on the desktop: {{agent}} is done in {{project}}."),
         "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
         "deny": (
             keys.decision,
@@ -100,7 +97,10 @@ _FIELDS: Final[Mapping[str, Key]] = {
     **KEYS,
     **{name: Key(keys.anything, name) for name in ("command", "args", "module", "function")},
 }
-TARGETS: Final = ("run", "call", "post", "ask", "steps", "raise", "notify")
+# the keys that say how a hook is reached, beside the answers of a rule
+TARGET_KEYS: Final = tuple(
+    name for name in KEYS if name not in ACTIONS and any(one.key == name for one in TARGETS.values())
+)
 # the keys that only events with a tool call can match
 OF_TOOL_CALLS: Final = ("tools", *(str(gate) for gate in EFFECT_GATES))
 # what may stand beside the hooks: settings have a reader of their own, files belong to a shared pack
@@ -243,7 +243,7 @@ def decides_about_tools(values: Mapping[str, object]) -> bool:
 
 def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
     """Check what no single key can tell."""
-    targets = [name for name in TARGETS if values.get(name)]
+    targets = [name for name in TARGET_KEYS if values.get(name)]
     actions = [name for name in ACTIONS if values.get(name)]
     decisions = [name for name in DECISIONS if values.get(name)]
     found = " and ".join([*targets, *actions]) or "none"
@@ -251,7 +251,10 @@ def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPat
     has_event = "on" in values or "schedule" in values or decides_about_tools(values)
     objections = [
         ("has no `on`: say at which event it runs", not has_event),
-        (f"needs exactly one of {', '.join((*TARGETS, *ACTIONS))}; it has {found}", len(targets) + bool(actions) != 1),
+        (
+            f"needs exactly one of {', '.join((*TARGET_KEYS, *ACTIONS))}; it has {found}",
+            len(targets) + bool(actions) != 1,
+        ),
         (f"can have only one of {', '.join(DECISIONS)}; it has {' and '.join(decisions)}", len(decisions) > 1),
         ("has a constant answer, which cannot wait in the background", actions and values.get("background") is True),
         (
@@ -273,7 +276,7 @@ _SPELLED: Final = {key: option for option, key in _KEYWORDS.items()}
 # what a function of the program cannot have: it is called in this process, at once, and it is the action
 _NOT_FOR_FUNCTIONS: Final = frozenset(
     {
-        *(*TARGETS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
+        *(*TARGET_KEYS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
         *("headers", "header_env", "body", "method", "includes", "isolated", "persistent", "warm", "source_version"),
     }
 )
