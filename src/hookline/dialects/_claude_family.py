@@ -356,7 +356,6 @@ _OWN_FIELDS: Final = (
 )
 _READS: Final = _ANSWER_FIELDS | {f"hookSpecificOutput.{key}" for key in _OWN_FIELDS}
 
-
 # documents of answers
 
 # a denial of these is not written as a `decision` at the top

@@ -23,7 +23,6 @@ TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, Eve
 # the events at which a denial sends the agent back to work
 TURN_ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
 
-
 # a native event -> what an answer can do there, separated by blanks, and the canonical events it stands for
 EventTable = Mapping[str, tuple[str, *tuple[EventName, ...]]]
 

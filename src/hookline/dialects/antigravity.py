@@ -65,7 +65,6 @@ _TOOLS: Final = tool_map(
 
 # what an answer can do
 
-
 _EVENTS: Final[EventTable] = {
     "PreToolUse": ("allow block ask", EventName.BEFORE_TOOL),
     "PostToolUse": ("", EventName.AFTER_TOOL, EventName.TOOL_FAILED),

@@ -49,7 +49,6 @@ TOOLS: Final = tool_map(
     tool_row("tool_search", "ToolSearch"),
 )
 
-
 _EVENTS: Final[EventTable] = {
     "Setup": ("context message", EventName.SETUP),
     # the program ignores `continue: false` here

@@ -118,7 +118,6 @@ TOOLS: Final = tool_map(
     tool_row("todo", "focus_chain"),
 )
 
-
 # what an answer can do
 
 _NOTHING: Final[frozenset[Ability]] = frozenset()

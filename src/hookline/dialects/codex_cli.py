@@ -104,7 +104,6 @@ PATCHED_TOOLS: Final = frozenset(_PATCHES)
 
 # what an answer can do
 
-
 _EVENTS: Final[EventTable] = {
     "SessionStart": ("stop context message", EventName.SESSION_START),
     "SessionEnd": ("", EventName.SESSION_END),

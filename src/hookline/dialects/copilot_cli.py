@@ -113,9 +113,7 @@ _PASCAL_TOOLS: Final = _tool_map.parse_pairs(
     "update_todo=TodoWrite task=Agent"
 )
 
-
 # what an answer can do
-
 
 _EVENTS: Final[EventTable] = {
     "sessionStart": ("context message", EventName.SESSION_START),
@@ -174,7 +172,6 @@ SPEC: Final = agent_spec(
     more_events=_PASCAL,
 )
 ABILITIES: Final = SPEC.abilities or {}
-
 
 # the two forms of documents
 

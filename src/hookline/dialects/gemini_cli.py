@@ -83,7 +83,6 @@ _TOOLS: Final = tool_map(
 
 # what an answer can do
 
-
 _EVENTS: Final[EventTable] = {
     "SessionStart": ("context message", EventName.SESSION_START),
     # the program does not wait for the answer

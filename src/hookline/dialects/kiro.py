@@ -150,7 +150,6 @@ TOOLS: Final = tool_map(
     tool_row("todo", "todo_list"),
 )
 
-
 # what an answer can do
 
 _NOTHING: Final[frozenset[Ability]] = frozenset()

@@ -50,7 +50,6 @@ _TOOLS: Final = tool_map(
 
 # what an answer can do
 
-
 _EVENTS: Final[EventTable] = {
     "session.created": ("context message", EventName.SESSION_START, EventName.SUBAGENT_START),
     "session.deleted": ("message", EventName.SESSION_END),

@@ -20,7 +20,6 @@ from hookline.model.verdict import EffectKind
 _NAME: Final = "qwen-code"
 _PROMPT: Final = "UserPromptSubmit"
 
-
 # the name that is sent comes first; Claude Code's names and those on the screen are valid in matchers
 TOOLS: Final = tool_map(
     tool_row(
@@ -57,7 +56,6 @@ TOOLS: Final = tool_map(
     tool_row("plan_mode", "enter_plan_mode exit_plan_mode"),
     tool_row("tool_search", "tool_search"),
 )
-
 
 _EVENTS: Final[EventTable] = {
     "SessionStart": ("context message", EventName.SESSION_START),

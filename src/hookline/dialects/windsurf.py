@@ -28,7 +28,6 @@ _NAME: Final = "windsurf"
 _READER: Final = JsonReader(_NAME)
 _INFO: Final = "tool_info"
 
-
 TOOLS: Final = tool_map(
     tool_row("shell", "run_command", keys="command=command_line"),
     tool_row("read_file", "read_code", keys="path=file_path"),
@@ -36,7 +35,6 @@ TOOLS: Final = tool_map(
         "multi_edit", "write_code", keys="path=file_path", codecs=(edits({"old": "old_string", "new": "new_string"}),)
     ),
 )
-
 
 _EVENTS: Final[EventTable] = {
     "pre_user_prompt": ("block", EventName.BEFORE_AGENT),
@@ -79,7 +77,6 @@ SPEC: Final = agent_spec(
     },
 )
 ABILITIES: Final = SPEC.abilities or {}
-
 
 # events about one tool, and the keys of `tool_info` that are its arguments
 _TOOL_EVENTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
