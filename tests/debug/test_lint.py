@@ -117,6 +117,7 @@ def test_refused_command_is_not_looked_for(tmp_path: Path) -> None:
         ({"on": ("before_tool", "after_tool"), "deny": "x"}, "warning", "means nothing at after_tool"),
         ({"on": "session_start", "allow": True}, "error", "asked at before_tool or permission_request only"),
         ({"on": "before_tool", "deny": "{{file.pth}}"}, "warning", 'did you mean "file.path"'),
+        ({"on": "before_tool", "deny": "not {{command}}"}, "warning", 'did you mean "args.command"'),
         ({"on": "before_tool", "tell": "{{effects.write}}"}, "warning", 'did you mean "effects.writes"'),
         ({"on": "file_edited", "prompt": "{{nonsense}}"}, "warning", "names {{nonsense}} in `ask`"),
         ({"on": "before_tool", "prompt": "Really?"}, "note", "to ask the person first, write `confirm`"),

@@ -207,7 +207,9 @@ def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]
             # a custom event may have any field
             if wrong and (EventName.CUSTOM not in events or path[0] in known):
                 candidates = [*known, *(f"{path[0]}.{word}" for word in words or ()), "file.path", "args.command"]
-                near = difflib.get_close_matches(name, candidates, n=1, cutoff=_NEARLY_THE_SAME)
+                # the name of an argument alone is what people write first
+                near = [one for one in ("args.command", "file.path") if one.endswith(f".{name}")]
+                near = near or difflib.get_close_matches(name, candidates, n=1, cutoff=_NEARLY_THE_SAME)
                 hint = f' (did you mean "{near[0]}"?)' if near else ""
                 yield "warning", f"names {{{{{name}}}}} in `{key}`, and {_join(hook.on)} has no such value{hint}"
 
