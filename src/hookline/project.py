@@ -167,7 +167,8 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         enabled = settings.enabled or settings.guards_only or dirs.managed is not None
         # a command that keeps no traces only looks at hooks or tries one: it must leave no job behind
         queue: JobQueue | None = None
-        if traced and (folders is None or _are_usual(dirs, root)):
+        # a worker looks where every other program of the user looks
+        if traced and (folders is None or dirs.are_at(find_user_dirs(root))):
             from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - as above
             from hookline.stores.worker_registry import ensure_worker  # noqa: PLC0415
 
@@ -248,12 +249,6 @@ def _add_stamps(stamps: FileStamps, folders: UserDirs, root: Path) -> FileStamps
         others=map(str, [record_path(folders.data), *decided, *([marker] if marker.is_file() else [])]),
     )
     return replace(stamps, owners=around.owners, names=around.names, others=around.others)
-
-
-def _are_usual(folders: UserDirs, root: Path) -> bool:
-    """Return whether a worker would find these folders: it looks where every other program of the user looks."""
-    usual = find_user_dirs(root)
-    return (folders.home, folders.config, folders.data) == (usual.home, usual.config, usual.data)
 
 
 def _add_builtins(loaded: LoadResult, builtins: tuple[Hook, ...]) -> LoadResult:

@@ -30,7 +30,9 @@ class _OpenProject:
         if caller is not None:
             self.variables = {name: caller.whole.get(name) for name in caller.read_vars}
             # whether variables may move the user's folders depends on the working folder
-            self.folder = "" if _has_usual_dirs(project) else caller.folder
+            usual = find_user_dirs(project.root, environ={})
+            is_usual = not project.folders.problems and project.folders.are_at(usual)
+            self.folder = "" if is_usual else caller.folder
         self.callers: list[CallerContext | None] = []
         self.loaded = self.last_used = time.monotonic()
         self.is_retired = False
@@ -54,12 +56,6 @@ class _OpenProject:
 
     def _has_same_variables(self, whole: Mapping[str, str]) -> bool:
         return all(whole.get(name) == value for name, value in self.variables.items())
-
-
-def _has_usual_dirs(project: Project) -> bool:
-    """Return whether the user's folders are where they are without any variable."""
-    usual, dirs = find_user_dirs(project.root, environ={}), project.folders
-    return not dirs.problems and (dirs.home, dirs.config, dirs.data) == (usual.home, usual.config, usual.data)
 
 
 class _SharedStore:

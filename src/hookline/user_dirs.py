@@ -46,6 +46,10 @@ class UserDirs(Struct, frozen=True, kw_only=True):
     managed: Path | None = None
     problems: tuple[Problem, ...] = ()
 
+    def are_at(self, other: "UserDirs") -> bool:
+        """Return whether these are the same folders as others."""
+        return (self.home, self.config, self.data) == (other.home, other.config, other.data)
+
 
 def find_user_dirs(
     project: Path | None = None, *, environ: Mapping[str, str] | None = None, managed: str | None = None

@@ -133,9 +133,12 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
 
 def _list_losses(project: Project, host: str) -> Iterator[Problem]:
     """List the problems that may have cost a guard of a trusted source."""
+    if not project.loaded.lost:
+        return
     files = {file.path: file for file in project.loaded.loaded_files}
     settings, root = project.settings, project.root
     approved: frozenset[str] | None = None
+    around = (root, *parents_in_repository(root, home=project.folders.home))
     is_trusted = settings.trust_workspace or any(root.is_relative_to(one) for one in settings.trusted_workspaces)
     for problem in project.loaded.lost:
         file = files.get(problem.path)
@@ -149,7 +152,8 @@ def _list_losses(project: Project, host: str) -> Iterator[Problem]:
         is_managed = _is_below(problem, project.folders.managed)
         if not (settings.enabled or settings.guards_only) and not is_managed:
             continue
-        if not is_managed and _is_of_project(problem, project):
+        is_own = is_managed or _is_below(problem, project.folders.config)
+        if not is_own and any(_is_below(problem, folder.resolve()) for folder in around):
             # a clone must not stop an agent with a broken file: no hook in it was approved
             if approved is None:
                 try:
@@ -164,10 +168,3 @@ def _list_losses(project: Project, host: str) -> Iterator[Problem]:
 
 def _is_below(problem: Problem, folder: Path | None) -> bool:
     return folder is not None and Path(problem.path).is_relative_to(folder)
-
-
-def _is_of_project(problem: Problem, project: Project) -> bool:
-    if _is_below(problem, project.folders.config):
-        return False
-    around = (project.root, *parents_in_repository(project.root, home=project.folders.home))
-    return any(_is_below(problem, folder.resolve()) for folder in around)

@@ -19,7 +19,6 @@ STILL: Final = b"k\0\0\0\0"
 
 _NUMBER: Final = struct.Struct("<I")
 _HEAD: Final = struct.Struct("<4sI")
-HEAD_SIZE: Final = _HEAD.size
 _FRAME: Final = struct.Struct("<cI")
 _CODE: Final = struct.Struct("<i")
 _MOST_WORDS: Final = 64
@@ -39,26 +38,22 @@ class CallRequest(Struct, frozen=True):
     umask: int
 
 
-def parse_head(head: bytes) -> int:
-    """Parse the head of a request, and return how many bytes follow.
+def parse_request(received: bytes | bytearray) -> CallRequest | None:
+    """Parse what has been received of a request; None where it is not complete yet.
 
     Raises:
-        ProtocolError: The greeting is not ours, or the request is too long.
+        ProtocolError: The greeting is not ours, or the request is too long or malformed.
     """
-    greeting, size = _HEAD.unpack(head)
+    if len(received) < _HEAD.size:
+        return None
+    greeting, total = _HEAD.unpack_from(received)
     if greeting != GREETING:
         raise ProtocolError("this is not the launcher of this version")
-    if size > LARGEST:
+    if total > LARGEST:
         raise ProtocolError(f"more than {LARGEST} bytes are said at once")
-    return int(size)
-
-
-def parse_request(body: bytes) -> CallRequest:
-    """Parse the body of a request.
-
-    Raises:
-        ProtocolError: It is malformed.
-    """
+    if len(received) < _HEAD.size + total:
+        return None
+    body = bytes(received[_HEAD.size : _HEAD.size + total])
     try:
         umask, count = struct.unpack_from("<II", body)
         if count > _MOST_WORDS:

@@ -16,7 +16,7 @@ from hookline.bridge.call import Call, parse_argv
 from hookline.bridge.serve import Projects, Send, serve
 from hookline.caller_context import CallerContext
 from hookline.daemon import peer_check, protocol
-from hookline.daemon.protocol import HEAD_SIZE, STILL, CallRequest, ProtocolError
+from hookline.daemon.protocol import STILL, CallRequest, ProtocolError
 from hookline.model.exchange import Answer
 
 logger: Final = logging.getLogger(__name__)
@@ -157,20 +157,16 @@ class Connection:
                 self._task.cancel()
         elif self._task is None and not self._unsent:
             self._received += data
-            if len(self._received) < HEAD_SIZE:
-                return
             try:
-                size = HEAD_SIZE + protocol.parse_head(bytes(self._received[:HEAD_SIZE]))
-                if len(self._received) < size:
-                    return
-                request = protocol.parse_request(bytes(self._received[HEAD_SIZE:size]))
+                request = protocol.parse_request(self._received)
             except ProtocolError as problem:
                 self.send(self._dispatcher.decline(str(problem)))
                 return
-            self._received.clear()
-            self._task = self._dispatcher.dispatch(self, request)
-            # after the first step of the task: most calls are answered by then
-            self._loop.call_soon(self._watch)
+            if request is not None:
+                self._received.clear()
+                self._task = self._dispatcher.dispatch(self, request)
+                # after the first step of the task: most calls are answered by then
+                self._loop.call_soon(self._watch)
 
     def _send_still(self) -> None:
         # never in the middle of an answer

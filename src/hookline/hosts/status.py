@@ -100,8 +100,7 @@ def recorded_events(host: Host, scope: Scope, around: HostEnvironment) -> Iterat
     for path in host.settings_paths(scope, around):
         kept = load_backup(around.data, path)
         if kept is not None:
-            # records of older versions do not name them
-            yield path, kept.events or (() if host.has_programs(scope) else host.usual_events)
+            yield path, kept.events
 
 
 def _find_missing(host: Host, around: HostEnvironment) -> Iterator[Obstacle]:

@@ -175,17 +175,12 @@ def is_word(alternative: str) -> bool:
 
 
 def find_unknown_tools(matcher: str) -> list[str]:
-    """Return the plain names in a matcher that no system has for a tool, but for those that say so of themselves."""
+    """Return the plain names in a matcher that no system has for a tool, but for those that say so: `other:deploy`."""
     return [
         part
         for part in alternatives(matcher)
-        if is_word(part) and not (is_known_tool(part) or is_mcp_name(part) or is_own_tool(part))
+        if is_word(part) and not (is_known_tool(part) or is_mcp_name(part) or part.startswith(OTHER))
     ]
-
-
-def is_own_tool(name: str) -> bool:
-    """Return whether a name says of itself that no system has to know it: `other:deploy`."""
-    return name.startswith(OTHER)
 
 
 # events
@@ -207,6 +202,7 @@ def _events_by_name() -> Mapping[str, tuple[str, ...]]:
 
 
 _CANONICAL_EVENTS: Final[Mapping[str, str]] = {_plain(name): str(name) for name in EventName}
+_TOOLS_BY_EVENT: Final[Mapping[str, tuple[str, ...]]] = {_plain(name): tools for name, tools in EVENT_TOOLS.items()}
 
 
 @lru_cache(4096)
@@ -219,11 +215,6 @@ def resolve_events(name: str) -> tuple[str, ...]:
         return spelled[name]
     plain = _plain(name)
     return (_CANONICAL_EVENTS[plain],) if plain in _CANONICAL_EVENTS else spelled.get(plain, ())
-
-
-@cache
-def _event_tools() -> Mapping[str, tuple[str, ...]]:
-    return {_plain(name): tools for name, tools in EVENT_TOOLS.items()}
 
 
 def tools_of_events(names: Sequence[str]) -> tuple[str, ...]:
@@ -263,7 +254,7 @@ def narrow_matcher(events: Sequence[str], matcher: str) -> str:
 
 def tools_of_event(name: str) -> tuple[str, ...]:
     """Return the tools that an agent's event is about by its name alone: `beforeShellExecution` is about the shell."""
-    return () if name in set(EventName) else _event_tools().get(_plain(name), ())
+    return () if name in set(EventName) else _TOOLS_BY_EVENT.get(_plain(name), ())
 
 
 @cache
