@@ -36,7 +36,7 @@ DENIES = 'cat >/dev/null; echo \'{"decision": "deny", "reason": "no"}\''
 
 def read(host: str, event: str, said: object) -> tuple[EventName, str, str]:
     raw = said if isinstance(said, bytes) else json.dumps(said).encode()
-    reading = read_call(Call(dialect=DIALECTS[host], native=event, raw=raw), {})
+    reading = read_call(Call(dialect=DIALECTS[host], native=event, raw=raw))
     return reading.event.name, reading.call.dialect.SPEC.name, reading.trouble
 
 

@@ -7,7 +7,6 @@ that can be denied, a payload that disagrees with the entry is read as the entry
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -26,17 +25,12 @@ from hookline.text import sanitize
 
 # the keys under which agents write the name of an event
 _NAMES: Final = ("hook_event_name", "hookEventName", "agent_action_name", "hookName", "hook")
-# keys that payloads of an agent have, and those of an agent that runs its settings lack at events that can be denied
-_OWN_KEYS: Final = {
-    ("claude-code", "cursor"): ("permission_mode",),
-    ("claude-code", "copilot-cli"): ("permission_mode", "tool_use_id"),
-}
 _MOST_KEYS: Final = 2_000
 _KEY_ENDS: Final = re.compile(rb'"\s*:')
 _SHOWN: Final = 80
 
 
-def read_call(entry: Call, environ: Mapping[str, str]) -> CallState:
+def read_call(entry: Call) -> CallState:
     """Read a call that an entry in the settings of an agent made."""
     entry = replace(entry, raw=Payload(entry.raw))
     name = entry.dialect.SPEC.name
@@ -49,7 +43,7 @@ def read_call(entry: Call, environ: Mapping[str, str]) -> CallState:
     is_guarded = bool(wanted & GUARDED)
     # before a decoder takes the parsed document
     duplicate = _find_duplicate(entry.raw) if is_guarded else ""
-    call = _detect_dialect(entry, environ)
+    call = _detect_dialect(entry)
     event, trouble = _decode(call, call.raw)
     if not is_guarded:
         return CallState(call=call, entry=name, event=event, trouble=trouble, is_unread=bool(trouble))
@@ -75,7 +69,7 @@ def read_call(entry: Call, environ: Mapping[str, str]) -> CallState:
     return CallState(call=entry, entry=name, event=event, note=note)
 
 
-def _detect_dialect(call: Call, environ: Mapping[str, str]) -> Call:
+def _detect_dialect(call: Call) -> Call:
     """Return the call in the dialect it was made in.
 
     Agents run each other's settings files, and then the argv of an entry names another agent than the one that runs it: it is
@@ -85,16 +79,8 @@ def _detect_dialect(call: Call, environ: Mapping[str, str]) -> Call:
         document = json_codec.peek(call.raw)
     except ValueError:
         return call
-    entry = call.dialect.SPEC.name
-    name = detect_agent(document, environ, named=entry) if isinstance(document, dict) else entry
-    # for an agent without a dialect, the one of the entry is the best guess
-    if name is None or name == entry or name not in DIALECTS:
-        return call
-    # the entry's agent counts unless the other is known to run such entries, and no key in the document is the entry's own
-    is_own = isinstance(document, dict) and any(key in document for key in _OWN_KEYS.get((entry, name), ()))
-    if entry not in DIALECTS[name].SPEC.runs_files_of or is_own:
-        return call
-    return replace(call, dialect=DIALECTS[name])
+    agent = detect_agent(document, named=call.dialect.SPEC.name) if isinstance(document, dict) else None
+    return call if agent is None else replace(call, dialect=DIALECTS[agent])
 
 
 @cache

@@ -140,7 +140,7 @@ async def serve(
 
 def _open(call: Call, environ: Mapping[str, str], projects: Projects) -> CallState:
     """Decode a call, load its project, and plan its hooks."""
-    state = read_call(call, environ)
+    state = read_call(call)
     try:
         event = None if state.trouble else state.event
         root = find_project_root(event, host=state.call.dialect.SPEC.name, environ=environ)

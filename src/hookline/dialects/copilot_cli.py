@@ -147,7 +147,7 @@ def _is_author(document: Mapping[str, object]) -> bool:
     keys = document.keys()
     if keys & {"cursor_version", "hookEventName", "event", "event_type", "conversation_id", "turn_id", "prompt_id"}:
         return False
-    name, time = document.get("hook_event_name"), document.get("timestamp")
+    name, time = str(document.get("hook_event_name")), document.get("timestamp")
     if "sessionId" in keys:
         return isinstance(time, int | float) and not isinstance(time, bool)
     # VS Code and Gemini CLI name the transcript at events at which it does not
