@@ -45,10 +45,10 @@ LARGEST: Final = 262_144
 ROOM: Final = 64 * 1024 * 1024
 
 # context lines of a diff, and the most pairs of lines to compare, which bounds its time
-_CONTEXT: Final = 3
-_MOST: Final = 4_000_000
+_DIFF_CONTEXT: Final = 3
+_MOST_PAIRS: Final = 4_000_000
 
-_NUMBER: Final = re.compile(r"(?<=[-+])[0-9]+")
+_HUNK_NUMBER: Final = re.compile(r"(?<=[-+])[0-9]+")
 
 # the notified paths, or None where the system sends none, and the round in which they came
 Hints = asyncio.Queue[tuple[set[str] | None, int]]
@@ -246,13 +246,14 @@ def diff(path: str, before: str, now: str) -> str:
     head = _alike(old, new)
     tail = min(_alike(old[::-1], new[::-1]), len(old) - head, len(new) - head)
     # of equal lines at both ends only those are compared that are shown
-    start, lead, trail = max(head - _CONTEXT, 0), min(head, _CONTEXT), min(tail, _CONTEXT)
+    start, lead, trail = max(head - _DIFF_CONTEXT, 0), min(head, _DIFF_CONTEXT), min(tail, _DIFF_CONTEXT)
     old, new = old[start : len(old) - tail + trail], new[start : len(new) - tail + trail]
-    if len(old) * len(new) <= _MOST:
-        shown = [*unified_diff(old, new, n=_CONTEXT)][2:]
+    if len(old) * len(new) <= _MOST_PAIRS:
+        shown = [*unified_diff(old, new, n=_DIFF_CONTEXT)][2:]
         # its line numbers count from the first line that is compared
         shown = [
-            _NUMBER.sub(lambda found: str(int(found[0]) + start), line) if line[0] == "@" else line for line in shown
+            _HUNK_NUMBER.sub(lambda found: str(int(found[0]) + start), line) if line[0] == "@" else line
+            for line in shown
         ]
     else:
         shown = [f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@\n"]

@@ -69,6 +69,9 @@ TRACES: Final = Layout(application=0x686B_6C74, schema=1, tables=_TABLES, indexe
 COLUMNS: Final = "trace, step, at, event, session, hook, detail"
 _INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
 
+# which records are removed
+UP_TO: Final = "number <= ? ORDER BY number"
+OLDER_THAN: Final = "at < ?"
 # records in one transaction, so that other writers get their turn in between
 REMOVED_AT_ONCE: Final = 5_000
 # transactions between two measurements of the file
@@ -452,24 +455,15 @@ def _make_room(connection: sqlite3.Connection, largest: int) -> int:
         return 0
     removed = 0
     for _ in range(MOST_ROUNDS):
-        count = remove_up_to(connection, first + (last - first) // 4)
+        count = remove_records(connection, UP_TO, first + (last - first) // 4)
         removed += count
         if not count:
             break
     return removed
 
 
-def remove_up_to(connection: sqlite3.Connection, last: int) -> int:
-    """Remove a batch of the oldest records up to a number; return how many."""
-    return _remove(connection, "number <= ? ORDER BY number", last)
-
-
-def remove_before(connection: sqlite3.Connection, time: float) -> int:
-    """Remove a batch of records from before a time; return how many."""
-    return _remove(connection, "at < ?", time)
-
-
-def _remove(connection: sqlite3.Connection, which: str, bound: float) -> int:
+def remove_records(connection: sqlite3.Connection, which: str, bound: float) -> int:
+    """Remove a batch of the records OLDER_THAN a time or UP_TO a number; return how many."""
     connection.execute("BEGIN IMMEDIATE")
     removed = connection.execute(
         f"DELETE FROM records WHERE number IN (SELECT number FROM records WHERE {which} LIMIT ?)",  # noqa: S608 - constants only

@@ -13,10 +13,11 @@ from hookline.stores.sqlite import (
     BLOCKED,
     COLUMNS,
     FAILED,
+    OLDER_THAN,
     TRACES,
+    UP_TO,
     read_trace,
-    remove_before,
-    remove_up_to,
+    remove_records,
     row_to_record,
 )
 
@@ -187,11 +188,8 @@ class TraceQueries:
         with closing(self._file), self._file.open() as connection:
             query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
             last = connection.execute(query, (keep,)).fetchone()
-            while count := (
-                remove_before(connection, older_than)
-                if older_than
-                else remove_up_to(connection, last[0] if last else 0)
-            ):
+            which, bound = (OLDER_THAN, older_than) if older_than else (UP_TO, last[0] if last else 0)
+            while count := remove_records(connection, which, bound):
                 removed += count
             if removed:
                 # also overwrites the removed records in free pages
