@@ -1,7 +1,7 @@
 """Find configuration files: one row per location, the strongest first."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -74,22 +74,18 @@ def _location(root: Root, path: str, *, kind: _Kind, layer: Layer | None = None,
     return Location(root=root, path=path, formats=formats, dialect=dialect, source=source, layer=whose)
 
 
-def _agent_locations() -> Iterator[Location]:
-    """Return where agents keep hooks of their own; other agents can run these hooks as well."""
-    roots = ((Root.PROJECT, Layer.LOCAL, "local"), (Root.PROJECT, None, "project"), (Root.HOME, None, "home"))
-    for agent, specs in FILE_SPECS_BY_AGENT.items():
-        for root, layer, paths in roots:
-            for form, spec in specs.items():
-                for path in getattr(spec, paths):
-                    place = _location(root, path, kind=((form,), agent), layer=layer)
-                    yield replace(place, agent=agent, is_program=spec.is_program)
-
-
 _NATIVE: Final = (("native",), "hookline")
 _OLLM: Final = (("grouped", "ollm"), "ollm")
 _OLLAMA: Final = (("grouped",), "ollama-cli")
 _CLI_AGENT: Final = (("grouped",), "cli-agent")
 _PER_FILE: Final = (("grouped", "per_file"), "cli-agent")
+
+# the fields of a spec that have paths, and what these are counted from
+_AGENT_ROOTS: Final = (
+    (Root.PROJECT, Layer.LOCAL, "local"),
+    (Root.PROJECT, None, "project"),
+    (Root.HOME, None, "home"),
+)
 
 # Of the same hook in two places the one that is trusted more is kept, and of two equals the one further up.
 # `.ollm/hooks/trusted/` is a place like any other in the workspace: a cloned repository could ship it, and the
@@ -117,7 +113,14 @@ LOCATIONS: Final = (
         )
         for ending in ("json", "yaml", "yml")
     ),
-    *_agent_locations(),
+    # where agents keep hooks of their own; other agents can run these hooks as well
+    *(
+        replace(_location(root, path, kind=((form,), agent), layer=layer), agent=agent, is_program=spec.is_program)
+        for agent, specs in FILE_SPECS_BY_AGENT.items()
+        for root, layer, paths in _AGENT_ROOTS
+        for form, spec in specs.items()
+        for path in getattr(spec, paths)
+    ),
     _location(Root.CONFIG, "packs/*/hookline.toml", kind=_NATIVE, layer=Layer.EXTENSION, downloaded=True),
     _location(Root.HOME, ".ollm/hooks/downloaded/*.json", kind=_OLLM, layer=Layer.EXTENSION, downloaded=True),
     _location(Root.PROJECT, ".ollm/extensions/*/hooks/*.json", kind=_OLLM, layer=Layer.EXTENSION),

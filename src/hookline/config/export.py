@@ -42,7 +42,7 @@ class WideningLoss(str):
 class ExportResult(Struct, frozen=True):
     """A hook in another format. Without entries it cannot be written there at all; `losses` says why.
 
-    `around` is what a file has besides, if it is a new one. `wider` are those losses by which the hook would do more
+    `header` is what a file has besides, if it is a new one. `widening` are those losses by which the hook would do more
     than it does now.
     """
 

@@ -223,23 +223,18 @@ class _PackReader:
         executable = entry.get("executable", False)
         if not isinstance(executable, bool):
             raise self.wrong((*where, "executable"), f"executable: wanted true or false, got {describe(executable)}")
-        content = self._content(entry, where)
-        promised = self.text(entry, (*where, "sha256"))
-        if hashlib.sha256(content).hexdigest() != promised:
-            raise self.wrong((*where, "sha256"), f"the content of {quote(path)} is not what its sha256 says")
-        return PackFile(path=path, content=content, executable=executable)
-
-    def _content(self, entry: Mapping[str, object], where: KeyPath) -> bytes:
         said = self.text(entry, (*where, "content"))
         encoding = self.text(entry, (*where, "encoding"), default="")
         if encoding not in {"", "base64"}:
             raise self.wrong((*where, "encoding"), f'encoding: wanted "base64" or nothing, got {quote(encoding)}')
-        if not encoding:
-            return said.encode()
         try:
-            return base64.b64decode(said, validate=True)
+            content = base64.b64decode(said, validate=True) if encoding else said.encode()
         except (binascii.Error, ValueError):
             raise self.wrong((*where, "content"), "this is no base64") from None
+        promised = self.text(entry, (*where, "sha256"))
+        if hashlib.sha256(content).hexdigest() != promised:
+            raise self.wrong((*where, "sha256"), f"the content of {quote(path)} is not what its sha256 says")
+        return PackFile(path=path, content=content, executable=executable)
 
 
 def _path_problem(path: str) -> str:

@@ -307,8 +307,8 @@ class FileReader:
 # what narrows a hook down to some of its events
 NARROWING: Final = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "if")
 # what people write in place of these, and may mean by them
-_LIKE_NARROWING: Final = (
-    *(*NARROWING, "tools", "match", "pattern", "patterns", "filter", "only", "paths", "globs", "condition"),
+_LIKE_NARROWING: Final = frozenset(
+    {*NARROWING, "tools", "match", "pattern", "patterns", "filter", "only", "paths", "globs", "condition"}
 )
 _NEARLY: Final = 0.75
 _GUARDING: Final = ("deny", "confirm", "block", "forbid", "reject")

@@ -177,6 +177,7 @@ def read(document: Document, *, origin: FileOrigin, spec: AgentFileSpec) -> tupl
         reader.error((), f"wanted {'bundles of hooks' if spec.bundles else 'an object'}, got {describe(settings)}")
     elif not spec.bundles:
         if not spec.wrapper and isinstance(settings.get("hooks"), Mapping):
+            # a settings file instead of a file of hooks
             spec = structs.replace(spec, wrapper="hooks")
         _read_events(reader, settings, (), spec=spec)
     else:
