@@ -33,9 +33,9 @@ SCRIPT: Final = """\
 #!python
 import sys
 
-from hookline.cli.hook import main
+from hookline.cli.main import launch
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(launch(sys.argv[1:]))
 """
 
 

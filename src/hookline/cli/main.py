@@ -17,8 +17,9 @@ from typing import Any, Final, NoReturn, cast
 
 from hookline.cli._command import CliCommand
 from hookline.cli._loosening import refuse_agents
-from hookline.cli._output import print_error, print_json
+from hookline.cli._output import print_error, print_json, print_line
 from hookline.errors import EngineError
+from hookline.model.installed_entry import PROOF, PROVE
 from hookline.text import sanitize
 from hookline.version import __version__
 
@@ -226,3 +227,40 @@ def _run(words: list[str]) -> int:
             # fail closed: a bug must not allow what a guard might have denied
             print_error("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
         return _BLOCKED if is_gate else 1
+
+
+def launch(words: Sequence[str]) -> int:
+    """Do what the native launcher does with these arguments: `hookline-hook` where it could not be built.
+
+    An entry in the settings of an agent is run by the Python that it names; 1 if that gives no answer.
+    """
+    if list(words) == ["--version"]:
+        print_line(f"hookline-hook {__version__} python")
+        return 0
+    installed = [word for word in words if word != PROVE]
+    if installed[1:2] != ["hook"]:
+        is_by_hand = [word for word in words if word.startswith("-")] in ([], ["--if-broken"])
+        if len(words) not in {2, 4} or not is_by_hand:
+            print_error(
+                "hookline-hook: wanted: hookline-hook [--if-broken block|allow] HOST EVENT, with the event on stdin"
+            )
+            return 1
+        from hookline.cli.hook import answer_agent  # noqa: PLC0415 - a usage error does without
+
+        return answer_agent(words)
+    import subprocess  # noqa: PLC0415 - as above
+
+    python, command, *rest = installed
+    try:
+        line = [python, "-E", "-P", "-m", "hookline", command, PROVE, *rest]
+        done = subprocess.run(line, capture_output=True, check=False)
+    except OSError:
+        return 1
+    if done.returncode not in {PROOF, PROOF + _BLOCKED}:
+        return 1
+    # stderr first: some agents stop reading after the answer on stdout
+    for stream, raw in ((sys.stderr, done.stderr), (sys.stdout, done.stdout)):
+        if raw and stream is not None:
+            stream.buffer.write(raw)
+            stream.flush()
+    return done.returncode if PROVE in words else done.returncode - PROOF

@@ -1,6 +1,7 @@
 """The calls that the demo plays: what each agent sends to its hooks, in the agent's own format."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -42,46 +43,36 @@ class Scene(Struct, frozen=True):
     shows_answer: bool = False
 
 
+_claude = partial(DemoCall, agent=CLAUDE, event="PreToolUse")
+_codex = partial(DemoCall, agent=CODEX, event="PreToolUse")
+_gemini = partial(DemoCall, agent=GEMINI, event="BeforeTool")
+
 _UGLY: Final = '{"name":"shop","port":8080,"debug":false}'
 
 SCENES: Final = (
     Scene(
         "One rule, three agents, each answered in its own format",
         (
-            DemoCall(agent=CLAUDE, event="PreToolUse", tool="Bash", args={"command": "git push --force origin main"}),
-            DemoCall(
-                agent=CODEX,
-                event="PreToolUse",
-                tool="Bash",
-                args={"command": "cd api && git -c core.pager=cat push -f"},
-            ),
-            DemoCall(
-                agent=GEMINI,
-                event="BeforeTool",
-                tool="run_shell_command",
-                args={"command": "bash -c 'git push origin +main'"},
-            ),
+            _claude(tool="Bash", args={"command": "git push --force origin main"}),
+            _codex(tool="Bash", args={"command": "cd api && git -c core.pager=cat push -f"}),
+            _gemini(tool="run_shell_command", args={"command": "bash -c 'git push origin +main'"}),
         ),
         shows_answer=True,
     ),
     Scene(
         "Everything else goes on",
         (
-            DemoCall(
-                agent=CLAUDE, event="PreToolUse", tool="Bash", args={"command": "git status && git push origin main"}
-            ),
-            DemoCall(agent=CODEX, event="PreToolUse", tool="Bash", args={"command": "make test 2>&1 | tail -n 20"}),
-            DemoCall(
-                agent=GEMINI, event="BeforeTool", tool="run_shell_command", args={"command": "echo 'push --force'"}
-            ),
+            _claude(tool="Bash", args={"command": "git status && git push origin main"}),
+            _codex(tool="Bash", args={"command": "make test 2>&1 | tail -n 20"}),
+            _gemini(tool="run_shell_command", args={"command": "echo 'push --force'"}),
         ),
     ),
     Scene(
         "A secret is protected, whichever tool asks for it",
         (
-            DemoCall(agent=CLAUDE, event="PreToolUse", tool="Read", args={"file_path": "$PROJECT/.env"}),
-            DemoCall(agent=CODEX, event="PreToolUse", tool="Bash", args={"command": "grep KEY .env | base64"}),
-            DemoCall(agent=GEMINI, event="BeforeTool", tool="read_file", args={"file_path": "$PROJECT/.env.example"}),
+            _claude(tool="Read", args={"file_path": "$PROJECT/.env"}),
+            _codex(tool="Bash", args={"command": "grep KEY .env | base64"}),
+            _gemini(tool="read_file", args={"file_path": "$PROJECT/.env.example"}),
         ),
     ),
     Scene(
@@ -98,4 +89,4 @@ SCENES: Final = (
     ),
 )
 
-UNAPPROVED: Final = DemoCall(agent=CLAUDE, event="PreToolUse", tool="Bash", args={"command": "npm test"})
+UNAPPROVED: Final = _claude(tool="Bash", args={"command": "npm test"})
