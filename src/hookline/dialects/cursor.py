@@ -88,7 +88,7 @@ _EVENTS: Final[EventTable] = {
 def _is_author(document: Mapping[str, object]) -> bool:
     """Return whether Cursor wrote a document; older versions do not name their version."""
     return "cursor_version" in document or (
-        "conversation_id" in document and document.get("hook_event_name") in _EVENTS
+        "conversation_id" in document and str(document.get("hook_event_name")) in _EVENTS
     )
 
 
