@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from hookline.config.file_patterns import file_patterns, follow_links, list_files
+from hookline.effects.effects import Effects
+from hookline.effects.tools import find_effects
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.model.event import Event, EventName
@@ -52,6 +55,18 @@ def lines_of(group: dict[str, str]) -> Iterator[str]:
 def tripped(planner: HookPlanner, project: Path, line: str) -> set[str]:
     event = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": line}, cwd=str(project))
     return {hook.id for hook in planner.plan(event).hooks}
+
+
+def test_line_is_read_again_as_it_was_read_first(project: Path) -> None:
+    groups = (*TABLE["everyday"], *TABLE["forbidden"], *TABLE["allowed"])
+    lines = [line for group in groups for line in lines_of(group)]
+
+    def effects() -> list[Effects]:
+        calls = (Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": one}) for one in lines)
+        return [find_effects(replace(call, cwd=str(project))) for call in calls]
+
+    # what is cached of a line must not change by being read
+    assert effects() == effects()
 
 
 def test_everyday_lines_trip_no_rule(planner: HookPlanner, project: Path) -> None:

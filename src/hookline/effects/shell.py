@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from posixpath import basename, join
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,7 +15,7 @@ from hookline.effects.patterns import add_url, find_urls
 from hookline.shell.program import Program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Redirect, Word
-from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, walk_commands
+from hookline.shell.walk import ShellCommand, Walk, assign_roles, find_globs, find_tests, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
 _COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")
@@ -28,6 +29,7 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 # a scheme with fewer slashes than usual, with which programs still do something
 _FEW_SLASHES: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?:/(?!/)|$|[^/0-9])", re.IGNORECASE)
 _LONGEST_CODE: Final = 20_000
+_LONGEST_CACHED: Final = 4_096
 _LONGEST_PATH: Final = 1024
 # variables that put other programs or other code in place of those that are named
 _REPLACING: Final = frozenset(
@@ -70,7 +72,7 @@ _STRING: Final = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([
 def read_line(text: str, cwd: str, found: EffectsBuilder) -> None:
     """Add everything that a shell line does."""
     found.add("runs", (text,))
-    walk = walk_commands(parse_script(text))
+    walk = _walk_line(text) if len(text) <= _LONGEST_CACHED else walk_commands(parse_script(text))
     found.add_commands(walk.commands)
     if walk.doubts:
         found.leave_open()
@@ -83,6 +85,12 @@ def read_line(text: str, cwd: str, found: EffectsBuilder) -> None:
         for command in walk.commands[:-1]
     ):
         found.leave_open(*_FILE_QUESTIONS)
+
+
+@lru_cache(maxsize=128)
+def _walk_line(text: str) -> Walk:
+    """List the commands of a line; cached by its text, since an agent raises several events for each call."""
+    return walk_commands(parse_script(text))
 
 
 def read_command(command: ShellCommand, cwd: str, found: EffectsBuilder) -> None:

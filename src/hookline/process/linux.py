@@ -167,14 +167,10 @@ def _file_actions(ends: tuple[int, ...], pass_fds: tuple[int, ...]) -> list[tupl
     if _CLOSE_FROM is not None and not pass_fds:
         actions.append((_CLOSE_FROM, len(ends)))
         return actions
-    # Python makes its own descriptors close on exec, but not those it was started with or told to pass on
-    for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - only names are needed
-        try:
-            if number >= len(ends) and os.get_inheritable(number) and number not in pass_fds:
-                actions.append((os.POSIX_SPAWN_CLOSE, number))
-        except OSError:  # the descriptor of the listing itself
-            continue
-    return actions
+    # Python makes its own descriptors close on exec, but not those it was started with or told to pass on. A number that is
+    # not open, as that of the listing itself, is closed without an error.
+    numbers = map(int, os.listdir("/proc/self/fd"))  # noqa: PTH208 - only names are needed
+    return actions + [(os.POSIX_SPAWN_CLOSE, one) for one in numbers if one >= len(ends) and one not in pass_fds]
 
 
 def _has_default_signals() -> bool:
