@@ -36,7 +36,7 @@ _EVENTS: Final = {name.value: name for name in EventName}
 
 def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
     """Return the request for a hook of this dialect."""
-    env = {"HOOKLINE_EVENT": event.name.value, "HOOKLINE_TOOL": event.tool}
+    env = {"HOOKLINE_EVENT": str(event.name), "HOOKLINE_TOOL": event.tool}
     return Request(event=event, later=partial(_write_event, event), env=env, carries_facts=True)
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import weakref
+from asyncio import get_running_loop
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
@@ -65,7 +66,7 @@ class MessageBus:
     def enqueue_lazily(self, build: BuildRecords, *arguments: object) -> None:
         """Deliver the records that `build(*arguments)` returns, like `enqueue`: building them delays no answer either."""
         self._pending.append((build, arguments))
-        loop = asyncio.get_running_loop()
+        loop = get_running_loop()
         # Compared by loop: one that was closed, or hangs, before its flush must not hold back later records.
         if self._flush_loop is not loop:
             self._flush_loop = loop

@@ -263,8 +263,9 @@ class Engine:
         `patience` is how many seconds the agent waits: hooks that need longer have failed. A caller that has planned the event
         already passes its `plan`.
         """
-        event = add_error_type(event)
-        if event.name is TURN_START:
+        if event.name is EventName.TOOL_FAILED:
+            event = add_error_type(event)
+        elif event.name is TURN_START:
             await self.stop_guard.reset(event)
         if event.name not in self._listening:
             plan = Plan()
@@ -274,7 +275,7 @@ class Engine:
             # without a trace: a guard for one tool does not run for all others
             return await self._answer_without_hooks(event, plan.skipped)
         started = perf_counter()
-        event = _with_id(event)
+        event = event if event.id else _with_id(event)
         plan = await self.trust.vet(plan, event)
         self.runner.trace_event(event)
         run = await self.runner.run(plan, event, self.runner.budget(patience), replan=True)
@@ -307,7 +308,8 @@ class Engine:
             outcome = await self.stop_guard.limit(outcome, event)
         if (outcome.effects or event.name in self._inbox_events) and not event.chain:
             outcome = await self._exchange_messages(outcome, event)
-        outcome = degrade(outcome, event, capabilities)
+        if capabilities is not None:
+            outcome = degrade(outcome, event, capabilities)
         outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
         self.runner.trace_outcome(event, outcome)
         return outcome

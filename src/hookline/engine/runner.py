@@ -228,10 +228,12 @@ class HookRunner:
                 else:
                     results = await self._run_parallel(stage, event, plan.sealed, budget)
                 done = _sort_results(results, executions, skipped)
-                if changes := [one.verdict for one in done if one.verdict.effects]:
-                    event = merge.apply_changes(event, changes)
-                if enders := [one.hook.id for one in done if one.verdict.ends and not one.verdict.observed]:
-                    ended_by = enders[0]
+                for execution in done:
+                    verdict = execution.verdict
+                    if verdict.effects:
+                        event = merge.apply_changes(event, (verdict,))
+                    if verdict.ends and not verdict.observed:
+                        ended_by = ended_by or execution.hook.id
             # by identity: values of hooks may define their own equality, and `apply_changes` keeps an unchanged event
             if not replan or event is original or ended_by or self._planner is None:
                 break
