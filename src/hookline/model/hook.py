@@ -64,7 +64,7 @@ DECISIONS: Final = ("deny", "confirm", "allow")
 ACTIONS: Final = (*DECISIONS, "tell", "context")
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class HookTarget(Struct, frozen=True, kw_only=True):
     """What one field of a hook means that says how the hook is reached.
 
     `key` is its key in hookline.toml, "" for a field that only programs set. `about` describes a target that is a text with
@@ -79,26 +79,26 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 # the fields that say how a hook is reached; a hook has those of one kind
-TARGETS: Final[Mapping[str, Target]] = {
-    "call": Target(kind="function"),
-    "module": Target(kind="python", key="call"),
-    "url": Target(kind="webhook", key="post"),
-    "command": Target(kind="command", key="run"),
-    "prompt": Target(
+TARGETS: Final[Mapping[str, HookTarget]] = {
+    "call": HookTarget(kind="function"),
+    "module": HookTarget(kind="python", key="call"),
+    "url": HookTarget(kind="webhook", key="post"),
+    "command": HookTarget(kind="command", key="run"),
+    "prompt": HookTarget(
         kind="ask_agent",
         key="ask",
         about="what to ask the agent; {{file.path}} and other values of the event are filled in",
         title="the agent itself is asked",
     ),
-    "steps": Target(kind="steps", key="steps"),
-    "raises": Target(kind="raise_event", key="raise"),
-    "notify": Target(
+    "steps": HookTarget(kind="steps", key="steps"),
+    "raises": HookTarget(kind="raise_event", key="raise"),
+    "notify": HookTarget(
         kind="notify",
         key="notify",
         about="what to show on the desktop: {{agent}} is done in {{project}}",
         title="a notification on the desktop",
     ),
-    **{name: Target(kind="rule", key=name) for name in ACTIONS},
+    **{name: HookTarget(kind="rule", key=name) for name in ACTIONS},
 }
 TEXT_TARGETS: Final = {field: target for field, target in TARGETS.items() if target.about}
 

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Tree
     from tree_sitter import Parser
 
-LONGEST: Final = 1_000_000
+# Linux passes no longer text to a shell as one argument. The parser takes a time that grows with the square of the length for
+# text that is full of errors: a minute for this, an hour for a megabyte.
+LONGEST: Final = 131_072
 # a level of commands counts one, a substitution, whose reading goes deeper, four
 DEEPEST: Final = 160
 _MOST_ALTERNATIVES: Final = 64
