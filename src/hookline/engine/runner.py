@@ -57,7 +57,7 @@ _CONTENT_GATES: Final = frozenset(
 )
 
 
-class Execution(Struct, frozen=True, kw_only=True):
+class Execution(Struct, frozen=True, kw_only=True, gc=False):
     """One hook's run: its verdict, and the raw reply behind it."""
 
     hook: Hook
@@ -66,7 +66,7 @@ class Execution(Struct, frozen=True, kw_only=True):
     duration: float
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class Run(Struct, frozen=True, kw_only=True, gc=False):
     """All executions for one event, the event as the last hook left it, and the hooks that did not run."""
 
     executions: tuple[Execution, ...]

@@ -170,7 +170,8 @@ EVENTS: Final[Mapping[EventName, EventSpec]] = MappingProxyType(
 )
 
 
-class Event(Struct, frozen=True, kw_only=True):
+# gc=False, as for the other values of one call: they are many, and none is part of a reference cycle
+class Event(Struct, frozen=True, kw_only=True, gc=False):
     """One event.
 
     `tool` and `args` carry canonical names; `native_tool` is what the host calls the tool. `native_name` is

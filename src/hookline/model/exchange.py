@@ -136,7 +136,7 @@ class Request:
         return json_codec.dump(self.document) + b"\n"
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class Reply(Struct, frozen=True, kw_only=True, gc=False):
     """What came back from a hook. `value` is set instead of `stdout` when no bytes were involved.
 
     `argv` are the words a program was started with.

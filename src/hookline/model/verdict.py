@@ -69,7 +69,7 @@ class Effect(Struct, frozen=True):
     path: tuple[str, ...] = ()
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     """The answer of one hook.
 
     `failure` is set when the hook failed, or reported an error of its own. `ends` keeps later hooks from
@@ -163,7 +163,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return cls(effects=(Effect(EffectKind.RAISE, dict(data or {}), (name,)),))
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """The engine's one answer.
 
     `args` and `output` are whole and final when a hook rewrote them, and None or UNSET when none did.

@@ -295,6 +295,7 @@ def _run_script(server: _ServerLoop) -> None:
     """Wait for one request, run its script, and report which libraries it imported."""
     _INHERITED.update(sys.modules)
     _INHERITED.discard("__main__")
+    _touch_memory()
     message = os.read(_CHANNEL, MAX_MESSAGE)
     if not message:
         os._exit(0)  # the engine no longer wants this child
@@ -325,6 +326,16 @@ def _run_script(server: _ServerLoop) -> None:
     finally:
         if os.getpid() == pid:
             _report(server, content, has_changed_imports=_import_state() != state)
+
+
+def _touch_memory() -> None:
+    """Do what a request takes once before it comes: memory that is shared with the server is copied now."""
+    _set_variables(marshal.loads(marshal.dumps(dict(os.environb), 2)))
+    compile("x = {'a': [1, f'{2}']}\n", "", "exec", dont_inherit=True)
+    os.path.realpath(__file__)
+    hash_source(_read(os.devnull))
+    _make_main(__file__)
+    _import_state()
 
 
 def _prepare_script(request: tuple[Any, ...], server: _ServerLoop) -> bytes | tuple[bytes, object]:
