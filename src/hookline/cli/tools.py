@@ -63,7 +63,7 @@ def _tool_to_json(tool: str, agents: Sequence[str]) -> dict[str, object]:
         "argument_names": {
             agent: dict(ARGUMENT_NAMES[agent][tool]) for agent in agents if tool in ARGUMENT_NAMES.get(agent, {})
         },
-        "asked_under": {agent: list(names_of_tool(tool, agent)) for agent in agents},
+        "asked_under": {agent: sorted(names_of_tool(tool, agent)) for agent in agents},
     }
 
 
