@@ -136,6 +136,7 @@ def test_the_reason_names_the_programs(bounds: Boundaries) -> None:
     assert verdict.reason == "only reads: cat, wc"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C-12")
 def test_no_line_is_both_allowed_and_denied_and_a_denial_wins(bounds: Boundaries) -> None:
     place = BuiltinScope(root=bounds.root, home=bounds.home)
@@ -176,6 +177,7 @@ def test_a_host_s_own_name_of_the_shell_is_understood(bounds: Boundaries, dialec
     assert verdict.decision is Decision.ALLOW
 
 
+@pytest.mark.slow
 def test_nothing_is_written_by_looking(tmp_path: Path) -> None:
     bounds = make_project(tmp_path)
     before = sorted(tmp_path.rglob("*"))

@@ -120,6 +120,7 @@ def test_what_is_nested_without_end_ends(bounds: Boundaries) -> None:
     assert find_danger("eval " * 2_000 + "ls", bounds) == ""
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(text='" ')  # a command whose name is a blank
 @given(text=st.text(st.sampled_from(" \t\n;&|<>(){}$`'\"\\*?[]~!#=-/.abcdrmsxfHOME0129,:"), max_size=40))

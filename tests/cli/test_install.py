@@ -255,6 +255,7 @@ def test_a_home_inside_the_project_is_not_used_without_a_word(tmp_path: Path) ->
     assert "HOME points into this workspace" in done.stderr
 
 
+@pytest.mark.slow
 def test_installations_at_the_same_time_do_not_lose_each_other(home: Path) -> None:
     hosts = ["claude", "gemini", "codex", "cursor", "claude", "qwen", "droid", "claude"]
     running = [

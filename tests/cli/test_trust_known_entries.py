@@ -118,6 +118,7 @@ def test_copy_of_an_approved_project_hook_in_the_home_does_not_take_it_away(home
     assert states(home)["guard"] == "approved"
 
 
+@pytest.mark.slow
 def test_missing_record_is_made_anew_with_a_warning_once_installed(home: Path) -> None:
     hookline(home, "install", "claude-code")
     shutil.rmtree(home / ".local" / "share" / "hookline")

@@ -200,6 +200,7 @@ def test_nothing_to_do_is_said_and_waited_for(home: Path) -> None:
         edit_until(home.parent / "project" / "a.py", lambda: "note ran" in program.out)
 
 
+@pytest.mark.slow
 def test_a_broken_configuration_is_said_and_a_mended_one_counts(home: Path) -> None:
     note(home)
     settings = home / ".config" / "hookline" / "hookline.toml"
@@ -221,6 +222,7 @@ def test_a_schedule_that_cannot_be_read_is_told_with_its_line(home: Path) -> Non
     assert "hookline.toml:1" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_hook_that_nobody_approved_is_named_with_what_to_do(home: Path) -> None:
     configure(home, "")
     (home.parent / "project" / "hookline.toml").write_text(

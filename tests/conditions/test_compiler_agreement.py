@@ -115,6 +115,7 @@ def theirs(text: str, context: Mapping[str, object]) -> object:
     return ERROR if result.type().name() == "ERROR" else told(result.plain_value())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("A-21")
 @settings(max_examples=MANY)
 @given(text=expressions, context=contexts)

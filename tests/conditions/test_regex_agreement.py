@@ -79,6 +79,7 @@ def test_generated_patterns_match_what_they_match_for_re2(pattern: str, text: st
     assert ours(pattern, text) == theirs(pattern, text)
 
 
+@pytest.mark.slow
 @settings(max_examples=MANY)
 @given(pattern=st.text(st.sampled_from("ab()[]{}^$|*+?.\\-:=!<>Pims012,dwzQE"), max_size=8), text=texts)
 def test_any_text_is_a_pattern_for_both_or_for_none(pattern: str, text: str) -> None:

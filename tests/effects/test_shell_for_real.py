@@ -162,6 +162,7 @@ def test_line_changes_nothing_that_nobody_said(line: str, tmp_path: Path, monkey
     check(line, tmp_path / "ground", monkeypatch)
 
 
+@pytest.mark.slow
 def test_lines_of_any_kind_change_nothing_that_nobody_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(5)  # noqa: S311 - the same lines each time
     for _ in range(400):

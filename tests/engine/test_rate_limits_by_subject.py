@@ -66,6 +66,7 @@ def test_three_changed_files_are_three_runs_in_the_background(tmp_path: Path) ->
     assert sorted(work(home)) == [[[f"{project}/{name}"], [f"{project}/{name}"], f"{project}/{name}"] for name in "abc"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("U-06")
 @pytest.mark.parametrize("batch", ["batch = true", 'batch = "300ms"', 'batch = true\ndebounce = "2s"\nper_minute = 1'])
 def test_batch_is_one_run_with_all_files(tmp_path: Path, batch: str) -> None:

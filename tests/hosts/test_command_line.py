@@ -107,6 +107,7 @@ def test_an_answer_of_many_megabytes_is_passed_on(shell: str, tmp_path: Path) ->
     assert (code, len(out), err) == (0, 8_000_000, b"")
 
 
+@pytest.mark.slow
 @each(("host", "event"), EVENTS)
 @each("policy", POLICIES)
 def test_a_python_that_is_gone_is_what_the_policy_says_in_every_agents_bytes(

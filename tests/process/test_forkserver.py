@@ -61,6 +61,7 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a number is all that is asked for
 
 
+@pytest.mark.slow
 def test_what_does_not_end_when_asked_to_is_made_to_when_time_is_up(tmp_path: Path) -> None:
     script = tmp_path / "hook.py"
     script.write_text(STUBBORN + "time.sleep(600)\n", "utf-8")

@@ -294,6 +294,7 @@ def test_timed_out_program_may_clean_up_before_it_ends(run: Run, tmp_path: Path)
     assert not (tmp_path / "lock").exists()
 
 
+@pytest.mark.slow
 @needs_pidfd
 @pytest.mark.spec("P-03", "A-25")
 def test_program_that_ignores_the_request_to_end_is_killed(run: Run, mailbox: Mailbox) -> None:
@@ -309,6 +310,7 @@ def test_program_that_ignores_the_request_to_end_is_killed(run: Run, mailbox: Ma
     assert [is_gone(pid) for pid in pids] == [True, True]
 
 
+@pytest.mark.slow
 @needs_pidfd
 @pytest.mark.spec("P-03", "A-25")
 @pytest.mark.parametrize("output", ["", ">/dev/null 2>&1"])
@@ -326,6 +328,7 @@ def test_what_outlives_a_timed_out_program_is_killed(run: Run, mailbox: Mailbox,
     assert is_gone(pids[0])
 
 
+@pytest.mark.slow
 @needs_pidfd
 def test_program_that_leaves_its_group_is_ended_too(mailbox: Mailbox) -> None:
     leave = (

@@ -26,6 +26,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
 @pytest.mark.parametrize(
     "line",

@@ -98,6 +98,7 @@ def test_version_on_stderr_counts_and_stdin_is_empty(tmp_path: Path) -> None:
     assert missing(tmp_path / "project", "java>=17", path=tmp_path / "bin") == ""
 
 
+@pytest.mark.slow
 def test_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     program(tmp_path / "bin", "tool", f"sleep 600 & echo $! > {tmp_path}/pid; wait")
 

@@ -468,6 +468,7 @@ def test_whatever_is_accepted_keeps_the_value_whole(
     assert not (folder / "canary").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "grow",
     [

@@ -154,6 +154,7 @@ def test_a_condition_may_ask_about_the_content(place: Place) -> None:
     assert place.paths() == [("file_created", "b.py")]
 
 
+@pytest.mark.slow
 def test_a_formatter_is_told_of_its_own_change_once_and_then_all_is_quiet(place: Place) -> None:
     toml = place.hook("format", f"[ -f {place.project}/a.py ] && echo formatted > {place.project}/a.py; true")
 
@@ -169,6 +170,7 @@ def test_a_formatter_is_told_of_its_own_change_once_and_then_all_is_quiet(place:
     assert place.told == []
 
 
+@pytest.mark.slow
 def test_a_hook_that_changes_its_file_each_time_comes_to_an_end_and_that_is_told(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_hook_that_changes_its_file_each_time_comes_to_an_end_and_that_is_told
     assert "a.py: changed again each time hooks ran" in place.told[0]
 
 
+@pytest.mark.slow
 def test_a_hook_that_makes_another_file_each_time_comes_to_an_end(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +226,7 @@ def test_two_hooks_that_change_each_others_files_come_to_an_end(place: Place, mo
     assert {"ping", "pong"} == set(place.ran())
 
 
+@pytest.mark.slow
 def test_a_person_who_saves_while_hooks_run_is_heard(place: Place) -> None:
     """The hook is slow, and each save but the first comes while it runs: the last one is never lost."""
     toml = place.hook("slow", f"cat {place.project}/a.py >> {place.runs}.seen 2> /dev/null; sleep 0.3")
@@ -239,6 +243,7 @@ def test_a_person_who_saves_while_hooks_run_is_heard(place: Place) -> None:
     assert place.told == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D-02")
 def test_two_thousand_files_in_a_second_are_each_told_once(place: Place) -> None:
     """The hook is a program that runs once for each of them, and nothing runs afterwards."""

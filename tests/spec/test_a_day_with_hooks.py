@@ -95,6 +95,7 @@ def test_yes_holds_for_these_bytes_in_this_repository_and_wherever_it_is_checked
     assert push(home, team)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("O-10", "O-11")
 def test_approvals_reach_ci_as_a_file_from_outside_and_never_from_the_checkout(team: Path, tmp_path: Path) -> None:
     laptop, runner = tmp_path / "laptop", tmp_path / "runner"
@@ -135,6 +136,7 @@ def test_what_is_switched_off_and_taken_back_leaves_every_byte(team: Path, tmp_p
     assert push(home, team)[0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("U-04", "U-10", "D-17")
 def test_guard_with_a_misspelt_key_blocks_until_it_is_mended_or_switched_off(team: Path, tmp_path: Path) -> None:
     home = tmp_path / "laptop"

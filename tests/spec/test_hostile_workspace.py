@@ -289,6 +289,7 @@ def test_interpreter_of_the_workspace_that_a_persons_hook_names_does_not_run(
     assert not emitted(home, project)
 
 
+@pytest.mark.slow
 def test_approvals_inside_the_workspace_are_not_imported(home: Path, project: Path, tmp_path: Path) -> None:
     put(project / "hookline.toml", NATIVE)
     author = tmp_path / "author"

@@ -333,6 +333,7 @@ def test_patterns_of_what_may_run_are_looked_for(line: str) -> None:
     assert "/w/*.sh" in reach_line(line).patterns
 
 
+@pytest.mark.slow
 def test_long_lines_are_read_in_no_time() -> None:
     for piece in ('"$(', "case x in ", '"', "(", "[[ ", '$("', "a) ;; "):
         reach_line("case x in " + piece * (65_536 // len(piece) - 1))

@@ -297,6 +297,7 @@ def _is_running(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.spec("A-22")
 def test_emitting_starts_a_worker_that_leaves_when_there_is_nothing_to_do(
     home: Home, monkeypatch: pytest.MonkeyPatch
@@ -315,6 +316,7 @@ def test_emitting_starts_a_worker_that_leaves_when_there_is_nothing_to_do(
     assert (home.data / "worker.log").read_text() == ""
 
 
+@pytest.mark.slow
 def test_project_that_starts_a_worker_lends_no_programs_to_others(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
