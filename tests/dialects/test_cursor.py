@@ -386,3 +386,9 @@ def test_a_no_beside_a_mistake_is_still_a_no() -> None:
 
     assert said.decision is Decision.DENY
     assert said.failure is not None
+
+
+def test_count_of_another_type_is_no_error() -> None:
+    raw = b'{"hook_event_name": "stop", "conversation_id": "c", "status": "completed", "loop_count": [1]}'
+
+    assert decode_event(raw).data["stop_hook_active"] is True

@@ -174,3 +174,16 @@ def test_writing_tool_is_known_under_the_names_of_every_dialect(name: str) -> No
 
         assert "/p/a" in find_effects(event).writes, native
     engine.close_sync()
+
+
+@pytest.mark.parametrize(
+    ("event", "unknown", "writes"),
+    [
+        (call("shell_control", action=["stop"]), EVERYTHING, ()),
+        (call("apply_patch", changes=[{"op": {"a": 1}, "path": "a.py"}]), frozenset(), ("/p/a.py",)),
+    ],
+)
+def test_argument_of_another_type_is_no_error(event: Event, unknown: frozenset[str], writes: tuple[str, ...]) -> None:
+    found = find_effects(event)
+
+    assert (found.unknown, found.writes) == (unknown, writes)

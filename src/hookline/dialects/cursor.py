@@ -277,7 +277,8 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     call = _read_call(canonical, native, document, cwd=cwd)
     data = _FIELD_MAPS(native).read(document, "", _READER)
     if canonical in TURN_ENDS:
-        data.setdefault("stop_hook_active", data.get("loop_count") not in {0, None})
+        # no set: the value may be of any type, also one without a hash
+        data.setdefault("stop_hook_active", data.get("loop_count") not in (0, None))
     key = _JSON_RESULTS.get(native)
     text = data.get("result")
     result = _tool_calls.parse_text(text)

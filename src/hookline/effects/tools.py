@@ -73,7 +73,7 @@ def _add_patch(call: CallReader) -> None:
     is_read = [apply_patch(text, call.event.cwd, call.found) for text in texts]
     call.found.touch_paths("writes", *call.paths())
     for change in event_paths.list_changes(call.args):
-        if change.get("op") in {"delete", "move"}:
+        if str(change.get("op")) in {"delete", "move"}:
             paths = event_paths.find_texts([change.get("path")])
             call.found.touch_paths("deletes", *(make_absolute(call.event.cwd, path) for path in paths))
     is_other = not isinstance(call.args.get("patch", ""), str) or not isinstance(call.args.get("changes", []), list)
@@ -150,7 +150,7 @@ def _add_delegation(call: CallReader) -> None:
 
 
 def _add_control(call: CallReader) -> None:
-    if call.args.get("action", "output") not in _CONTROLS:
+    if str(call.args.get("action", "output")) not in _CONTROLS:
         call.found.leave_open()
 
 
