@@ -138,7 +138,7 @@ def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
         return f"nobody answers at port {port} ({problem}); `hookline daemon status` says whether there is a daemon"
     if reports:
         return "" if reports[0].startswith(f"{entry.host} ") else f"it was not understood: {reports[0]}"
-    return f"whoever answers at port {port} says {answer.status}{f': {body}' if body else ''}"
+    return f"the program that answers at port {port} says {answer.status}{f': {body}' if body else ''}"
 
 
 def _list_words(file: SettingsFile, entry: InstalledEntry) -> list[str]:

@@ -132,7 +132,7 @@ class EditSession(Struct, frozen=True, kw_only=True):
         about = f"hook {quote(hook.id)}"
         if hook.layer is Layer.MANAGED:
             raise hook_error(
-                hook, f"{about} is managed: whoever administers this machine put it there, and only they change it"
+                hook, f"{about} is managed: the administrator of this machine put it there, and only they change it"
             )
         if hook.source_format in FILE_SPECS and FILE_SPECS[hook.source_format].is_program:
             message = f"{about} is this program itself: change it, or move it away, and the agent has it no longer"

@@ -156,7 +156,7 @@ _CHOICES: Final = {"y": "y", "yes": "y", "a": "a", "always": "a"}
 _REFUSALS: Final = frozenset({"", "n", "no", "q", "quit"})
 
 
-NO_INPUT: Final = flag("--no-input", "never ask; hooks that nobody approved do not run")
+NO_INPUT: Final = flag("--no-input", "never ask; hooks without an approval do not run")
 
 
 class ApprovalPrompt:

@@ -265,7 +265,7 @@ def _install_pack(session: EditSession, file_name: str) -> int:
     notes = [*(problem.message for problem in problems), *session.list_unresolved((), hooks)]
     if hooks:
         notes.append(
-            f"they come from somebody else, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
+            f"they were written by another person, so each has to be approved: hookline trust approve {shell_quote(hooks[0].id)}"
         )
     return session.finish(changes, f"added {join_ids(hooks)}", notes=notes, made=True)
 

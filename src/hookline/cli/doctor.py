@@ -221,12 +221,12 @@ def _check_extras(_project: Project) -> Iterator[HealthFinding]:
 
 def _check_prompts(_project: Project) -> Iterator[HealthFinding]:
     if os.environ.get("CI"):
-        yield _note("this is CI: nobody is asked, and what nobody approved does not run")
+        yield _note("this is CI: no user is asked, and hooks without an approval do not run")
         return
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
     except OSError:
-        yield _note("there is no terminal here: nobody is asked, and what nobody approved does not run")
+        yield _note("there is no terminal here: no user is asked, and hooks without an approval do not run")
 
 
 def _check_speed(_project: Project) -> Iterator[HealthFinding]:

@@ -82,7 +82,7 @@ def _toggle_builtins(session: EditSession, hooks: Sequence[Hook], *, on: bool) -
     for hook in different:
         if hook.layer is Layer.MANAGED:
             raise ConfigError(
-                f"hook {quote(hook.id)} is managed: whoever administers this machine switched it on, and only they "
+                f"hook {quote(hook.id)} is managed: the administrator of this machine switched it on, and only they "
                 "switch it off"
             )
     word = "on" if on else "off"

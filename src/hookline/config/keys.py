@@ -439,7 +439,7 @@ SHARED: Final[Mapping[str, Key]] = make_keys(
         "retry_after": (seconds, False, "How long it pauses before it is tried again."),
         "needs": (needs, False, "Tools, files, services and variables that must be there."),
         "cache": (caching, False, "How long its answer holds, and what the answer depends on."),
-        "background": (flag, False, "Nobody waits for it: it runs from a queue, at least once."),
+        "background": (flag, False, "The agent does not wait for it: it runs from a queue, at least once."),
         "persistent": (flag, True, "The command stays and answers one event per line."),
         "warm": (flag, False, "The command is a Python script, run in a process that was made ahead."),
         "observe": (flag, True, "Record what it would do, and enforce nothing."),

@@ -55,9 +55,9 @@ def ask(
             try:
                 stranger = "" if peer_check.peer_user(connection) == os.geteuid() else "another user"
             except OSError:
-                stranger = "nobody knows whose"
+                stranger = "of an unknown user"
             if stranger:
-                raise NoDaemonError(f"{place.socket} is somebody else's ({stranger}), so it is not used")
+                raise NoDaemonError(f"{place.socket} is another user's ({stranger}), so it is not used")
             connection.sendall(protocol.encode_request(request))
             raw = b""
             while part := connection.recv(65536):

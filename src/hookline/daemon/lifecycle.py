@@ -162,7 +162,7 @@ class Daemon:
             if is_idle and not self._front.is_open:
                 self._stop("nobody has called for a while")
             elif not _read_inode(self._place):
-                self._stop("somebody removed the socket")
+                self._stop("the socket was removed")
 
     def _find_reason(self) -> str:
         """Return why a call is declined, empty when it is not; every call restarts the idle time."""

@@ -31,7 +31,7 @@ def find_reason(connection: socket.socket) -> str:
             not _own_label() or _read_label(str(process)) == _own_label()
         )
     except OSError:
-        return "nobody can say where this caller lives"
+        return "the namespaces of the calling process cannot be read"
     return "" if is_same else "another sandbox or container"
 
 
@@ -56,7 +56,7 @@ def find_tcp_reason(theirs: tuple[str, int], ours: tuple[str, int]) -> str:
             words = line.split()
             if words[1].endswith(near) and words[2].endswith(far):
                 return "" if int(words[7]) == os.geteuid() else "another user"
-    return "nobody can say whose this caller is"
+    return "the user of the calling process cannot be read"
 
 
 def peer_user(connection: socket.socket) -> int:

@@ -73,7 +73,7 @@ class StopLoopGuard:
             times = await self._access(lambda: self._count(event, why))
         except StoreError as problem:
             # without a count, the agent is sent back once: a broken store must not keep it working
-            self._warn(event, f"{problem}; so nobody counts how often the agent is sent back")
+            self._warn(event, f"{problem}; so it is not counted how often the agent is sent back")
             return _let_stop(outcome, "") if event.data.get("stop_hook_active") else outcome
         if times <= self._most:
             return outcome

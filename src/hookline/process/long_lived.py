@@ -529,7 +529,7 @@ class _SupervisorThread:
                 launch.release()
                 return
             self.processes[process.pid] = process
-            process.end(Failure(FailureKind.KILLED, "was ended because nobody waited for it any more"))
+            process.end(Failure(FailureKind.KILLED, "was ended because no call waited for it any more"))
 
         try:
             await asyncio.shield(starting)

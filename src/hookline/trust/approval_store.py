@@ -25,7 +25,7 @@ from hookline.trust.repository import find_top
 _LARGEST: Final = 64 * 1024 * 1024
 
 LONGEST_STORED: Final = 262_144
-"""Longer texts are stored by their hash only: nobody reads a diff of them."""
+"""Longer texts are stored by their hash only: a diff of them would be too long to read."""
 
 # a temporary file that is older was left behind by a killed process
 _STALE_SECONDS: Final = 600.0
@@ -214,7 +214,7 @@ def read_export(path: Path, *, workspace: Path | None) -> list[Approval]:
     """
     if workspace is not None and is_inside_real(str(path.absolute()), (str(workspace.resolve()), find_top(workspace))):
         raise ConfigError(
-            "approvals are not taken from inside the workspace they are about: whoever wrote the hooks "
+            "approvals are not taken from inside the workspace they are about: the author of the hooks "
             "could have written them; keep the file elsewhere",
             path=str(path),
         )

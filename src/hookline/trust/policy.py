@@ -146,7 +146,7 @@ class TrustedHooks:
                 answer = await answer
         except Exception:
             # the callback belongs to the embedding program; whatever it raises is no consent
-            logger.exception("nobody could be asked about hook %s", hook.id)
+            logger.exception("the user could not be asked about hook %s", hook.id)
             return False
         if answer is not True and answer != ONCE:
             self._denied.add(key)

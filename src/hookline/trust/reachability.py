@@ -29,7 +29,7 @@ from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_no
 from hookline.shell.walk import ShellCommand, Walk, assign_roles, find_globs, find_tests, walk_commands
 
 LONGEST: Final = 65_536
-"""The longest command that is analysed; nobody reads more before approving it."""
+"""The longest command that is analysed; a longer one is not read before it is approved."""
 _LONGEST_UNCERTAIN: Final = 16_384
 _MOST_FOLDERS: Final = 64
 _SHOWN: Final = 60

@@ -145,7 +145,7 @@ ENV: Final = Key(table, "env", vital=True, about="Environment variables it gets 
 NAME: Final = Key(text, "name", about="What people call it.")
 ENABLED: Final = Key(flag, "enabled", vital=True, about="Whether it runs at all.")
 IGNORED: Final = Key(anything, about="For the agent; it means nothing elsewhere.")
-BACKGROUND: Final = Key(flag, "background", about="Nobody waits for it.")
+BACKGROUND: Final = Key(flag, "background", about="The agent does not wait for it.")
 # what the files of most agents can say
 WRITERS: Final = {"command": "command", "timeout": "timeout"}
 
