@@ -6,6 +6,7 @@ EngineError
 │   └── MissingValueError   it names a value that the event does not have
 ├── DialectError     bytes that are not what their dialect says
 ├── StoreError       a store cannot be read or written
+├── McpError         an MCP server cannot be used: says why, and what to do
 ├── HostError        an agent program's own settings cannot be read or changed
 └── Blocked          hooks said no to a tool call made through the engine
 
@@ -57,6 +58,14 @@ class DialectError(EngineError):
 
 class StoreError(EngineError):
     """A store that cannot be read or written."""
+
+
+class McpError(EngineError):
+    """An MCP server that cannot be used; `kind` is the kind of failure of a hook that needs it."""
+
+    def __init__(self, message: str, *, kind: str = "unreachable") -> None:
+        self.kind = kind
+        super().__init__(message)
 
 
 class HostError(EngineError):

@@ -180,12 +180,16 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     this event one after another, the first one first; an event that no hook raised has none. `parent` is
     the id of the event that the last of them was asked about.
 
-    `host` is the dialect of the agent that said it, and `native_args` are the arguments exactly as it said them: any
+    `cwd` is the folder in which it happens, and `project` the folder of the project, whose hooks are asked.
+
+    `host` is the dialect of the agent that said it, `host_version` the version of that agent where it is known, and `native_args` are the arguments exactly as it said them: any
     JSON value, None if unknown. A dialect that speaks to the same agent changes these, and never makes them
     anew from `args`, so that what it does not know is kept.
 
     `files` are the absolute paths of the files that one run of one hook is for, where it is not for all that the event is
     about: one of several, or those of several events.
+
+    `facts` are what the engine gathered for the hooks that ask for it; None before it did.
     """
 
     name: EventName
@@ -201,8 +205,11 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     chain: tuple[str, ...] = ()
     parent: str = ""
     host: str = ""
+    host_version: str = ""
+    project: str = ""
     native_args: object = None
     files: tuple[str, ...] = ()
+    facts: Mapping[str, object] | None = None
 
     @property
     def spec(self) -> EventSpec:

@@ -23,6 +23,7 @@ class FailureKind(StrEnum):
     EXIT_CODE = "exit_code"
     KILLED = "killed"
     TOO_MUCH_OUTPUT = "too_much_output"
+    LIMIT = "limit"
     TOO_LONG = "too_long"
     INVALID_REPLY = "invalid_reply"
     HOOK_ERROR = "hook_error"
@@ -139,7 +140,7 @@ class Request:
 class Reply(Struct, frozen=True, kw_only=True, gc=False):
     """What came back from a hook. `value` is set instead of `stdout` when no bytes were involved.
 
-    `argv` are the words a program was started with.
+    `argv` are the words a program was started with, `sandbox` the layers that contained it.
     """
 
     stdout: bytes = b""
@@ -149,6 +150,7 @@ class Reply(Struct, frozen=True, kw_only=True, gc=False):
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    sandbox: tuple[str, ...] = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -1,14 +1,20 @@
 """One configured hook, and where it came from."""
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import IntEnum, StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from hookline.errors import ConfigError
+from hookline.model.facts import find_named_facts, read_facts
+from hookline.model.language_models import ModelBudget
+from hookline.model.mcp_server import McpServer
 from hookline.model.requirements import Caching, Needs
+from hookline.model.sandbox import LEVELS, PROJECT, UNCONTAINED, Sandbox
 
 
 class Source(StrEnum):
@@ -92,21 +98,37 @@ TARGETS: Final[Mapping[str, HookTarget]] = {
     ),
     "steps": HookTarget(kind="steps", key="steps"),
     "raises": HookTarget(kind="raise_event", key="raise"),
+    "mcp": HookTarget(
+        kind="mcp",
+        key="mcp",
+        about='the tool of an MCP server to call: "server/tool"',
+        title="a tool of an MCP server is called",
+    ),
     "notify": HookTarget(
         kind="notify",
         key="notify",
         about="what to show on the desktop: {{agent}} is done in {{project}}",
         title="a notification on the desktop",
     ),
+    "judge": HookTarget(
+        kind="judge",
+        key="judge",
+        about="what to ask a language model: Is {{args.command}} safe? It allows, denies, or asks the user",
+        title="a language model is asked",
+    ),
     **{name: HookTarget(kind="rule", key=name) for name in ACTIONS},
 }
 TEXT_TARGETS: Final = {field: target for field, target in TARGETS.items() if target.about}
+
+# the id of the hook that stands for an MCP server as a whole begins with this
+SERVER_PREFIX: Final = "mcp:"
 
 # the kind of a hook that stands for a guard whose definition cannot be used
 INVALID: Final = "invalid"
 
 _TUPLES: Final = (
     *("on", "args", "steps", "after", "before", "files", "writes", "deletes", "reads", "runs", "urls", "includes"),
+    *("agents", "branches", "between", "facts"),
 )
 
 
@@ -114,10 +136,11 @@ class Hook(Struct, frozen=True, kw_only=True):
     """One hook as configured, before the trust check.
 
     How it is reached follows from the field that is set: `command` (with `args`, or a whole line with
-    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `notify` for a text on the desktop, `steps` for a list of other hooks, `raises`
+    `shell`), `module` and `function`, `url`, `prompt` to ask the agent, `mcp` for a tool of an MCP server, `notify` for a text on the desktop, `judge` to ask the language model `model`, `steps` for a list of other hooks, `raises`
     for another event, `call` for a function of this program, or an action: `deny`, `confirm` (ask the user), `allow`,
     `tell` (the user) and `context` (for the model) are constant answers, for which no program runs. Their texts are
     templates; a decision may be True, without words. A rule that denies or confirms fails closed unless it says otherwise.
+    `platforms` are the commands of a hook that has one for each platform; the one that runs here is blank.
     A `persistent` command answers many events, a `warm` one that is a Python script is run in a process that was made
     ahead.
     `on` names canonical events, and is a tuple once made. What is None or empty is decided by the dialect.
@@ -126,6 +149,9 @@ class Hook(Struct, frozen=True, kw_only=True):
     there; without it they are as they stand. In Hookline's own dialect the URL may name variables, too, a user's own
     hooks may name any, and one that is not set is a failure. `body` is sent in place of the event: a text, or a JSON
     value whose texts hold templates. What a server answers to that is no answer of the hook.
+
+    `arguments` are those of the tool that `mcp` names, and their texts hold templates. `server` is the definition of its
+    server, which is looked up when the hook is loaded.
 
     With `plain`, text that its program prints is no mistake: it is added to the conversation.
 
@@ -136,20 +162,34 @@ class Hook(Struct, frozen=True, kw_only=True):
     them. `source` defaults to the least trusted common one, so that a forgotten source is never a trusted hook;
     `trusted` is what the definition says of itself, which only ever counts in a user's own files.
 
-    `condition` is an expression over the event that has to be true. `after` and `before` name other hooks. With
-    `once` it runs once in a session, at most `per_minute` times in a minute, not within `cooldown` seconds of its last
+    `condition` is an expression over the event that has to be true. With `agents`, `branches` and `between` it runs under these
+    agents, on these branches of git and at these times only. `facts` are gathered for it, and those that its condition and
+    texts name. `after` and `before` name other hooks. With
+    `once` it runs once in a session, or in a turn where it is "turn", at most `per_minute` times in a minute, not within `cooldown` seconds of its last
     run, and not before its subject was quiet for `debounce` seconds. With `batch` it runs once for all files of the
     events that come within so many seconds of each other, in the background. After `breaker` failures in a row it pauses for
     `retry_after` seconds. `background` hooks are put into a queue, and the agent does not wait for them. `schedule` is a cron
     line at which `hookline watch` starts it.
 
+    With `state` its process has a folder of its own, in which it keeps what it wants to find again.
+
+    `budget` is what a `judge` may spend in a day, and with `redact` secrets are masked in what its model is shown. A judge fails
+    closed unless it says otherwise. `model_url` is where the user's settings and environment have its model, for those who are shown
+    the hook.
+
+    `sandbox` is what its process may do; without one it is decided by where the hook comes from: those of others have the
+    level `default_sandbox`, which is a setting of the user.
+
     `root` is the folder that relative names are counted from. `source_path`, `source_line`, `source_format` and
     `source_pointer` lead back to the definition, `layer` says whose it is, and `source_version` for which version
-    of its system it was written. `agents` are the agents whose own settings hold it: they run it themselves, so it is
-    left to them there. `native_event` is the agent's own event that it was written for.
+    of its system it was written. `run_by` are the agents whose own settings hold it: they run it themselves, so it is
+    left to them there. `native_event` is the agent's own event that it was written for. An `implicit` hook is on although
+    the user did not ask for it, so that it does not count where it matters whether there are hooks, or guards.
 
     `invalid` says why the definition cannot be used. Such a hook, of the kind `INVALID`, stands for a guard whose
     definition has a mistake: it never runs, and its failure policy decides about its events.
+
+    `tests` are the tables `given` and `expect` beside its definition, see `config/hook_tests.py`.
     """
 
     id: str
@@ -159,6 +199,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     kind: str = ""
     command: str = ""
     args: tuple[str, ...] = ()
+    platforms: Mapping[str, str | list[str]] = {}
     shell: bool | None = None
     module: str = ""
     function: str = ""
@@ -173,7 +214,15 @@ class Hook(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     steps: tuple[str, ...] = ()
     raises: str = ""
+    mcp: str = ""
+    arguments: Mapping[str, object] = {}
+    server: McpServer | None = None
     notify: str = ""
+    judge: str = ""
+    model: str = ""
+    budget: ModelBudget | None = None
+    redact: bool = True
+    model_url: str = ""
     deny: str | bool = ""
     confirm: str | bool = ""
     allow: str | bool = ""
@@ -190,6 +239,10 @@ class Hook(Struct, frozen=True, kw_only=True):
     urls: tuple[str, ...] = ()
     unknown: Unknown | None = None
     condition: str = ""
+    agents: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     timeout: float | None = None
     working_directory: str = ""
@@ -199,7 +252,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     parallel: bool = False
     after: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    once: bool = False
+    once: bool | Literal["turn"] = False
     per_minute: int = 0
     cooldown: float = 0.0
     debounce: float = 0.0
@@ -208,6 +261,9 @@ class Hook(Struct, frozen=True, kw_only=True):
     retry_after: float = 60.0
     needs: Needs | None = None
     cache: Caching | None = None
+    state: bool = False
+    sandbox: Sandbox | None = None
+    default_sandbox: str = PROJECT
     background: bool = False
     schedule: str = ""
     observe: bool = False
@@ -222,9 +278,11 @@ class Hook(Struct, frozen=True, kw_only=True):
     source_format: str = ""
     source_pointer: tuple[str | int, ...] = ()
     source_version: str = ""
-    agents: tuple[str, ...] = ()
+    run_by: tuple[str, ...] = ()
     native_event: str = ""
+    implicit: bool = False
     invalid: str = ""
+    tests: tuple[Mapping[str, object], ...] = ()
 
     def __post_init__(self) -> None:
         """Accept the plain spellings people write, and refuse what could not run."""
@@ -243,7 +301,13 @@ class Hook(Struct, frozen=True, kw_only=True):
             force_setattr(self, "unknown", Unknown(self.unknown))
         if not self.kind:
             force_setattr(self, "kind", self._kind())
-        if self.on_error is None and (self.deny or self.confirm):
+        texts = (self.condition, *self.args, *(getattr(self, field) for field in TARGETS))
+        if any(isinstance(text, str) and "facts." in text for text in texts):
+            # a broken name is reported where the hook is registered
+            with suppress(ValueError):
+                named = find_named_facts(text for text in texts if isinstance(text, str))
+                force_setattr(self, "facts", read_facts((*self.facts, *named)))
+        if self.on_error is None and (self.deny or self.confirm or self.judge):
             force_setattr(self, "on_error", OnError.BLOCK)
         if self.batch and not self.background:
             # a job that waits for more events has given its answer by then
@@ -264,6 +328,17 @@ class Hook(Struct, frozen=True, kw_only=True):
     def quiet(self) -> float:
         """How many seconds a background run waits for newer events."""
         return max(self.debounce, self.batch)
+
+    @property
+    def containment(self) -> Sandbox:
+        """What its process may do: as the definition says, else nothing is contained that is the user's own.
+
+        A hook of a program that uses the engine is that program's own, whatever its source is.
+        """
+        if self.sandbox is not None:
+            return self.sandbox
+        is_own = self.source in {Source.BUILTIN, Source.USER} or self.layer is Layer.PROGRAM
+        return UNCONTAINED if is_own else LEVELS[self.default_sandbox]
 
     @property
     def on_unknown(self) -> Unknown:
@@ -293,6 +368,47 @@ class Hook(Struct, frozen=True, kw_only=True):
             found = " and ".join(fields) or "none of them"
             message = f"needs exactly one of {', '.join(TARGETS)}; it has {found}"
         raise ConfigError(f'hook "{self.id}" {message}', path=self.source_path, line=self.source_line)
+
+
+def make_server_hook(server: McpServer) -> Hook:
+    """Return a hook that stands for a server as a whole, to decide about trust: it runs at no event."""
+    return Hook(
+        id=f"{SERVER_PREFIX}{server.name}",
+        name=server.name,
+        mcp=f"{server.name}/*",
+        server=server,
+        source=Source.USER if server.is_own else Source.WORKSPACE,
+        layer=Layer.USER if server.is_own else Layer.PROJECT,
+        root=server.root,
+        source_path=server.path,
+        source_line=server.line,
+    )
+
+
+def get_process_hook(hook: Hook) -> Hook:
+    """Return the hook whose command is what runs: of a hook that uses an MCP server, the server's program.
+
+    The program is the project's if the project defines the server, whoever wrote the hook.
+    """
+    server = hook.server
+    if server is None or not server.command:
+        return hook
+    return replace(
+        hook,
+        kind="command",
+        dialect=OWN_DIALECT,
+        command=server.command if server.args else shlex.quote(server.command),
+        args=server.args,
+        shell=False,
+        persistent=True,
+        env=server.env,
+        working_directory=server.cwd,
+        source=Source.USER if server.is_own else Source.WORKSPACE,
+        layer=Layer.USER if server.is_own else Layer.PROJECT,
+        root=server.root or hook.root,
+        source_path=server.path or hook.source_path,
+        source_line=server.line,
+    )
 
 
 def describe_actions(hook: Hook) -> str:

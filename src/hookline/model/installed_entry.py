@@ -9,6 +9,8 @@ from msgspec import Struct
 
 # the variable in which hooks, and what they start, carry how many agents are around them
 NESTING: Final = "HOOKLINE_NESTING"
+# the variable with the token that a user gives an agent which may loosen guards
+PERSON_TOKEN: Final = "HOOKLINE_PERSON_TOKEN"  # noqa: S105 - the name of the variable
 
 # With this option an answer ends with PROOF plus its exit code: a damaged program may end with 0 or 2 by accident.
 PROVE: Final = "--prove"

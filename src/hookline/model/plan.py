@@ -16,6 +16,7 @@ class Gate(StrEnum):
     ENABLED = "enabled"
     EVENT = "event"
     HOST = "host"
+    AGENTS = "agents"
     MATCHER = "matcher"
     FILES = "files"
     WRITES = "writes"
@@ -26,12 +27,15 @@ class Gate(StrEnum):
     CONDITION = "condition"
     TRUST = "trust"
     CHAIN = "chain"
+    BRANCHES = "branches"
+    BETWEEN = "between"
     ONCE = "once"
     NEEDS = "needs"
     BREAKER = "breaker"
     RATE = "rate"
     COOLDOWN = "cooldown"
     DEBOUNCE = "debounce"
+    BUDGET = "budget"
     ENDED = "ended"
 
 

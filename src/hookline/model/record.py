@@ -22,7 +22,11 @@ class Step(StrEnum):
 
 
 class Record(Struct, frozen=True):
-    """One line of a trace. All lines of one event share `trace`; `at` counts seconds since the epoch."""
+    """One line of a trace. All lines of one event share `trace`; `at` counts seconds since the epoch.
+
+    `host` is the agent that raised the event, `project` the folder it worked in, `tool` the canonical name of its tool, and
+    `subject` what the call is about in one line: a command, a path, the beginning of a prompt.
+    """
 
     trace: str
     step: Step
@@ -31,14 +35,30 @@ class Record(Struct, frozen=True):
     session: str = ""
     hook: str = ""
     detail: Mapping[str, object] = {}
+    host: str = ""
+    project: str = ""
+    tool: str = ""
+    subject: str = ""
+
+    @property
+    def decision(self) -> str:
+        """What was decided, of records that say it: `pass`, `allow`, `ask`, `deny` or `stop`."""
+        decided = self.detail.get("decision")
+        return decided if isinstance(decided, str) else ""
+
+    @property
+    def duration(self) -> float:
+        """The seconds that it took, of records that say it."""
+        seconds = self.detail.get("duration")
+        return float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else 0.0
 
 
 def text_size(detail: Mapping[str, object]) -> int:
     """Return about how much memory the texts of a record take: those at its top, and those in tables below."""
     size = 0
     for value in detail.values():
-        if isinstance(value, str):
+        if type(value) is str:
             size += len(value)
-        elif isinstance(value, Mapping):
+        elif type(value) is dict:
             size += sum(len(item) if isinstance(item, str) else 64 for item in value.values())
     return size

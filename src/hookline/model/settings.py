@@ -7,6 +7,8 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.errors import ConfigError
+from hookline.model.language_models import ModelBudget, ModelSettings
+from hookline.model.sandbox import PROJECT
 
 _YES: Final = frozenset({"1", "true", "yes", "on"})
 _NO: Final = frozenset({"0", "false", "no", "off"})
@@ -17,6 +19,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "composition": ("strongest", "unanimous"),
     "on_conflict": ("deny", "confirm"),
     "no_hooks": ("pass", "deny"),
+    "record": ("auto", "hooks", "all"),
 }
 
 
@@ -25,6 +28,40 @@ class Unapproved(StrEnum):
 
     WARN = "warn"
     BLOCK = "block"
+
+
+class Telemetry(Struct, frozen=True, kw_only=True):
+    """What is exported to a collector of OpenTelemetry.
+
+    `endpoint` is the URL of the collector without `/v1/traces`; a value of `headers` such as "$TOKEN" names a variable.
+    `arguments` says whether the arguments of tools are exported. What is empty is taken from the variables of OpenTelemetry.
+    """
+
+    endpoint: str = ""
+    headers: Mapping[str, str] = {}
+    traces: bool = True
+    metrics: bool = True
+    service_name: str = ""
+    arguments: bool = False
+    timeout: float | None = None
+
+
+def find_url_problem(url: str) -> str:
+    """Return why a text is no URL of a collector; empty if it is one."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - only needed where telemetry is exported
+
+    wanted = 'wanted a URL such as "http://localhost:4318"'
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port != 0
+    except ValueError:
+        return f"{wanted}, got {url!r}"
+    is_usable = has_port and parts.scheme in {"http", "https"} and bool(parts.hostname)
+    if not is_usable or not url.isprintable() or " " in url:
+        return f"{wanted}, got {url!r}"
+    if parts.username is not None or parts.query or parts.fragment:
+        return f"{wanted}, without user, query and fragment; a token belongs into `headers`"
+    return ""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -39,7 +76,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     `unapproved` says whether a project's hook that was never approved blocks the events it is for.
 
     `budget` is how many seconds all hooks of one event may take together. `per_minute` and `cooldown` hold for all hooks
-    together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on.
+    together, but for managed ones and guards, which are always asked. `builtins` names the built-in hooks that are on, and
+    `disabled_builtins` those that would be on by default and are not. `builtin_options` has the options of each.
 
     `agents_files` says whether hooks are also read from the files in which agents keep them, or from those of which.
     `returns` is how often hooks may send an agent back at the end of a turn for the same reason; 0 does not count it.
@@ -47,7 +85,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     that have an opinion must all allow and change nothing. `on_conflict` says what becomes of a disagreement, and of two
     parallel hooks that change the same field: "deny", or "confirm" to ask the user. `no_hooks` is the answer at an
     event that no hook was asked about: "pass" or "deny".
+    `record` says which events are traced: those that a "hook" was asked about, or "all"; "auto" is all that agents raise
+    through their settings, and elsewhere those that a hook was asked about.
+    `sandbox` is the level of hooks of projects, downloads and extensions that name none.
+    `fence` says whether texts that hooks of projects, downloads and extensions give to the model are fenced.
     `daemon` says whether the launcher in the settings of agents may start a program that answers the next calls.
+    `telemetry` says where traces and metrics are exported to; without it, none are.
+    `models` says where language models are reached and what they cost, by the name of the model or of its provider, and
+    `judge_budget` what all judges together may spend on them in a day.
     """
 
     enabled: bool = True
@@ -61,12 +106,20 @@ class Settings(Struct, frozen=True, kw_only=True):
     per_minute: int = 0
     cooldown: float = 0.0
     builtins: tuple[str, ...] = ()
+    disabled_builtins: tuple[str, ...] = ()
+    builtin_options: Mapping[str, Mapping[str, object]] = {}
     agents_files: tuple[str, ...] | bool = True
     returns: int = 5
     daemon: bool = True
     composition: str = "strongest"
     on_conflict: str = "deny"
     no_hooks: str = "pass"
+    record: str = "auto"
+    fence: bool = True
+    sandbox: str = PROJECT
+    telemetry: Telemetry | None = None
+    models: Mapping[str, ModelSettings] = {}
+    judge_budget: ModelBudget | None = None
 
     def __post_init__(self) -> None:
         """Refuse a time in which no hook could answer, and words that mean nothing."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # what is known of what a call does stands under this name
 EFFECTS: Final = "effects"
+# and what was gathered about its place
+FACTS: Final = "facts"
 
 _FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff": "changes"}
 
@@ -58,4 +60,5 @@ def event_context(event: Event, *, effects: Mapping[str, object] | None = None) 
         "args": event.args,
         **({"tool_name": event.native_tool or event.tool, "tool_args": event.args} if event.tool else {}),
         **({EFFECTS: effects} if effects is not None else {}),
+        **({FACTS: event.facts} if event.facts is not None else {}),
     }

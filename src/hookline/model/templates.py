@@ -37,7 +37,9 @@ def hook_names(hook: Hook) -> tuple[NamePath, ...]:
     """Return the template names in every text of a hook that is filled with values of the event."""
     return (
         *command_names(hook),
-        *find_names(*(getattr(hook, field) for field in TEXT_TARGETS), *body_texts(hook.body)),
+        *find_names(
+            *(getattr(hook, field) for field in TEXT_TARGETS), *body_texts(hook.body), *body_texts(hook.arguments)
+        ),
     )
 
 

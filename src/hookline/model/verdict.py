@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 
 from msgspec import UNSET, Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import asdict, force_setattr
 
 from hookline.model.capability import Degradation
 from hookline.model.exchange import Failure
+from hookline.model.language_models import ModelUsage
 from hookline.model.plan import Skip
 
 
@@ -76,7 +77,8 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     running. `observed` marks what was recorded but not enforced. `notes` are for the trace: noise on stdout
     and other oddities. `metadata` is whatever else the hook wanted to be kept. `cached` marks an answer that was given
     before, `job` one that is still to come: the place of a background hook in the queue. `raised` names the events that
-    it had raised. `code` is an `OutcomeCode` where the engine decided in place of the hook.
+    it had raised. `code` is an `OutcomeCode` where the engine decided in place of the hook. `origin` names a hook that is
+    not the user's own, in the words of the fence around its texts. `usage` is what a language model took for it.
     """
 
     hook: str = ""
@@ -93,6 +95,8 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     job: str = ""
     raised: tuple[str, ...] = ()
     code: str = ""
+    origin: str = ""
+    usage: ModelUsage | None = None
 
     def __post_init__(self) -> None:
         """Accept the word of a decision, and refuse what is none.
@@ -222,6 +226,18 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
         return self._texts(EffectKind.ASK_AGENT)
 
     @property
+    def output_origin(self) -> str:
+        """The hook that changed the output, as a fence names it; "" where it is the user's own or the fence is there."""
+        if self.output is UNSET or (isinstance(self.output, str) and self.output in self.reasons):
+            return ""
+        origins = (
+            verdict.origin
+            for verdict in self.verdicts
+            if verdict.origin and any(effect.path[:1] == ("output",) for effect in verdict.effects)
+        )
+        return next(origins, "")
+
+    @property
     def failures(self) -> tuple[Verdict, ...]:
         """The verdicts of hooks that failed, whether that blocked or not."""
         return tuple(verdict for verdict in self.verdicts if verdict.failure is not None)
@@ -252,6 +268,7 @@ def outcome_to_json(outcome: Outcome) -> Mapping[str, object]:
                 "cached": verdict.cached,
                 "job": verdict.job or None,
                 "notes": verdict.notes,
+                "usage": asdict(verdict.usage) if verdict.usage is not None else None,
             }
             for verdict in outcome.verdicts
         ],

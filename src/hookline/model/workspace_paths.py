@@ -23,10 +23,15 @@ def workspace_roots(hook: Hook, cwd: str) -> tuple[str, ...]:
     Who works somewhere inside a repository works in all of it. A user's own hook has the user's home as its
     folder, which is not foreign. The home folder and the folders above it are no project.
     """
-    folders = _roots_at(real_path(cwd or caller_context.folder()))
+    folders = project_roots(cwd)
     if hook.root and hook.source not in USER_SOURCES:
         folders = (*folders, *_roots_at(real_path(hook.root)))
     return tuple(dict.fromkeys(folders)) if len(folders) > 1 else folders
+
+
+def project_roots(cwd: str) -> tuple[str, ...]:
+    """Return the real paths of the project that an agent works on in a folder."""
+    return _roots_at(real_path(cwd or caller_context.folder()))
 
 
 def _roots_at(folder: str) -> tuple[str, ...]:
