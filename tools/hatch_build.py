@@ -1,8 +1,8 @@
-"""Build `hookline-hook`, the program that agents run, into the wheel.
+"""Build what is written in C into the wheel: `hookline-hook`, which agents run, and the library that starts hooks.
 
-With a compiler it is native, and the wheel is one for this platform and every Python. Without one, or where what was
-compiled does not run, it is a script of the same name for the Python that it is installed for, and the wheel is one for
-every platform. `HOOKLINE_PURE=1` asks for that.
+With a compiler the wheel is one for this platform and every Python. Without one, or where what was compiled does not run,
+`hookline-hook` is a script for the Python that it is installed for, hooks are started by Python itself, and the wheel is one
+for every platform. `HOOKLINE_PURE=1` asks for that.
 """
 
 import os
@@ -22,6 +22,12 @@ from packaging.tags import platform_tags
 NAME: Final = "hookline-hook"
 SOURCE: Final = "src/hookline/bridge/launcher.c"
 SECONDS: Final = 120
+
+# loaded by src/hookline/process/native.py; Linux only
+LIBRARY: Final = "src/hookline/process/_spawn.so"
+LIBRARY_SOURCE: Final = "src/hookline/process/spawn.c"
+LIBRARY_FLAGS: Final = ("-fPIC", "-shared", "-fvisibility=hidden")
+LOAD: Final = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).hookline_landlock_version)"
 
 COMPILERS: Final = ("cc", "gcc", "clang")
 FLAGS: Final = ("-std=c11", "-O2", "-s", "-Wall", "-Wextra")
@@ -58,6 +64,17 @@ def compiled(source: Path, program: Path, *, version: str) -> bool:
     return False
 
 
+def compiled_library(source: Path, library: Path) -> bool:
+    """Compile the library that starts hooks; False when it cannot be done, or what came out cannot be loaded here."""
+    if sys.platform != "linux" or os.environ.get("HOOKLINE_PURE", "") not in {"", "0"}:
+        return False
+    for compiler in compilers():
+        words = [*compiler, *FLAGS, *LIBRARY_FLAGS, "-o", str(library), str(source)]
+        if run(words) is not None and run([sys.executable, "-c", LOAD, str(library)]) is not None:
+            return True
+    return False
+
+
 def run(words: list[str]) -> str | None:
     """Run a program and give what it says; None when it fails, for whatever reason."""
     try:
@@ -75,10 +92,10 @@ def platform() -> str:
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
-class LauncherHook(BuildHookInterface[Any]):
-    """Adds the launcher to a wheel, also to one that is installed to be edited."""
+class NativeHook(BuildHookInterface[Any]):
+    """Adds what is written in C to a wheel, also to one that is installed to be edited."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's own
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Make the program before the wheel is put together."""
         self._folder = Path(tempfile.mkdtemp(prefix="hookline-build-"))
         program = self._folder / NAME
@@ -90,6 +107,14 @@ class LauncherHook(BuildHookInterface[Any]):
             program.write_text(SCRIPT, encoding="utf-8")
         program.chmod(0o755)
         build_data["shared_scripts"][str(program)] = NAME
+        library = self._folder / Path(LIBRARY).name
+        if compiled_library(Path(self.root) / LIBRARY_SOURCE, library):
+            if version == "editable":
+                # the package is used where it stands; replaced in one step, because a program may be using the old one
+                shutil.copy(library, f"{self.root}/{LIBRARY}.new")
+                Path(self.root, f"{LIBRARY}.new").replace(Path(self.root, LIBRARY))
+            else:
+                build_data["force_include"][str(library)] = LIBRARY.removeprefix("src/")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - the same
         """Leave nothing behind."""

@@ -8,8 +8,9 @@ of each call, and everything done for the call sees it: the user's folders, vari
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import datetime
 from typing import Final
 
 
@@ -31,6 +32,11 @@ class TrackedEnv(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._variables)
+
+
+def encode_environ(environ: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Return variables as the bytes that a process gets."""
+    return {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
 
 
 class CallerContext:
@@ -60,7 +66,7 @@ class CallerContext:
     def encoded(self) -> dict[bytes, bytes]:
         """All variables as bytes, computed once; not to be changed."""
         if self._encoded is None:
-            self._encoded = {os.fsencode(name): os.fsencode(value) for name, value in self.whole.items()}
+            self._encoded = encode_environ(self.whole)
         return self._encoded
 
     def with_var(self, name: str, value: str) -> "CallerContext":
@@ -139,6 +145,23 @@ def folder() -> str:
     """
     caller = _CURRENT.get()
     return os.getcwd() if caller is None else caller.folder
+
+
+def local_now() -> datetime:
+    """Return the time of day where the caller is: the daemon may have been started with another `TZ`."""
+    caller = _CURRENT.get()
+    zone = caller.whole.get("TZ") if caller is not None else None
+    if caller is None or zone == os.environ.get("TZ"):
+        return datetime.now()  # noqa: DTZ005 - the time on the user's clock
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - few hooks look at the clock
+
+    # a zone that this machine does not know is taken for our own
+    with suppress(OSError, ValueError, KeyError):
+        if zone:
+            return datetime.now(ZoneInfo(zone.removeprefix(":")))
+        with open("/etc/localtime", "rb") as file:  # noqa: PTH123
+            return datetime.now(ZoneInfo.from_file(file))
+    return datetime.now()  # noqa: DTZ005 - as above
 
 
 def umask() -> int | None:

@@ -36,6 +36,11 @@ _PATH: Final = b"PATH" if os.supports_bytes_environ else "PATH"
 _CACHE_SIZE: Final = 256
 
 
+def is_loader_variable(name: str) -> bool:
+    """Return whether a variable names files that programs load or start before, or instead of, what they were asked to."""
+    return _LOADED_FILES.fullmatch(os.fsencode(name)) is not None
+
+
 def _encode(text: str) -> bytes:
     """Encode the value of a variable; no value of an event may keep a hook from running."""
     try:
@@ -52,7 +57,9 @@ class Environment:
         self._source: dict[bytes, bytes] = {}
         self._base: dict[bytes, bytes] = {}
 
-    def with_layers(self, *layers: Mapping[str, str], env_filter: "EnvironmentFilter | None" = None) -> Env:
+    def with_layers(
+        self, *layers: Mapping[str, str], env_filter: "EnvironmentFilter | EnvironmentAllowList | None" = None
+    ) -> Env:
         """Return a child's environment: the caller's, filtered, with the layers on top, later ones over earlier ones."""
         if not os.supports_bytes_environ:
             own = {name: value for name, value in caller_context.full_environ().items() if name not in _REMOVED}
@@ -82,6 +89,62 @@ class Environment:
                 if name and name not in _REMOVED_ENCODED and not name.startswith(_BASH_FUNCTION)
             }
         return self._base
+
+
+# what programs need to find their files and to speak the user's language, and where tools were installed
+_HARMLESS: Final = frozenset(
+    name.encode()
+    for name in (
+        *(
+            "PATH",
+            "HOME",
+            "USER",
+            "LOGNAME",
+            "SHELL",
+            "LANG",
+            "LANGUAGE",
+            "TERM",
+            "COLORTERM",
+            "NO_COLOR",
+            "TZ",
+            "TZDIR",
+            "PWD",
+        ),
+        *(
+            "VIRTUAL_ENV",
+            "CONDA_PREFIX",
+            "PYENV_ROOT",
+            "PYENV_VERSION",
+            "NVM_DIR",
+            "NVM_BIN",
+            "FNM_DIR",
+            "VOLTA_HOME",
+            "ASDF_DIR",
+        ),
+        *("ASDF_DATA_DIR", "MISE_DATA_DIR", "RBENV_ROOT", "SDKMAN_DIR", "JAVA_HOME", "GOROOT", "GOPATH", "CARGO_HOME"),
+        *("RUSTUP_HOME", "DOTNET_ROOT", "CI", "COLUMNS", "LINES", "SOURCE_DATE_EPOCH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    )
+)
+_HARMLESS_PREFIXES: Final = (b"LC_", b"XDG_", b"HOOKLINE_")
+
+
+class EnvironmentAllowList:
+    """Gives a contained hook none of the user's variables but the harmless ones and those that it names."""
+
+    def __init__(self, named: tuple[str, ...]) -> None:
+        self._named = frozenset(map(os.fsencode, named))
+
+    def apply(self, env: dict[bytes, bytes]) -> None:
+        """Remove from an environment what is not allowed."""
+        for name in [name for name in env if not self._allows(name)]:
+            del env[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether a variable is allowed."""
+        return self._allows(os.fsencode(name))
+
+    def _allows(self, name: bytes) -> bool:
+        return name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES) or name in self._named
 
 
 class EnvironmentFilter:

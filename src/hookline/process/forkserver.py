@@ -15,7 +15,6 @@ import os
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 import time
 from asyncio import AbstractEventLoop
@@ -28,10 +27,13 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from hookline.model.hook import Hook
-from hookline.model.workspace_paths import find_program
-from hookline.process import forkserver_main, linux
+from hookline.model.sandbox import Sandbox
+from hookline.model.workspace_paths import find_program, real_path
+from hookline.process import forkserver_main, linux, native
 from hookline.process.bootstrap import INTERPRETERS, PYTHON_BOOTSTRAP, parse_shebang, program_stem
-from hookline.process.forkserver_main import CHANGED, COLD, MAX_MESSAGE, stat_file
+from hookline.process.containment import Cell, CellKey, Containment
+from hookline.process.environment import add_variables
+from hookline.process.forkserver_main import CHANGED, CHANNEL, COLD, MAX_MESSAGE, stat_file
 from hookline.process.memfd import DESCRIPTOR
 from hookline.process.result import GRACE_SECONDS, ProcessResult, Stdin
 from hookline.process.spec import ProcessSpec
@@ -148,6 +150,8 @@ def _find_python_command(spec: ProcessSpec) -> PythonCommand | None:
     """Return the script that a spec runs; one with a `#!` line as the system would start it."""
     if spec.script or spec.fd3_data or len(spec.pass_fds) > 1 or not spec.argv or not spec.working_dir:
         return None
+    if spec.cell is not None and (spec.cell.wrapper or 0 < spec.cell.key.sandbox.open_files <= CHANNEL):
+        return None
     if program_stem(spec.program) == "python":
         return parse_python_command(spec.program, spec.argv)
     file = os.path.join(spec.working_dir, spec.program)
@@ -169,21 +173,31 @@ def _find_python_command(spec: ProcessSpec) -> PythonCommand | None:
 class _Forkserver:
     """One forkserver process. Belongs to one event loop.
 
-    `variables` and `files` are those that decided what it has imported, and `roots` the top-level names of that.
+    `variables` and `files` are those that decided what it has imported, and `roots` the top-level names of that. `cell` contains it
+    and all its children: it imports what hooks import.
     """
 
     def __init__(
-        self, command: PythonCommand, *, env: Mapping[bytes, bytes], cwd: str, preload: Sequence[str], digest: bytes
+        self,
+        command: PythonCommand,
+        *,
+        env: Mapping[bytes, bytes],
+        cwd: str,
+        preload: Sequence[str],
+        digest: bytes,
+        cell: Cell | None = None,
     ) -> None:
-        """Start it.
+        """Start it; the cell is given back when it has ended.
 
         Raises:
             OSError: It cannot be started.
         """
         self._loop = asyncio.get_running_loop()
-        self._env = env
+        self._cell = cell
+        self._env = env = self.complete_env(env)
         self._forks: deque[asyncio.Future[int]] = deque()
         self._reaped: dict[int, Callable[[int | None], None]] = {}
+        self._received = bytearray(MAX_MESSAGE * 4)
         self._fork_count = 0
         self._running = 0
         # forked ahead, between two calls: a fork takes as long as a short script
@@ -199,13 +213,15 @@ class _Forkserver:
         self.last_used = self._loop.time()
         self._idle_timer = self._loop.call_later(_IDLE_SECONDS, self.retire)
         self.has_ended: asyncio.Future[None] = self._loop.create_future()
-        self._pid, self._socket = _start_server(command, env=env, cwd=cwd)
         try:
-            self._pidfd = os.pidfd_open(self._pid)
-        except OSError:
-            self._socket.close()
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+            self._pid, self._socket = _start_server(command, env=env, cwd=cwd, cell=cell)
+            try:
+                self._pidfd = linux.open_pidfd(self._pid)
+            except OSError:
+                self._socket.close()
+                raise
+        except BaseException:
+            self._idle_timer.cancel()
             raise
         self._loop.add_reader(self._pidfd, self._close)
         self._loop.add_reader(self._socket.fileno(), self._on_message)
@@ -221,8 +237,13 @@ class _Forkserver:
         """Whether it has not become ready in time."""
         return not self.is_ready and self._loop.time() - self.last_used > _START_SECONDS
 
+    def complete_env(self, env: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+        """Return the environment of a call with the variables of the cell, such as the temporary folder."""
+        return env if self._cell is None else cast("Mapping[bytes, bytes]", add_variables(env, self._cell.variables))
+
     def fits(self, env: Mapping[bytes, bytes]) -> bool:
         """Return whether its libraries would be the same with these variables."""
+        env = self.complete_env(env)
         return not self.is_retired and all(env.get(name) == value for name, value in self.variables.items())
 
     def is_stale(self, folder: str) -> bool:
@@ -243,8 +264,8 @@ class _Forkserver:
             self._checked_folders[folder] = state
         return False
 
-    async def fork(self, timeout: float) -> "_ForkedChild | None":
-        """Return a child that waits for its request; None if there is none in time."""
+    async def fork(self, timeout: float, sandbox: Sandbox | None) -> "_ForkedChild | None":
+        """Return a child that waits for its request; None if there is none in time. It has the limits of the sandbox."""
         self.last_used = self._loop.time()
         self._idle_timer.cancel()
         self._idle_timer = self._loop.call_later(_IDLE_SECONDS, self.retire)
@@ -257,9 +278,17 @@ class _Forkserver:
             return None
         self._running += 1
         try:
-            pid = await asyncio.wait_for(asyncio.shield(spare.pid), _FORK_SECONDS)
+            if not spare.pid.done():
+                await asyncio.wait_for(asyncio.shield(spare.pid), _FORK_SECONDS)
+            pid = spare.pid.result()
             return _ForkedChild(
-                pid, pidfd=os.pidfd_open(pid), pipes=spare.pipes, channel=spare.channel, server=self, timeout=timeout
+                pid,
+                pidfd=os.pidfd_open(pid),
+                pipes=spare.pipes,
+                channel=spare.channel,
+                server=self,
+                timeout=timeout,
+                sandbox=sandbox,
             )
         except (TimeoutError, OSError, asyncio.CancelledError) as problem:
             # a child without a request ends by itself when its channel is closed
@@ -324,15 +353,15 @@ class _Forkserver:
 
     def _on_message(self) -> None:
         try:
-            message = self._socket.recv(MAX_MESSAGE * 4)
+            size = self._socket.recv_into(self._received)
         except BlockingIOError:
             return
         except OSError:
-            message = b""
-        if not message:
+            size = 0
+        if not size:
             self._close()
             return
-        word, *arguments = marshal.loads(message)
+        word, *arguments = marshal.loads(memoryview(self._received)[:size])
         if word == "forked":
             forked = self._forks.popleft()
             if not forked.done():
@@ -346,14 +375,20 @@ class _Forkserver:
             self.variables = {name: self._env.get(name) for name in names}
             self.roots = frozenset(roots)
             self.is_ready = True
-            self._spare = self._request_fork()
+            self._fork_spare()
 
     def _on_reaped(self, pid: int, exit_code: int | None) -> None:
         self._running -= 1
         self._reaped.pop(pid)(exit_code)
+        self._clean_cell()
         if self.is_retired or self._fork_count >= _MAX_FORKS:
             self.retire()
-        elif self._spare is None:
+        else:
+            # after the answer of the call that has ended
+            self._loop.call_soon(self._fork_spare)
+
+    def _fork_spare(self) -> None:
+        if self._spare is None and not self.is_retired:
             self._spare = self._request_fork()
 
     def _close_spare(self) -> None:
@@ -393,6 +428,17 @@ class _Forkserver:
         self._pidfd = -1
         for pid in tuple(self._reaped):
             self._on_reaped(pid, None)
+        self._clean_cell()
+
+    def _clean_cell(self) -> None:
+        """Empty the temporary folder when no call uses it, and give the cell back when the process is gone, too."""
+        if self._cell is None or self._running:
+            return
+        if self._pidfd < 0:
+            self._cell.release()
+            self._cell = None
+        else:
+            self._cell.empty()
 
 
 class _WaitingChild(Struct, frozen=True):
@@ -407,9 +453,17 @@ class _ForkedChild(linux.Child):
     """A call that runs in a child of a forkserver, which reaps it."""
 
     def __init__(
-        self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], channel: int, server: _Forkserver, timeout: float
+        self,
+        pid: int,
+        *,
+        pidfd: int,
+        pipes: tuple[int, int, int],
+        channel: int,
+        server: _Forkserver,
+        timeout: float,
+        sandbox: Sandbox | None,
     ) -> None:
-        super().__init__(pid, pidfd=pidfd, pipes=pipes, timeout=timeout)
+        super().__init__(pid, pidfd=pidfd, pipes=pipes, timeout=timeout, sandbox=sandbox)
         self._channel = channel
         self._server = server
         self.report = b""
@@ -460,27 +514,31 @@ def _open_ends() -> tuple[int, tuple[int, int, int], tuple[int, int, int, int]]:
     return channel, (our_stdin, our_stdout, our_stderr), (their_channel, stdin, stdout, stderr)
 
 
-def _start_server(command: PythonCommand, *, env: Mapping[bytes, bytes], cwd: str) -> tuple[int, socket.socket]:
-    """Start the interpreter with pipes as a hook has them, so that it makes its streams as for a hook."""
+def _start_server(
+    command: PythonCommand, *, env: Mapping[bytes, bytes], cwd: str, cell: Cell | None
+) -> tuple[int, socket.socket]:
+    """Start the interpreter with pipes as a hook has them, so that it makes its streams as for a hook.
+
+    In a cell, each child keeps everything that it starts in its group, and not the server, which makes the groups.
+    """
     with open(os.path.join(cwd, command.program), "rb") as file:
         if file.read(len(_ELF)) != _ELF:
             raise OSError("its interpreter is itself a script, which may start another each time")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     opened: list[int] = []
     try:
-        opened += os.pipe()
-        opened += os.pipe()
-        stdin, _no_input, noise, output = opened
-        process = subprocess.Popen(
-            [*command.command, "-c", _RUN_SERVER, forkserver_main.__file__, str(theirs.fileno()), str(noise)],
-            executable=command.program,
+        opened += (theirs.detach(), *os.pipe(), *os.pipe())
+        linux.move_above_streams(opened)
+        channel, stdin, _no_input, noise, output = opened
+        words = (forkserver_main.__file__, str(channel), str(noise), "" if cell is None else native.library_path())
+        pid = native.spawn(
+            command.program,
+            [*command.command, "-c", _RUN_SERVER, *words],
             env=env,
             cwd=cwd,
-            stdin=stdin,
-            stdout=output,
-            stderr=output,
-            process_group=0,
-            pass_fds=(theirs.fileno(), noise),
+            streams=(stdin, output, output),
+            pass_fds=(channel, noise),
+            sandbox=None if cell is None else cell.struct_for_groups(),
         )
     except BaseException:
         ours.close()
@@ -488,9 +546,8 @@ def _start_server(command: PythonCommand, *, env: Mapping[bytes, bytes], cwd: st
     finally:
         theirs.close()
         linux.close_all(opened)
-    process.returncode = 0  # reaped by the pool: keeps Popen from reaping it and from warning about it
     ours.setblocking(False)  # noqa: FBT003 - its only argument
-    return process.pid, ours
+    return pid, ours
 
 
 class _WarmScript:
@@ -559,9 +616,7 @@ class _WarmScript:
                 self.fail(command.words, "the process that waits for its calls ends by itself")
         self.servers = [server for server in self.servers if not server.is_retired]
         chosen = next((server for server in self.servers if server.is_ready and server.fits(env)), None)
-        if chosen is not None and chosen.is_stale(
-            os.path.dirname(os.path.realpath(os.path.join(cwd, command.words[0])))
-        ):
+        if chosen is not None and chosen.is_stale(os.path.dirname(real_path(os.path.join(cwd, command.words[0])))):
             chosen.retire()
             self.learn(b"", ())
             self.fail(command.words, "its libraries change from call to call, or a file beside it has the name of one")
@@ -569,21 +624,23 @@ class _WarmScript:
         return chosen
 
 
-_Key = tuple[str, tuple[str, ...], str, str, tuple[tuple[bytes, bytes], ...]]
+_Key = tuple[str, tuple[str, ...], str, str, tuple[tuple[bytes, bytes], ...], CellKey | None]
 
 
 class _LoopServers:
     """All forkservers of one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, containment: Containment) -> None:
+        self._containment = containment
         self._scripts: dict[_Key, _WarmScript] = {}
 
-    def find_script(self, command: PythonCommand, cwd: str, env: Mapping[bytes, bytes]) -> _WarmScript | None:
+    def find_script(self, command: PythonCommand, spec: ProcessSpec) -> _WarmScript | None:
         """Return the state of a script; None at its first call, because there may be no second."""
+        env, cwd = cast("Mapping[bytes, bytes]", spec.env), spec.working_dir
         at_start = tuple(
             (name, value) for name, value in env.items() if name.startswith(_START_PREFIXES) or name in _START_NAMES
         )
-        key = (command.program, command.command, command.words[0], cwd, at_start)
+        key = (command.program, command.command, command.words[0], cwd, at_start, spec.cell_key)
         script = self._scripts.get(key)
         if script is not None and not script.is_replaced():
             return script
@@ -595,7 +652,7 @@ class _LoopServers:
         self._scripts[key] = _WarmScript(os.path.join(cwd, command.program))
         return None
 
-    def start(self, script: _WarmScript, command: PythonCommand, cwd: str, env: Mapping[bytes, bytes]) -> None:
+    def start(self, script: _WarmScript, command: PythonCommand, spec: ProcessSpec) -> None:
         """Start a forkserver for a script, unless one is starting; the one used least recently goes where there are many."""
         if script.failures >= _MAX_FAILURES or any(not server.is_ready for server in script.servers):
             return
@@ -603,9 +660,21 @@ class _LoopServers:
         if len(living) >= _MAX_SERVERS:
             min(living, key=lambda server: server.last_used).retire()
         preload = [name for name in script.preload if name.partition(".")[0] not in script.harmful]
+        key = spec.cell_key
+        cell: Cell | None = None
         try:
-            server = _Forkserver(command, env=env, cwd=cwd, preload=preload, digest=script.digest)
+            cell = self._containment.acquire(key.for_long_lived()) if key is not None else None
+            server = _Forkserver(
+                command,
+                env=cast("Mapping[bytes, bytes]", spec.env),
+                cwd=spec.working_dir,
+                preload=preload,
+                digest=script.digest,
+                cell=cell,
+            )
         except OSError as problem:
+            if cell is not None:
+                cell.release()
             script.fail(command.words, str(problem))
             return
         script.servers.append(server)
@@ -636,7 +705,8 @@ class _LoopServers:
 class ForkserverPool:
     """The forkservers of one engine."""
 
-    def __init__(self) -> None:
+    def __init__(self, containment: Containment | None = None) -> None:
+        self._containment = containment or Containment()
         self._loops: WeakKeyDictionary[AbstractEventLoop, _LoopServers] = WeakKeyDictionary()
 
     async def run(self, spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult | None:
@@ -645,17 +715,20 @@ class ForkserverPool:
         if command is None:
             return None
         env, cwd = cast("Mapping[bytes, bytes]", spec.env), spec.working_dir
-        orig_argv = (*command.command, *command.words)
-        message = marshal.dumps((command.words, orig_argv, dict(env), cwd, spec.umask, command.text), 2)
         servers = self._get_servers()
-        script = servers.find_script(command, cwd, env)
-        if script is None or script.failures >= _MAX_FAILURES or len(message) > MAX_MESSAGE // 2:
+        script = servers.find_script(command, spec)
+        if script is None or script.failures >= _MAX_FAILURES:
             return None
         server = script.choose_server(command, cwd, env)
         if server is None:
-            servers.start(script, command, cwd, env)
+            servers.start(script, command, spec)
             return None
-        child = await server.fork(timeout)
+        orig_argv = (*command.command, *command.words)
+        call = (command.words, orig_argv, dict(server.complete_env(env)), cwd, spec.umask, command.text)
+        message = marshal.dumps(call, 2)
+        if len(message) > MAX_MESSAGE // 2:
+            return None
+        child = await server.fork(timeout, spec.sandbox)
         if child is None:
             return None
         try:
@@ -676,7 +749,7 @@ class ForkserverPool:
             raise
         if script.is_obsolete(server, child.report):
             server.retire()
-            servers.start(script, command, cwd, env)
+            servers.start(script, command, spec)
         return None if child.report in {COLD, CHANGED} else result
 
     async def close(self) -> None:
@@ -696,5 +769,5 @@ class ForkserverPool:
         if servers is None:
             for other in [other for other in list(self._loops) if other.is_closed()]:
                 self._loops.pop(other).kill()
-            servers = self._loops[loop] = _LoopServers()
+            servers = self._loops[loop] = _LoopServers(self._containment)
         return servers

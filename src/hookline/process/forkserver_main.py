@@ -1,8 +1,9 @@
 """The forkserver: an interpreter that is ready to run one Python script, and forks a child for each call.
 
-Started by a line of the engine with the arguments SOCKET and NOISE: a socket to the engine, and the reading end of the
-pipe that is its own stdout and stderr. It runs in whichever interpreter a hook names, so it imports nothing of
-the engine and little of the standard library: each module imported here is one that a script finds imported.
+Started by a line of the engine with the arguments SOCKET, NOISE and LIBRARY: a socket to the engine, the reading end of
+the pipe that is its own stdout and stderr, and, where it is contained, the library of the engine. It runs in whichever
+interpreter a hook names, so it imports nothing of the engine and little of the standard library: each module imported
+here is one that a script finds imported.
 
 A child runs the script as a new interpreter would, and then returns from this file, so that the interpreter itself joins
 threads and calls `atexit` functions, the last of which is ours.
@@ -38,8 +39,8 @@ COLD = b"cold"
 CHANGED = b"changed"
 """A child's refusal to run a script that is not the one whose libraries were imported ahead."""
 
-# high, so that the first file a script opens is 3
-_CHANNEL = 250
+CHANNEL = 250
+"""The descriptor of a child's channel; high, so that the first file a script opens is 3."""
 # they do something as soon as they are imported
 _NEVER_PRELOADED = frozenset({"this", "antigravity", "__mp_main__", "__phello__"})
 # the granularity of file times, in nanoseconds
@@ -106,12 +107,13 @@ class _WatchedVariables(dict):  # type: ignore[type-arg]
 class _ServerLoop:
     """Forks and reaps children as the engine asks."""
 
-    def __init__(self, channel: int, noise: int) -> None:
+    def __init__(self, channel: int, noise: int, *, library: str) -> None:
         import _socket  # noqa: PLC0415 - socket itself would cost a quarter of a start
 
         self._socket = _socket.socket(fileno=channel)
         self._noise = noise
         self._children: set[int] = set()
+        self.keep_group = _load_keep_group(library) if library else None
         self.learned_hash = b""
         self.has_preloaded = False
 
@@ -193,7 +195,7 @@ class _ServerLoop:
             os.setpgid(0, 0)
             for target, descriptor in enumerate(descriptors[1:]):
                 os.dup2(descriptor, target)
-            os.dup2(descriptors[0], _CHANNEL, False)  # noqa: FBT003 - inheritable
+            os.dup2(descriptors[0], CHANNEL, False)  # noqa: FBT003 - inheritable
             for descriptor in (self._socket.detach(), self._noise, *descriptors):
                 os.close(descriptor)
             return 0
@@ -248,6 +250,17 @@ class _ServerLoop:
         return variables.names
 
 
+def _load_keep_group(library: str) -> Any:
+    """Return a function that keeps everything a process starts in its group; it returns 0, or minus the error."""
+    import _ctypes  # noqa: PLC0415 - ctypes itself would cost a quarter of a start
+
+    address = _ctypes.dlsym(_ctypes.dlopen(library, 2), "hookline_keep_group")
+    call = _ctypes.call_function
+    # a script that imports it does so itself
+    del sys.modules["_ctypes"]
+    return lambda: call(address, ())
+
+
 def _is_standard(path: str) -> bool:
     return path.startswith(_STANDARD_LIBRARY) and "/site-packages/" not in path
 
@@ -284,7 +297,7 @@ def _start() -> _ServerLoop | None:
         descriptors.append(os.dup(int(word)))
         os.close(int(word))
     os.set_blocking(descriptors[1], False)
-    server = _ServerLoop(*descriptors)
+    server = _ServerLoop(descriptors[0], descriptors[1], library=sys.argv[3])
     return server if server.prepare() and not server.serve() else None
 
 
@@ -296,12 +309,12 @@ def _run_script(server: _ServerLoop) -> None:
     _INHERITED.update(sys.modules)
     _INHERITED.discard("__main__")
     _touch_memory()
-    message = os.read(_CHANNEL, MAX_MESSAGE)
+    message = os.read(CHANNEL, MAX_MESSAGE)
     if not message:
         os._exit(0)  # the engine no longer wants this child
     prepared = _prepare_script(marshal.loads(message), server)
     if isinstance(prepared, bytes):
-        os.write(_CHANNEL, prepared)
+        os.write(CHANNEL, prepared)
         os._exit(0)
     content, code = prepared
     pid = os.getpid()
@@ -355,6 +368,8 @@ def _prepare_script(request: tuple[Any, ...], server: _ServerLoop) -> bytes | tu
             return CHANGED
         # a new interpreter, which reads the file line by line, describes syntax errors in its own words
         code = compile(content, path, "exec", dont_inherit=True)
+        if server.keep_group is not None and server.keep_group():
+            return COLD
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return COLD
     beside = os.path.dirname(os.path.realpath(path))
@@ -498,7 +513,7 @@ def _report(server: _ServerLoop, content: bytes, *, has_changed_imports: bool) -
                 is_deciding = is_deciding or _may_decide(_read(origin))
             except OSError:
                 is_deciding = True
-    _ignore_os_error(os.write, _CHANNEL, marshal.dumps((digest, () if is_deciding else tuple(names)), 2))
+    _ignore_os_error(os.write, CHANNEL, marshal.dumps((digest, () if is_deciding else tuple(names)), 2))
 
 
 def _may_decide(content: bytes) -> bool:

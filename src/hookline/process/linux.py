@@ -9,12 +9,14 @@ import errno
 import os
 import select
 import signal
-import subprocess
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
+from hookline.model.sandbox import Sandbox
+from hookline.process import native
+from hookline.process.group_limits import GroupWatch
 from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult, Stdin
 from hookline.process.spec import ProcessSpec
 
@@ -24,29 +26,14 @@ _CHUNK: Final = 65_536
 _PAGE: Final = 4096
 _FD3: Final = 3
 
-# Python ignores SIGPIPE and SIGXFSZ, and a program started by `nohup` or with `&` ignores others. A child would inherit
-# that: `yes | head` in a hook would never end, and SIGTERM would not end a hook.
-_POPEN_KEEPS: Final = tuple(
-    int(getattr(signal, name)) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD") if hasattr(signal, name)
-)
-_RESET_SIGNALS: Final = _POPEN_KEEPS + tuple(
-    int(getattr(signal, name)) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)
-)
-
-_ENTER_AND_RUN: Final = '{ [ -z "$1" ] || umask "$1"; } && cd -P -- "$2" && shift 2 && exec "$@"'
-
-
-# since Python 3.13
-_CLOSE_FROM: Final[int | None] = getattr(os, "POSIX_SPAWN_CLOSEFROM", None)
-
 
 def is_supported() -> bool:
-    """Return whether this system has `posix_spawn` and pidfds."""
+    """Return whether this system has pidfds, and the library that starts children."""
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError):
         return False
-    return hasattr(os, "posix_spawn") and hasattr(os, "P_PIDFD")
+    return native.load_library() is not None
 
 
 async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult:
@@ -57,6 +44,7 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
     running after a normal exit stay.
 
     Raises:
+        ContainmentError: It could not be contained.
         ChildProcessError: It ran, but its exit code is lost: this program ignores SIGCHLD or reaps all children.
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program (NUL, or no encoding).
@@ -67,7 +55,7 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
         if child.wants_stdin:
             child.write_stdin(stdin if isinstance(stdin, bytes) else stdin())
         child.watch()
-        return await child.result
+        return spec.check_wrapper(await child.result)
     except asyncio.CancelledError:
         await child.kill()
         raise
@@ -79,39 +67,39 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
 def spawn(spec: ProcessSpec, *, stdin: bytes, timeout: float) -> "Child":
     """Start a child with pipes as its streams, and with `stdin` in its pipe if that fits.
 
-    posix_spawn can change neither the directory nor the umask, so children that need it start with Popen, or, where Popen
-    cannot reset the signals or give them descriptor 3, through a shell.
+    Everything else that this program has open is closed in the child, and signals that this program ignores are reset:
+    `yes | head` in a hook would never end, and SIGTERM would not end a hook.
     """
-    read_in, stdin_pipe, stdout, write_out, stderr, write_err, *fd3 = _open_pipes(spec.fd3_data)
+    spec = spec.add_wrapper()
+    read_in, stdin_pipe, stdout, write_out, stderr, write_err, *fd3 = open_pipes(spec.fd3_data)
     ends = (read_in, write_out, write_err, *fd3)
+    cell = spec.cell
     try:
         is_fed = bool(stdin) and _fill_pipe(stdin_pipe, stdin)
         try:
-            program, argv = spec.program, spec.argv
-            is_elsewhere = bool(spec.cwd) or spec.umask >= 0
-            if is_elsewhere and not fd3 and _has_default_signals():
-                pid = _popen(spec, ends)
-            else:
-                if is_elsewhere:
-                    program, argv = _wrap_in_shell(spec)
-                pid = os.posix_spawn(
-                    program,
-                    argv,
-                    spec.env,
-                    file_actions=_file_actions(ends, spec.pass_fds),
-                    setpgroup=0,
-                    setsigmask=(),
-                    setsigdef=_RESET_SIGNALS,
-                )
+            sys.audit("subprocess.Popen", spec.program, spec.argv, spec.cwd or None, spec.env)
+            call = native.SpawnCall(
+                spec.program,
+                spec.argv,
+                env=spec.env,
+                # a folder of the cell's own mounts
+                cwd=spec.cwd if cell is None else spec.working_dir,
+                umask=spec.umask,
+                streams=ends,
+                pass_fds=spec.pass_fds,
+                sandbox=None if cell is None else cell.struct,
+            )
+            pid = call.check(native.load().hookline_spawn(*call.arguments))
         finally:
             close_all(ends)
-        pidfd = _open_pidfd(pid)
+        pidfd = open_pidfd(pid)
         os.set_blocking(stdout, False)
         os.set_blocking(stderr, False)
     except BaseException:
         close_all((stdin_pipe, stdout, stderr))
         raise
-    child = Child(pid, pidfd=pidfd, pipes=(stdin_pipe, stdout, stderr), timeout=timeout)
+    sandbox = None if cell is None else cell.key.sandbox
+    child = Child(pid, pidfd=pidfd, pipes=(stdin_pipe, stdout, stderr), timeout=timeout, sandbox=sandbox)
     if is_fed:
         child.write_stdin(b"")
     return child
@@ -123,7 +111,17 @@ def close_all(descriptors: Iterable[int]) -> None:
         os.close(descriptor)
 
 
-def _open_pipes(fd3_data: bytes) -> list[int]:
+def move_above_streams(descriptors: list[int]) -> None:
+    """Replace descriptors that are in the way of a child's streams: this program runs without stdin, stdout or stderr."""
+    for index, descriptor in enumerate(descriptors):
+        if descriptor <= STDERR:
+            import fcntl  # noqa: PLC0415 - does not exist on Windows
+
+            descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FD3 + 1)
+            os.close(descriptor)
+
+
+def open_pipes(fd3_data: bytes = b"") -> list[int]:
     """Open the pipes of stdin, stdout and stderr, and a memfd for descriptor 3 if there is data for it."""
     descriptors: list[int] = []
     try:
@@ -131,14 +129,7 @@ def _open_pipes(fd3_data: bytes) -> list[int]:
             descriptors += os.pipe()
         if fd3_data:
             descriptors.append(os.memfd_create("hookline"))
-        if min(descriptors) <= STDERR:
-            # this program runs without stdin, stdout or stderr: keep its pipes out of the way of the child's
-            import fcntl  # noqa: PLC0415 - does not exist on Windows
-
-            for index, descriptor in enumerate(descriptors):
-                if descriptor <= STDERR:
-                    descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FD3 + 1)
-                    os.close(descriptor)
+        move_above_streams(descriptors)
         if fd3_data:
             os.write(descriptors[-1], fd3_data)
             os.lseek(descriptors[-1], 0, os.SEEK_SET)
@@ -160,62 +151,12 @@ def _fill_pipe(pipe: int, stdin: bytes) -> bool:
     return False
 
 
-def _file_actions(ends: tuple[int, ...], pass_fds: tuple[int, ...]) -> list[tuple[int, ...]]:
-    actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(ends)]
-    # duplicated onto itself, a descriptor stays open in the child
-    actions += [(os.POSIX_SPAWN_DUP2, kept, kept) for kept in pass_fds]
-    if _CLOSE_FROM is not None and not pass_fds:
-        actions.append((_CLOSE_FROM, len(ends)))
-        return actions
-    # Python makes its own descriptors close on exec, but not those it was started with or told to pass on. A number that is
-    # not open, as that of the listing itself, is closed without an error.
-    numbers = map(int, os.listdir("/proc/self/fd"))  # noqa: PTH208 - only names are needed
-    return actions + [(os.POSIX_SPAWN_CLOSE, one) for one in numbers if one >= len(ends) and one not in pass_fds]
-
-
-def _has_default_signals() -> bool:
-    """Return whether a child of Popen starts with default signals, none of them blocked."""
-    if any(signal.getsignal(number) is signal.SIG_IGN for number in _POPEN_KEEPS):
-        return False
-    return not signal.pthread_sigmask(signal.SIG_BLOCK, ())
-
-
-def _popen(spec: ProcessSpec, ends: tuple[int, ...]) -> int:
-    if b"" in spec.env:
-        raise ValueError("illegal environment variable name ''")  # posix_spawn refuses it, Popen does not
-    process = subprocess.Popen(
-        spec.argv,
-        executable=spec.program,
-        env=spec.env,
-        cwd=spec.cwd or None,
-        umask=spec.umask,
-        stdin=ends[0],
-        stdout=ends[1],
-        stderr=ends[2],
-        process_group=0,
-        pass_fds=spec.pass_fds,
-    )
-    process.returncode = 0  # reaped by the runner: keeps Popen from reaping it and from warning about it
-    return process.pid
-
-
-def _wrap_in_shell(spec: ProcessSpec) -> tuple[str, tuple[str, ...]]:
-    """Return a command that enters the directory, sets the umask, and then executes the program.
+def open_pidfd(pid: int) -> int:
+    """Return a pidfd of a child; one that cannot be watched is killed.
 
     Raises:
-        OSError: The program could not be executed there; the shell would turn that into an exit code.
+        OSError: The child is gone, or there are too many open descriptors.
     """
-    cwd = spec.cwd or "."
-    file = Path(cwd, spec.program)
-    for needed in (Path(cwd), file):
-        needed.stat()
-    if file.is_dir() or not os.access(file, os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    umask = f"{spec.umask:04o}" if spec.umask >= 0 else ""
-    return "/bin/sh", ("sh", "-c", _ENTER_AND_RUN, "hookline", umask, cwd, spec.program, *spec.argv[1:])
-
-
-def _open_pidfd(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
     except ProcessLookupError:
@@ -238,7 +179,9 @@ class Child:
     the child is reaped: so it is reaped last, after the last signal to the group.
     """
 
-    def __init__(self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float) -> None:
+    def __init__(
+        self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float, sandbox: Sandbox | None = None
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._pid = pid
         self._pidfd = pidfd
@@ -247,6 +190,9 @@ class Child:
         self._unsent = memoryview(b"")
         self._output = OutputBuffer()
         self._reason = ExitReason.EXITED
+        self._limit = ""
+        self._sandbox = sandbox
+        self._watch: GroupWatch | None = None
         self._descendants: Descendants | None = None
         self._has_exited = False
         self._is_finishing = False
@@ -307,6 +253,14 @@ class Child:
         for stream, pipe in self._pipes.items():
             self._loop.add_reader(pipe, self._on_output, stream)
         self._timer = self._loop.call_at(self._deadline, self._terminate, ExitReason.TIMED_OUT)
+        if self._sandbox is not None:
+            self._watch = GroupWatch(self._pid, self._sandbox, self._on_limit)
+
+    def _on_limit(self, limit: str) -> None:
+        """End a contained child that uses more than it may, with everything it started."""
+        if not self._has_exited:
+            self._reason, self._limit = ExitReason.LIMITED, limit
+            self._kill()
 
     def _on_writable(self) -> None:
         try:
@@ -413,6 +367,12 @@ class Child:
             return
         self._is_finishing = True
         self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._sandbox is not None:
+            # nothing that a contained child started stays: none of it can leave the group
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
         self._close_stdin()
         for stream in tuple(self._pipes):
             self._close_pipe(stream)
@@ -446,7 +406,9 @@ class Child:
             self.result.set_exception(_exit_code_lost())
             return
         stdout, stderr = self._output.get(STDOUT), self._output.get(STDERR)
-        self.result.set_result(ProcessResult(exit_code=exit_code, stdout=stdout, stderr=stderr, reason=self._reason))
+        self.result.set_result(
+            ProcessResult(exit_code=exit_code, stdout=stdout, stderr=stderr, reason=self._reason, limit=self._limit)
+        )
 
     def _close_stdin(self) -> None:
         if self._stdin >= 0:

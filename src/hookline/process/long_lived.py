@@ -26,6 +26,9 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
+from hookline.process import native_transport
+from hookline.process.containment import CellKey
+from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
 from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
 from hookline.process.result import (
     EXIT_NOT_STARTED,
@@ -34,6 +37,7 @@ from hookline.process.result import (
     STDERR,
     STDOUT,
     ProcessResult,
+    describe_limit,
     refusal_reply,
     result_to_reply,
     start_failure_reply,
@@ -130,6 +134,7 @@ class HookProcess(asyncio.SubprocessProtocol):
         self._exited: asyncio.Future[None] = self._loop.create_future()
         self._closed: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.SubprocessTransport | None = None
+        self._watch: GroupWatch | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -169,6 +174,8 @@ class HookProcess(asyncio.SubprocessProtocol):
         self._is_ending = True
         if self._timer is not None:
             self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
         if not self.has_died:
             self.last_output = (_take(self._noise), _take(self._stderr))
         reply = Reply(failure=failure, stderr=self.last_output[1], exit_code=1, argv=self.launch.display_argv)
@@ -187,6 +194,13 @@ class HookProcess(asyncio.SubprocessProtocol):
         """Note that it runs."""
         if isinstance(transport, asyncio.SubprocessTransport):
             self._transport = transport
+        if (sandbox := self.launch.spec.sandbox) is not None:
+            self._watch = GroupWatch(
+                self.pid,
+                sandbox,
+                lambda limit: self.end(describe_limit(limit, sandbox)),
+                period=LONG_LIVED_PERIOD,
+            )
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Read answers line by line, and keep the end of stderr."""
@@ -430,7 +444,7 @@ class _SupervisorThread:
         self.loop = asyncio.new_event_loop()
         self.processes: dict[int, HookProcess] = {}
         self._owner = os.getpid()
-        self._slots: dict[tuple[str, str], _ProcessSlot] = {}
+        self._slots: dict[tuple[str, str, CellKey | None], _ProcessSlot] = {}
         self._thread = threading.Thread(target=_run_loop, args=(self.loop,), name="hookline-persistent", daemon=True)
         self._thread.start()
 
@@ -455,7 +469,7 @@ class _SupervisorThread:
 
     async def request(self, order: CallOrder, call_id: int, *, timeout: float) -> Reply:
         """Find or start the process, send the request, and check whether its answer counts."""
-        slot = self._slots.setdefault((order.hook.id, order.spec.working_dir), _ProcessSlot())
+        slot = self._slots.setdefault((order.hook.id, order.spec.working_dir, order.spec.cell_key), _ProcessSlot())
         try:
             async with asyncio.timeout(timeout) as limit:
                 while True:
@@ -471,6 +485,8 @@ class _SupervisorThread:
         if tampering := process.launch.find_tampering():
             process.end(Failure(FailureKind.REFUSED, tampering))
             return refusal_reply(tampering)
+        if process.launch.layers:
+            answer = replace(answer, sandbox=process.launch.layers)
         if slot.complaint:
             answer = replace(answer, notes=(*answer.notes, slot.complaint))
             slot.complaint = ""
@@ -510,21 +526,9 @@ class _SupervisorThread:
         process = HookProcess(
             launch, on_unusable=slot.record_end, on_reaped=lambda process: self.processes.pop(process.pid, None)
         )
-        spec = launch.spec
-        starting = asyncio.ensure_future(
-            self.loop.subprocess_exec(
-                lambda: process,
-                *spec.argv,
-                executable=spec.program,
-                env=spec.env,
-                cwd=spec.cwd or None,
-                process_group=0,
-                umask=spec.umask,
-                pass_fds=spec.pass_fds,
-            )
-        )
+        starting = asyncio.ensure_future(native_transport.start(launch.spec.add_wrapper(), process))
 
-        def end_unwanted(started: "asyncio.Future[tuple[asyncio.SubprocessTransport, HookProcess]]") -> None:
+        def end_unwanted(started: "asyncio.Future[None]") -> None:
             if started.cancelled() or started.exception() is not None:
                 launch.release()
                 return
@@ -556,7 +560,13 @@ def _abandon_thread(thread: _SupervisorThread) -> None:
     if thread.is_alive:
         for pid in list(thread.processes):
             signal_group(pid, "SIGKILL")
-        thread.loop.call_soon_threadsafe(thread.loop.stop)
+        # a program that ends leaves it no time for this
+        thread.loop.call_soon_threadsafe(lambda: thread.loop.create_task(_end_thread(thread)))
+
+
+async def _end_thread(thread: _SupervisorThread) -> None:
+    await thread.end_processes()
+    thread.loop.stop()
 
 
 def _timeout_reply(process: HookProcess | None, timeout: float) -> Reply:
@@ -564,7 +574,8 @@ def _timeout_reply(process: HookProcess | None, timeout: float) -> Reply:
     text = stdout.decode("utf-8", "replace").strip()
     hint = f"; it printed, and that is not one line of JSON: {text[-_SHOWN_OUTPUT:]}" if text else ""
     failure = Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; ended{hint}")
-    return Reply(failure=failure, stdout=stdout, stderr=stderr, exit_code=1)
+    layers = process.launch.layers if process is not None else ()
+    return Reply(failure=failure, stdout=stdout, stderr=stderr, exit_code=1, sandbox=layers)
 
 
 def _stamp_files(spec: ProcessSpec) -> _FileStamps:

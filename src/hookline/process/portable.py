@@ -25,6 +25,7 @@ _FLAGS: Final = int(getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))
 
 async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult:
     """Run a program to its end and return its output; `linux.run` has the contract."""
+    spec = spec.add_wrapper()
     program, argv = spec.program, spec.argv
     with ExitStack() as stack:
         if spec.fd3_data:
@@ -34,7 +35,8 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
             program, argv = "/bin/sh", ("sh", "-c", _OPEN_AND_RUN, "hookline", file.name, program, *argv[1:])
         transport, protocol = await _start(spec, program, argv)
         try:
-            return await _communicate(transport, protocol, stdin if isinstance(stdin, bytes) else stdin(), timeout)
+            body = stdin if isinstance(stdin, bytes) else stdin()
+            return spec.check_wrapper(await _communicate(transport, protocol, body, timeout))
         except asyncio.CancelledError:
             await _finish_despite_cancellation(_kill(transport, protocol))
             raise

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from hookline.model.exchange import Failure, FailureKind, Reply
+from hookline.model.sandbox import LIMITS, Sandbox, format_limit
 
 Env: TypeAlias = Mapping[bytes, bytes] | Mapping[str, str]
 """The complete environment of a child: bytes, or text on Windows."""
@@ -59,21 +60,30 @@ _START_FAILURES: Final[Mapping[int, tuple[FailureKind, str]]] = MappingProxyType
 )
 
 
+class ContainmentError(OSError):
+    """A child was not started, because something that was to contain it could not be set up."""
+
+
 class ExitReason(StrEnum):
     """Why a child ended."""
 
     EXITED = "exited"
     TIMED_OUT = "timed_out"
     OVERFLOWED = "overflowed"
+    LIMITED = "limited"
 
 
 class ProcessResult(Struct, frozen=True, kw_only=True):
-    """A child that has ended; a negative `exit_code` is the number of the signal that ended it."""
+    """A child that has ended; a negative `exit_code` is the number of the signal that ended it.
+
+    `limit` names the limit of its sandbox that it was ended for.
+    """
 
     exit_code: int
     stdout: bytes
     stderr: bytes
     reason: ExitReason = ExitReason.EXITED
+    limit: str = ""
 
 
 class OutputBuffer:
@@ -112,6 +122,8 @@ def start_failure_reply(program: str, cwd: str, argv: tuple[str, ...], *, proble
 def _describe_start_failure(name: str, cwd: str, problem: OSError | ValueError) -> Failure:
     if not isinstance(problem, OSError):
         return Failure(FailureKind.REFUSED, f"its arguments or variables cannot be given to a program: {problem}")
+    if isinstance(problem, ContainmentError):
+        return Failure(FailureKind.REFUSED, f"not run, because it could not be contained: {problem.strerror}")
     program = Path(cwd, name)
     if cwd and not Path(cwd).is_dir():
         return Failure(FailureKind.NOT_FOUND, f'there is no folder "{cwd}" to run in')
@@ -125,12 +137,44 @@ def _describe_start_failure(name: str, cwd: str, problem: OSError | ValueError) 
     return Failure(kind, message.format(program=program))
 
 
-def result_to_reply(result: ProcessResult, timeout: float, argv: tuple[str, ...]) -> Reply:
+# how a program that met a limit ends: by a signal, which a shell reports as a number above 128, or with these words
+_SIGNS: Final[Mapping[str, tuple[tuple[int, ...], tuple[bytes, ...]]]] = MappingProxyType(
+    {
+        "cpu": ((-signal.SIGXCPU, 128 + signal.SIGXCPU), ()),
+        "file_size": ((-signal.SIGXFSZ, 128 + signal.SIGXFSZ), (b"File too large", b"EFBIG")),
+        "memory": ((), (b"MemoryError", b"Cannot allocate memory", b"out of memory", b"bad_alloc", b"ENOMEM")),
+        "open_files": ((), (b"Too many open files", b"EMFILE")),
+    }
+)
+
+
+def find_limit(result: ProcessResult, sandbox: Sandbox) -> str:
+    """Return the limit of its sandbox that made a child fail, or ""."""
+    if result.limit or result.reason is not ExitReason.EXITED or not result.exit_code:
+        return result.limit
+    for name, (codes, words) in _SIGNS.items():
+        if getattr(sandbox, name) and (result.exit_code in codes or any(word in result.stderr for word in words)):
+            return name
+    return ""
+
+
+def describe_limit(limit: str, sandbox: Sandbox) -> Failure:
+    """Return the failure of a hook that was ended by a limit of its sandbox."""
+    figure = format_limit(limit, getattr(sandbox, limit))
+    return Failure(FailureKind.LIMIT, f"ended by its limit of {figure} for {LIMITS[limit]} (sandbox.{limit})")
+
+
+def result_to_reply(
+    result: ProcessResult, timeout: float, argv: tuple[str, ...], *, sandbox: Sandbox | None = None
+) -> Reply:
     """Return the reply for a child that ran: its output, and a failure if it did not end by itself."""
     stdout, stderr, code = result.stdout, result.stderr, result.exit_code
-    if result.reason is ExitReason.EXITED and code >= 0:
+    limit = find_limit(result, sandbox) if sandbox is not None else ""
+    if result.reason is ExitReason.EXITED and code >= 0 and not limit:
         return Reply(stdout=stdout, stderr=stderr, exit_code=code, argv=argv)
-    if result.reason is ExitReason.TIMED_OUT:
+    if limit and sandbox is not None:
+        failure = describe_limit(limit, sandbox)
+    elif result.reason is ExitReason.TIMED_OUT:
         failure = Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; ended")
     elif result.reason is ExitReason.OVERFLOWED:
         text = f"printed more than {OUTPUT_LIMIT >> 20} MB on stdout and stderr; ended"

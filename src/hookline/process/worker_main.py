@@ -57,9 +57,13 @@ def _unpack_header(header: bytes) -> dict[str, Any]:
 
 
 class _ProcessState:
-    """The environment and the directory a worker was started with, restored after each call."""
+    """The environment and the directory a worker was started with, restored after each call.
 
-    def __init__(self) -> None:
+    `own` are variables of the worker itself, such as its temporary folder, which every call has.
+    """
+
+    def __init__(self, own: Mapping[str, str]) -> None:
+        self._own = own
         # a hook may replace these objects
         self._objects = (os.environ, os.environb)
         self._variables = dict(os.environb)
@@ -77,6 +81,7 @@ class _ProcessState:
         """
         if folder:
             os.chdir(folder)
+        variables = {**variables, **self._own}
         for name in os.environ.keys() - variables.keys() if whole else ():
             del os.environ[name]
         os.environ.update(variables)
@@ -198,9 +203,9 @@ def main() -> None:
     os.register_at_fork(after_in_child=lambda: os.dup2(null, descriptor))
     threading.Thread(target=_kill_when_orphaned, args=(descriptor,), daemon=True).start()
     channel = _FrameChannel(descriptor)
-    setup = json.loads(channel.read() or b'{"path": []}')
+    setup = json.loads(channel.read() or b'{"path": [], "env": {}}')
     sys.path.extend(folder for folder in setup["path"] if folder not in sys.path)
-    loader, state = ModuleLoader(), _ProcessState()
+    loader, state = ModuleLoader(), _ProcessState(setup["env"])
     last, header = b"", {}
     try:
         while (frame := channel.read()) and (document := channel.read()):

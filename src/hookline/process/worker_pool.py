@@ -11,17 +11,21 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hookline.process import worker_main
+from hookline.process import linux, native, worker_main
+from hookline.process.containment import Cell, CellKey, Containment
+from hookline.process.environment import EnvironmentAllowList
+from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
 from hookline.process.limiter import ConcurrencyLimiter
 from hookline.process.portable import signal_group
-from hookline.process.result import GRACE_SECONDS, signal_name
+from hookline.process.result import GRACE_SECONDS, ContainmentError, signal_name
 from hookline.process.worker_main import ANSWER_LIMIT, HEADER
 
 NOISE_LIMIT: Final = 1_000_000
@@ -40,16 +44,22 @@ class WorkerStatus(StrEnum):
     OVERFLOWED = "overflowed"
     DIED = "died"
     NOT_STARTED = "not_started"
+    NOT_CONTAINED = "not_contained"
     NO_FREE_WORKER = "no_free_worker"
+    LIMITED = "limited"
 
 
 class WorkerResponse(Struct, frozen=True, kw_only=True):
-    """The answer of a worker, what it printed, and, if it failed, how it died or why it did not start."""
+    """The answer of a worker, what it printed, and, if it failed, how it died, which limit ended it, or why it did not start.
+
+    `layers` are those that contained it.
+    """
 
     status: WorkerStatus
     frame: bytes = b""
     noise: bytes = b""
     detail: str = ""
+    layers: tuple[str, ...] = ()
 
 
 class WorkerLimits(Struct, frozen=True, kw_only=True):
@@ -66,7 +76,7 @@ class WorkerLimits(Struct, frozen=True, kw_only=True):
 
 
 class GroupKey(Struct, frozen=True):
-    """What workers must have in common to replace each other.
+    """What workers must have in common to replace each other; `cell_key` says what contains them.
 
     A worker for approved hooks does not have the directories on its path: modules imported from them must be approved, too.
     """
@@ -74,17 +84,21 @@ class GroupKey(Struct, frozen=True):
     interpreter: str
     folders: tuple[str, ...]
     approved: bool = False
+    cell_key: CellKey | None = None
 
 
 class PythonWorker:
-    """One worker process. It belongs to the event loop that started it."""
+    """One worker process, and the cell that contains it. It belongs to the event loop that started it."""
 
-    def __init__(self, interpreter: str, *, setup: bytes) -> None:
+    def __init__(self, interpreter: str, *, setup: bytes, cell: Cell | None = None) -> None:
         self.calls = 0
         self.idle_since = 0.0
         self.idle_timer: asyncio.TimerHandle | None = None
         self.is_closed = False
         self._exit_code: int | None = None
+        self._cell = cell
+        self._limit = ""
+        self._watch: GroupWatch | None = None
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[WorkerStatus] | None = None
         self._received = bytearray()
@@ -95,7 +109,9 @@ class PythonWorker:
         self._has_hung_up = False
         self._kill_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._socket, self._noise_pipe, self._pid = _start(interpreter)
+        self._socket, self._noise_pipe, self._pid = _start(interpreter, cell)
+        if cell is not None:
+            self._watch = GroupWatch(self._pid, cell.key.sandbox, self._on_limit, period=LONG_LIVED_PERIOD)
         self._loop.add_reader(self._socket, self._on_answer)
         self._loop.add_reader(self._noise_pipe, self._on_noise)
         self._send(setup)
@@ -103,7 +119,7 @@ class PythonWorker:
     @property
     def is_usable(self) -> bool:
         """Whether it takes another call."""
-        return not (self._has_hung_up or self.is_closed or self._kill_at)
+        return not self._limit and not (self._has_hung_up or self.is_closed or self._kill_at)
 
     async def call(self, frames: Sequence[bytes], *, deadline: float) -> WorkerResponse:
         """Send one call; a worker that did not answer must be ended."""
@@ -127,7 +143,8 @@ class PythonWorker:
             self._read_noise()
         frame = bytes(self._received[HEADER.size :]) if status is WorkerStatus.ANSWERED else b""
         self._received.clear()
-        return WorkerResponse(status=status, frame=frame, noise=bytes(self._noise))
+        layers = self._cell.layers if self._cell is not None else ()
+        return WorkerResponse(status=status, frame=frame, noise=bytes(self._noise), layers=layers)
 
     async def terminate(self) -> None:
         """Terminate the group, kill the rest of it after a second, and reap."""
@@ -158,7 +175,7 @@ class PythonWorker:
             until = time.monotonic() + _REAP_SECONDS
             while not self._reap() and time.monotonic() < until:
                 time.sleep(0.0005)
-        for timer in (self._timer, self.idle_timer):
+        for timer in (self._timer, self.idle_timer, self._watch):
             if timer is not None:
                 timer.cancel()
         if not self._loop.is_closed():
@@ -167,9 +184,13 @@ class PythonWorker:
             self._loop.remove_writer(self._socket)
         os.close(self._noise_pipe)
         self._socket.close()
+        if self._cell is not None:
+            self._cell.release()
 
     def describe_end(self) -> str:
-        """Describe how the process ended."""
+        """Describe how the process ended, or name the limit that it exceeded."""
+        if self._limit:
+            return self._limit
         if self._exit_code is None:
             return "it stopped answering"
         if self._exit_code >= 0:
@@ -198,9 +219,19 @@ class PythonWorker:
         if self._exit_code is None:
             signal_group(self._pid, name)
 
+    def _on_limit(self, limit: str) -> None:
+        self._limit = limit
+        if self._answer is not None:
+            self._settle(WorkerStatus.LIMITED)
+        else:
+            self.kill()
+
     def _reap(self) -> bool:
         if self._exit_code is None:
             try:
+                if self._cell is not None and os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                    # nothing that a contained hook started stays: none of it can leave the group
+                    self._signal("SIGKILL")
                 pid, status = os.waitpid(self._pid, os.WNOHANG)
             except ChildProcessError:
                 # reaped elsewhere, or the embedding program ignores SIGCHLD
@@ -275,40 +306,54 @@ class PythonWorker:
         self._noise += data[: NOISE_KEPT - len(self._noise)]
 
 
-def _start(interpreter: str) -> tuple[socket.socket, int, int]:
+def _start(interpreter: str, cell: Cell | None) -> tuple[socket.socket, int, int]:
     """Start a worker; return our end of the socket, the pipe with its output, and its pid."""
-    import fcntl  # noqa: PLC0415 - does not exist on Windows, where no worker runs
-
     ours, theirs = socket.socketpair()
     noise_pipe, their_noise = os.pipe()
-    copies: list[int] = []
+    ends = [theirs.detach(), their_noise]
     try:
-        # above 2: a program that runs without stdin could have been given 0 for one of these
-        copies += [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in (theirs.fileno(), their_noise)]
-        pid = os.posix_spawn(
-            interpreter,
-            [interpreter, "-I", "-u", worker_main.__file__],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, copies[0], 0),
-                (os.POSIX_SPAWN_DUP2, copies[1], 1),
-                (os.POSIX_SPAWN_DUP2, copies[1], 2),
-            ],
-            setpgroup=0,
-            setsigmask=(),
-            setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD),
-        )
+        linux.move_above_streams(ends)
+        pid = _spawn(interpreter, ends, cell)
     except BaseException:
         ours.close()
         os.close(noise_pipe)
         raise
     finally:
-        theirs.close()
-        for descriptor in (their_noise, *copies):
-            os.close(descriptor)
+        linux.close_all(ends)
     ours.settimeout(0)
     os.set_blocking(noise_pipe, False)
     return ours, noise_pipe, pid
+
+
+def _spawn(interpreter: str, ends: Sequence[int], cell: Cell | None) -> int:
+    """Start the process with one end as its stdin and the other for its output; return its pid."""
+    argv: tuple[str, ...] = (interpreter, "-I", "-u", worker_main.__file__)
+    channel, output = ends
+    env = dict(os.environb)
+    env.pop(b"", None)
+    if cell is not None:
+        EnvironmentAllowList(cell.key.sandbox.env).apply(env)
+        env = {**env, **{os.fsencode(name): os.fsencode(value) for name, value in cell.variables.items()}}
+        argv = (*cell.wrapper, *argv)
+    if native.load_library() is None:
+        return os.posix_spawn(
+            argv[0],
+            argv,
+            env,
+            file_actions=[(os.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate((channel, output, output))],
+            setpgroup=0,
+            setsigmask=(),
+            setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD),
+        )
+    return native.spawn(
+        argv[0],
+        argv,
+        env=env,
+        # each call brings its own folder; this one is in the mounts of the cell
+        cwd="" if cell is None else cell.tmp,
+        streams=(channel, output, output),
+        sandbox=None if cell is None else cell.struct,
+    )
 
 
 class WorkerGroup:
@@ -323,8 +368,9 @@ class WorkerGroup:
 class WorkerPool:
     """All workers of one event loop."""
 
-    def __init__(self, limits: WorkerLimits) -> None:
+    def __init__(self, limits: WorkerLimits, containment: Containment) -> None:
         self._limits = limits
+        self._containment = containment
         self._loop = asyncio.get_running_loop()
         self._groups: dict[GroupKey, WorkerGroup] = {}
         self._workers: set[PythonWorker] = set()
@@ -371,6 +417,8 @@ class WorkerPool:
         try:
             if worker is None or not worker.is_usable:
                 worker = self._start_worker(key)
+        except ContainmentError as problem:
+            return WorkerResponse(status=WorkerStatus.NOT_CONTAINED, detail=problem.strerror or str(problem))
         except OSError as problem:
             return WorkerResponse(status=WorkerStatus.NOT_STARTED, detail=problem.strerror or str(problem))
         try:
@@ -380,7 +428,7 @@ class WorkerPool:
             raise
         if response.status is not WorkerStatus.ANSWERED:
             await worker.terminate()
-            return WorkerResponse(status=response.status, noise=response.noise, detail=worker.describe_end())
+            return replace(response, detail=worker.describe_end())
         if worker.calls >= self._limits.calls:
             worker.stop_soon()
             return response
@@ -404,9 +452,24 @@ class WorkerPool:
         path = [folder for folder in sys.path if is_ours and folder.startswith("/")]
         if not key.approved:
             path += key.folders
-        worker = PythonWorker(key.interpreter, setup=worker_main.pack_header({"path": path}))
+        cell = self._acquire(key.cell_key) if key.cell_key is not None else None
+        setup: Mapping[str, object] = {"path": path, "env": {} if cell is None else cell.variables}
+        try:
+            worker = PythonWorker(key.interpreter, setup=worker_main.pack_header(setup), cell=cell)
+        except BaseException:
+            if cell is not None:
+                cell.release()
+            raise
         self._workers.add(worker)
         return worker
+
+    def _acquire(self, key: CellKey) -> Cell:
+        try:
+            return self._containment.acquire(key)
+        except ContainmentError:
+            raise
+        except OSError as problem:
+            raise ContainmentError(problem.errno, problem.strerror or str(problem)) from problem
 
 
 async def tie_to_loop(pool: WorkerPool) -> AsyncGenerator[WorkerPool, None]:

@@ -1,0 +1,727 @@
+"""Contain hook processes on Linux: turn what a sandbox allows into what the kernel enforces.
+
+A `Cell` is everything that the processes of one hook share: a landlock ruleset, the mounts, the limits, and a temporary folder.
+Making one takes milliseconds, so cells are kept for the next call, as long as the folders that were listed for them stay the same.
+"""
+# paths are texts here: they are compared and encoded, hundreds at a time
+# ruff: noqa: PTH102, PTH103, PTH110, PTH111, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
+
+import atexit
+import errno
+import functools
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline import caller_context
+from hookline.model.hook import Hook
+from hookline.model.sandbox import PRIVATE, UNIX, Sandbox
+from hookline.process import native
+from hookline.process.hook_state import prepare_state
+from hookline.process.result import ContainmentError
+from hookline.process.sandbox_wrappers import (
+    BUBBLEWRAP,
+    INSTALL_BUBBLEWRAP,
+    FileRules,
+    Wrapper,
+    find_wrapper,
+    list_gaps,
+    make_words,
+)
+from hookline.process.secrets import Secrets
+
+if sys.platform != "win32":
+    import resource
+
+logger: Final = logging.getLogger(__name__)
+
+# landlock's rights to files, by their bits
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_MAKE_CHAR, _MAKE_BLOCK, _TRUNCATE, _IOCTL_DEVICE = 1 << 6, 1 << 11, 1 << 14, 1 << 15
+_ALL_RIGHTS: Final = (1 << 16) - 1
+_READ: Final = _EXECUTE | _READ_FILE | _READ_DIR
+_CONNECT_TCP: Final = 2
+_ANY_TCP: Final = 3
+_ANY_SCOPE: Final = 3
+# how many rights to files a version of landlock knows
+_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15}
+_NEWEST_RIGHTS: Final = 16
+_PORTS_SINCE: Final = 4
+_SCOPES_SINCE: Final = 6
+# what is meant for a folder and refused for a file
+_FILE_RIGHTS: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
+
+_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# what programs need to start at all, where a hook names what it reads
+_SYSTEM: Final = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/etc",
+    "/proc",
+    "/sys",
+    "/var/lib",
+)
+# In the project, these are run or obeyed by git, editors and agents outside of any sandbox.
+_OBEYED: Final = (
+    *(
+        ".git/hooks",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/commondir",
+        ".git/info/attributes",
+        ".git/modules",
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".cursor",
+        ".qwen",
+    ),
+    *(
+        ".mcp.json",
+        ".vscode",
+        ".idea",
+        ".envrc",
+        ".github/copilot",
+        ".opencode",
+        ".factory",
+        ".kiro",
+        ".windsurf",
+        ".husky",
+    ),
+    *("hookline.toml", ".hookline", ".ollm", ".ollama", ".gitmodules"),
+)
+
+# kept by root, so that files of other users in the project stay usable: CHOWN, DAC_OVERRIDE, FOWNER
+_ROOT_KEEPS: Final = 1 << 0 | 1 << 1 | 1 << 3
+
+_RESOURCES: Final = {
+    "memory": "RLIMIT_DATA",
+    "cpu": "RLIMIT_CPU",
+    "file_size": "RLIMIT_FSIZE",
+    "open_files": "RLIMIT_NOFILE",
+}
+
+# nanoseconds; file times are as coarse as the clock of the kernel
+_TICK: Final = 20_000_000
+_MOST_CELLS: Final = 64
+# no folder of a hook has this name
+_LATER: Final = "later"
+_FILE_LAYERS: Final = ("landlock", "mounts", "bubblewrap", "sandbox-exec")
+_UNCONTAINED: Final = "uncontained"
+
+
+class CellKey(Struct, frozen=True):
+    """What a cell is made for: a sandbox, in a project, for a user with this home folder."""
+
+    sandbox: Sandbox
+    project: str
+    home: str
+    # the folder in which the hook keeps its state
+    state: str = ""
+
+    def for_long_lived(self) -> "CellKey":
+        """Return the key for a process that serves many events, whose processor time adds up."""
+        return replace(self, sandbox=replace(self.sandbox, cpu=0.0)) if self.sandbox.cpu else self
+
+
+def make_cell_key(hook: Hook, cwd: str, *, is_long_lived: bool = False, state: str = "") -> CellKey | None:
+    """Return what contains the processes of a hook, at an event in a folder; None for a hook that is not contained.
+
+    The project is that of the hook, else where the event happens. Processor time adds up over the life of a process, so it is no
+    limit for one that serves many events. It may write the folder of its `state`.
+    """
+    sandbox = hook.containment
+    if not sandbox.is_contained:
+        return None
+    home = caller_context.environ().get("HOME") or caller_context.database_home() or "/"
+    key = CellKey(
+        sandbox, os.path.realpath(hook.project(cwd)), os.path.realpath(home), os.path.realpath(state) if state else ""
+    )
+    return key.for_long_lived() if is_long_lived else key
+
+
+class Cell(Struct, kw_only=True):
+    """What contains the processes of one hook, one call at a time.
+
+    `layers` are those in force; `lacking` says what the machine does not have. `variables` come on top of the environment.
+    `wrapper` are the words before the program, where another program contains it.
+    """
+
+    key: CellKey
+    pool: "Containment | None" = None
+    layers: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    struct: native.NativeSandbox | None = None
+    wrapper: tuple[str, ...] = ()
+    tmp: str = ""
+    tmp_id: tuple[int, int] = (0, 0)
+    variables: Mapping[str, str] = {}
+    obeyed: tuple[str, ...] = ()
+    obeyed_folders: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    times: tuple[int, ...] | None = None
+    listings: Mapping[str, "_Listing"] = {}
+
+    @property
+    def is_contained(self) -> bool:
+        """Whether files are out of its reach; a process that can write everything is not contained, whatever else holds."""
+        return any(layer.startswith(_FILE_LAYERS) for layer in self.layers)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the folders that were listed have the same entries still; a wrapper knows only what was there."""
+        return not self.wrapper and all(listing.is_current() for listing in self.listings.values())
+
+    def note_absent(self) -> None:
+        """Note which files that others obey are not there before a process starts: a mount protects only what is."""
+        times = self._read_times()
+        if times != self.times:
+            self.absent = tuple(path for path in self.obeyed if not os.path.lexists(path))
+            self.times = times
+
+    def find_planted(self) -> str:
+        """Return such a file that is there now, or ""."""
+        times = self._read_times()
+        # a folder that changes twice within a tick of the clock keeps its time
+        is_settled = time.time_ns() - max(times, default=0) > _TICK
+        if is_settled and times == self.times:
+            return ""
+        return next((path for path in self.absent if os.path.lexists(path)), "")
+
+    def _read_times(self) -> tuple[int, ...]:
+        return tuple(map(_read_mtime, self.obeyed_folders))
+
+    def struct_for_groups(self) -> native.NativeSandbox | None:
+        """Return the struct for a process that puts its children into groups of their own."""
+        if self.struct is None:
+            return None
+        struct = native.NativeSandbox.from_buffer_copy(self.struct)
+        struct.keeps_group = 0
+        return struct
+
+    def empty(self) -> None:
+        """Remove what was left in the temporary folder."""
+        if self.tmp:
+            _empty_folder(self.tmp, self.tmp_id)
+
+    def release(self) -> None:
+        """Give the cell back when all its processes have ended."""
+        try:
+            self.empty()
+        except OSError as problem:
+            # the hook made its folder unreadable, or replaced it: the next one gets another
+            logger.warning("%s cannot be emptied: %s", self.tmp, problem.strerror)
+            self.close()
+            return
+        if self.pool is not None:
+            self.pool.keep(self)
+
+    def close(self) -> None:
+        """Close the ruleset and remove the temporary folder."""
+        if self.struct is not None and self.struct.ruleset >= 0:
+            os.close(self.struct.ruleset)
+            self.struct.ruleset = -1
+        if self.tmp:
+            shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+class Containment:
+    """Makes and keeps the cells of hooks, for all threads; each is used by one process at a time."""
+
+    def __init__(self, protected: tuple[str, ...] = (), *, state_root: str = "") -> None:
+        """Take the folders that no contained hook reads, beside the secrets that are known: Hookline's own.
+
+        In `state_root`, each hook has a folder for its state; no contained hook reads that of another.
+        """
+        self._protected = (*protected, *([state_root] if state_root else []))
+        self._state_root = state_root
+        self._free: dict[CellKey, list[Cell]] = {}
+        self._lock = threading.Lock()
+
+    def acquire(self, key: CellKey) -> Cell:
+        """Return a cell for one process, which the caller gives back.
+
+        Raises:
+            ContainmentError: The hook must be contained, and cannot be.
+            OSError: A ruleset or a folder could not be made.
+        """
+        while (cell := self._take(key)) is not None:
+            if cell.is_current:
+                cell.note_absent()
+                return cell
+            cell.close()
+        cell = make_cell(key, _list_protected(self._protected, key.state))
+        cell.pool = self
+        cell.note_absent()
+        if key.sandbox.required and not cell.is_contained:
+            cell.close()
+            raise ContainmentError(errno.ENOSYS, f"it must be contained, and {describe_lacking(cell.lacking)}")
+        return cell
+
+    def prepare_state(self, hook: Hook, session: str) -> Mapping[str, str]:
+        """Make the folders in which a hook keeps its state, and return the variables that name them.
+
+        Raises:
+            OSError: They cannot be made, or the hook keeps too much.
+        """
+        if not self._state_root:
+            raise OSError(0, "this engine was made without a folder for the state of hooks; `Engine.load()` has one")
+        return prepare_state(self._state_root, hook, session)
+
+    def list_hidden(self, key: CellKey, paths: Iterable[str]) -> list[str]:
+        """Return those of the paths that a contained hook may not read."""
+        secrets = Secrets(key.home, _list_protected(self._protected, key.state))
+        return [path for path in paths if secrets.hides(path)]
+
+    def keep(self, cell: Cell) -> None:
+        """Keep a cell for the next process."""
+        if sum(map(len, tuple(self._free.values()))) >= _MOST_CELLS:
+            self.close()
+        with self._lock:
+            self._free.setdefault(cell.key, []).append(cell)
+
+    def close(self) -> None:
+        """Close all cells that are not in use."""
+        with self._lock:
+            free, self._free = self._free, {}
+        for cells in free.values():
+            for cell in cells:
+                cell.close()
+
+    def _take(self, key: CellKey) -> Cell | None:
+        with self._lock:
+            free = self._free.get(key)
+            return free.pop() if free else None
+
+
+def _list_protected(protected: tuple[str, ...], state: str) -> tuple[str, ...]:
+    """Return what a hook may not read: of the folder with its own state, everything else."""
+    found: list[str] = []
+    for folder in protected:
+        if state and is_within(state, os.path.realpath(folder)):
+            with os.scandir(folder) as entries:
+                found += [entry.path for entry in entries if os.path.realpath(entry.path) != state]
+            # stands for the folders of hooks that come later: what lies here is allowed one by one
+            found.append(f"{folder}/{_LATER}")
+        else:
+            found.append(folder)
+    return tuple(found)
+
+
+def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
+    """Make a cell with every layer that this machine has.
+
+    Raises:
+        OSError: A ruleset or a folder could not be made.
+    """
+    sandbox, project = key.sandbox, key.project
+    secrets = Secrets(key.home, protected)
+    tmp = os.path.realpath(tempfile.mkdtemp(prefix="hookline-hook-"))
+    variables = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp) if sandbox.tmp == PRIVATE else {}
+    port = 0
+    if hosts := _hosts(sandbox):
+        from hookline.process.connect_proxy import ConnectProxy  # noqa: PLC0415 - few hooks name hosts
+
+        proxy = ConnectProxy.for_hosts(hosts)
+        variables |= proxy.variables()
+        port = proxy.port
+    own = [tmp, *([key.state] if key.state else [])]
+    writable = [*list_writable(sandbox, project), *own, *([tempfile.gettempdir()] if sandbox.tmp != PRIVATE else [])]
+    obeyed = tuple(_list_obeyable(project, writable))
+    status = os.stat(tmp)
+    tmp_id = (status.st_dev, status.st_ino)
+    folders = tuple(dict.fromkeys(map(os.path.dirname, obeyed)))
+    cell = Cell(key=key, tmp=tmp, tmp_id=tmp_id, variables=variables, obeyed=obeyed, obeyed_folders=folders)
+    try:
+        machine = find_layers()
+        wrapper = None if machine.landlock or machine.mounts else find_wrapper(project)
+        if wrapper is not None and not wrapper.path:
+            # the only one may be the project's own
+            lacking = tuple(dict.fromkeys((*machine.lacking, wrapper.problem)))
+            machine = replace(machine, wrapper="", lacking=lacking)
+        is_own = machine.library and not machine.wrapper
+        user = _find_user(sandbox.user, can_change=is_own)
+        if user is not None:
+            os.chown(tmp, *user)
+        if wrapper is not None and machine.wrapper:
+            _add_wrapper(cell, wrapper, writable, secrets=secrets.paths)
+            cell.lacking = list_lacking(sandbox)
+            return cell
+        cell.layers, cell.lacking = machine.layers, machine.lacking
+        if not is_own:
+            return cell
+        struct = cell.struct = native.NativeSandbox(
+            ruleset=-1, sockets=_sockets(sandbox), uid=-1, gid=-1, capabilities=_ROOT_KEEPS, keeps_group=1
+        )
+        if user is not None:
+            struct.uid, struct.gid = user
+        struct.set_limits(dict(_limits(sandbox)))
+        if machine.landlock:
+            ruleset = _Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
+            struct.ruleset = ruleset.descriptor
+            ruleset.allow(sandbox, writable, project=project, port=port)
+            cell.listings = ruleset.listings
+        elif machine.mounts:
+            cell.listings = {folder: _Listing(folder, frozenset()) for folder in secrets.folders}
+        if machine.mounts:
+            _add_mounts(struct, writable, project=project, hidden=None if machine.landlock else secrets.paths)
+    except BaseException:
+        cell.close()
+        raise
+    return cell
+
+
+class MachineLayers(Struct, frozen=True, kw_only=True):
+    """Which layers the machine has; `lacking` says of each other why not.
+
+    `wrapper` is the program that contains others where our own library cannot.
+    """
+
+    library: bool = True
+    landlock: int = 0
+    mounts: bool = False
+    wrapper: str = ""
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that are in force for a contained process."""
+        if self.wrapper:
+            return (self.wrapper, "limits")
+        own = ("seccomp", "limits") if self.library else ()
+        if self.landlock:
+            own = (f"landlock {self.landlock}", *own)
+        if self.mounts:
+            own = (*own, "mounts")
+        return own if self.landlock or self.mounts else (_UNCONTAINED, *own)
+
+    @property
+    def can_contain(self) -> bool:
+        """Whether files are out of the reach of a contained process."""
+        return bool(self.wrapper or self.landlock or self.mounts)
+
+
+@functools.cache
+def find_layers() -> MachineLayers:
+    """Try out which layers this machine has."""
+    if native.load_library() is None:
+        lacking = ["the library that contains processes was not built"]
+        wrapper = find_wrapper()
+        return MachineLayers(library=False, **_describe_wrapper(wrapper, lacking))
+    off = os.environ.get("HOOKLINE_WITHOUT", "").split(",")
+    landlock = 0 if "landlock" in off else native.landlock_version()
+    problem = "it was switched off" if "mounts" in off else _try_mounts()
+    lacking = [] if landlock else ["the kernel has no landlock"]
+    if problem:
+        lacking.append(f"a process cannot have mounts of its own ({problem})")
+    if landlock or not problem:
+        return MachineLayers(landlock=landlock, mounts=not problem, lacking=tuple(lacking))
+    return MachineLayers(**_describe_wrapper(find_wrapper(), lacking))
+
+
+def _describe_wrapper(wrapper: Wrapper, lacking: list[str]) -> dict[str, Any]:
+    if wrapper.path:
+        return {"wrapper": wrapper.layer, "lacking": tuple(lacking)}
+    return {"lacking": (*lacking, wrapper.problem)}
+
+
+def list_lacking(sandbox: Sandbox) -> tuple[str, ...]:
+    """Return what this machine lacks to contain a process as a sandbox says."""
+    machine = find_layers()
+    return (*machine.lacking, *(list_gaps(machine.wrapper, sandbox) if machine.wrapper else ()))
+
+
+def describe_lacking(lacking: tuple[str, ...]) -> str:
+    """Return why a process cannot be contained, and what to do about it."""
+    text = " and ".join(lacking)
+    return f"{text}: {INSTALL_BUBBLEWRAP}" if any(BUBBLEWRAP in one for one in lacking) else text
+
+
+def _try_mounts() -> str:
+    """Start a program with mounts of its own; return why that is not possible, or ""."""
+    with tempfile.TemporaryDirectory(prefix="hookline-try-") as folder, open(os.devnull, "r+b") as null:
+        struct = native.NativeSandbox(ruleset=-1, sockets=native.ANY_SOCKETS, uid=-1, gid=-1, capabilities=_ROOT_KEEPS)
+        _add_mounts(struct, [os.path.realpath(folder)], project="", hidden=())
+        try:
+            pid = native.spawn(
+                "/bin/sh", ("sh", "-c", ":"), env={}, cwd="/", streams=[null.fileno()] * 3, sandbox=struct
+            )
+        except OSError as problem:
+            return problem.strerror or "refused"
+        os.waitpid(pid, 0)
+    return ""
+
+
+def list_writable(sandbox: Sandbox, project: str) -> Iterator[str]:
+    """Yield the folders and files that a sandbox may write, as real paths; a folder that ends with `/**` is made.
+
+    Raises:
+        ContainmentError: One that is named below the project is a link that leads out of it.
+    """
+    for entry in sandbox.write:
+        folder = entry.removesuffix("**")
+        path = os.path.join(project, os.path.expanduser(folder))
+        is_inside = is_within(os.path.normpath(path), os.path.normpath(project))
+        # a link of the project decides nothing about what lies outside
+        if is_inside and not is_within(os.path.realpath(path), os.path.realpath(project)):
+            raise ContainmentError(
+                errno.EPERM,
+                f'it may write "{entry}", which is a link that leads out of the project: {os.path.realpath(path)}',
+            )
+        if folder.endswith("/") and not os.path.lexists(path) and is_inside:
+            os.makedirs(path, exist_ok=True)
+        yield os.path.realpath(path)
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or lies in it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _limits(sandbox: Sandbox) -> Iterator[tuple[int, int]]:
+    # with one byte there is no core dump at all: with none, the kernel still starts a program that takes them
+    yield resource.RLIMIT_CORE, 1
+    for name, number in _RESOURCES.items():
+        if value := getattr(sandbox, name):
+            yield getattr(resource, number), max(1, int(value))
+
+
+def _hosts(sandbox: Sandbox) -> tuple[str, ...]:
+    return () if isinstance(sandbox.net, bool) else tuple(host for host in sandbox.net if host != UNIX)
+
+
+def _sockets(sandbox: Sandbox) -> int:
+    if isinstance(sandbox.net, bool):
+        return native.INTERNET_SOCKETS if sandbox.net else native.NO_SOCKETS
+    tcp = native.TCP_SOCKETS if _hosts(sandbox) else native.NO_SOCKETS
+    return tcp | (native.UNIX_SOCKETS if UNIX in sandbox.net else 0)
+
+
+def _find_user(name: str, *, can_change: bool) -> tuple[int, int] | None:
+    if not name:
+        return None
+    import pwd  # noqa: PLC0415 - hardly any hook runs as another user
+
+    try:
+        entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+    except KeyError:
+        raise ContainmentError(errno.EINVAL, f'there is no user "{name}" to run it as') from None
+    if os.geteuid() not in {0, entry.pw_uid}:
+        raise ContainmentError(errno.EPERM, f'only root can run it as "{name}"')
+    if os.geteuid() == entry.pw_uid:
+        return None
+    if not can_change:
+        raise ContainmentError(errno.ENOSYS, f'only our own library can run it as "{name}", and cannot contain it here')
+    return entry.pw_uid, entry.pw_gid
+
+
+def _add_wrapper(cell: Cell, wrapper: Wrapper, writable: Iterable[str], *, secrets: tuple[str, ...]) -> None:
+    """Have a process contained by another program."""
+    sandbox, project = cell.key.sandbox, cell.key.project
+    paths = outermost(path for path in writable if os.path.lexists(path))
+    rules = FileRules(
+        project=project,
+        readable=None if sandbox.read is None else (*_SYSTEM, *_list_readable(sandbox.read, project)),
+        writable=tuple(paths),
+        protected=tuple(list_obeyed(project, paths)),
+        hidden=secrets,
+    )
+    cell.wrapper, cell.layers = make_words(wrapper, sandbox, rules), (wrapper.layer, "limits")
+
+
+def _add_mounts(
+    struct: native.NativeSandbox, writable: Iterable[str], *, project: str, hidden: Iterable[str] | None
+) -> None:
+    """Have everything read-only but the writable paths, without what others obey in the project.
+
+    Secrets and devices are `hidden` only where landlock does not keep them: then it is None.
+    """
+    paths = outermost(path for path in writable if os.path.lexists(path))
+    entries = [f"w{path}" for path in paths]
+    # what does not exist is left out in the child: it may by the time of a later call
+    obeyed = _list_obeyable(project, paths)
+    # a folder above cannot be moved away, and another put into its place
+    above = {str(folder) for path in obeyed for folder in PurePosixPath(path).parents}
+    entries += [
+        # in a worktree, `.git` is a file, which says where git finds its settings
+        f"{'r' if os.path.isfile(folder) else 'p'}{folder}"
+        for folder in sorted(above)
+        if folder not in paths and any(is_within(folder, one) for one in paths)
+    ]
+    entries += [f"r{path}" for path in obeyed]
+    entries += [f"d{path}" for path in (() if hidden is None else _DEVICES) if os.path.exists(path)]
+    if hidden:
+        entries += [f"h{path}" for path in hidden]
+        struct.empty = os.fsencode(_empty_things())
+    struct.has_mounts = 1
+    struct.mount_count = len(entries)
+    struct.mounts = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
+
+
+def list_obeyed(project: str, writable: Iterable[str]) -> list[str]:
+    """Return what others obey in a project, inside of what can be written."""
+    return [path for path in _list_obeyable(project, writable) if os.path.lexists(path) and not os.path.islink(path)]
+
+
+def _list_obeyable(project: str, writable: Iterable[str]) -> list[str]:
+    """Return what git, editors and agents obey in a project, there or not; a path that is named by itself is meant."""
+    obeyed = [os.path.join(project, name) for name in _OBEYED] if project else []
+    return [path for path in obeyed if path not in writable and any(is_within(path, one) for one in writable)]
+
+
+def _list_readable(named: tuple[str, ...], project: str) -> Iterator[str]:
+    for path in named:
+        yield os.path.realpath(os.path.join(project, os.path.expanduser(path.removesuffix("/**"))))
+
+
+def outermost(paths: Iterable[str]) -> list[str]:
+    """Return the paths that lie in none of the others."""
+    kept: list[str] = []
+    for path in sorted(set(paths)):
+        if not any(is_within(path, other) for other in kept):
+            kept.append(path)
+    return kept
+
+
+@functools.cache
+def _empty_things() -> str:
+    """Return a folder with an empty folder and an empty file, which stand for what is hidden."""
+    folder, owner = tempfile.mkdtemp(prefix="hookline-empty-"), os.getpid()
+
+    def remove() -> None:
+        # a forked process that ends leaves it to the others
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    os.mkdir(f"{folder}/d")
+    with open(f"{folder}/f", "wb"):
+        return folder
+
+
+class _Listing:
+    """The entries of a folder that has a secret somewhere in it, each of which was allowed by itself.
+
+    Programs replace files in the home folder all the time, mostly those that are secrets: only other entries matter.
+    """
+
+    def __init__(self, path: str, secrets: frozenset[str]) -> None:
+        self._path = path
+        self._secrets = secrets
+        self._time = _read_mtime(self._path)
+        self.entries = self._list()
+
+    def is_current(self) -> bool:
+        """Return whether the folder still has the same entries."""
+        if (now := _read_mtime(self._path)) == self._time:
+            return True
+        if self._list() != self.entries:
+            return False
+        self._time = now
+        return True
+
+    def _list(self) -> frozenset[tuple[str, int]]:
+        # a rule for a link would be one for what it leads to
+        try:
+            with os.scandir(self._path) as entries:
+                return frozenset(
+                    (entry.path, entry.inode())
+                    for entry in entries
+                    if not entry.is_symlink() and entry.path not in self._secrets
+                )
+        except OSError:
+            return frozenset()
+
+
+class _Ruleset:
+    """A landlock ruleset under construction."""
+
+    def __init__(self, version: int, secrets: Secrets, *, has_network: bool) -> None:
+        # devices are allowed by name: a disk has every secret of the machine on it
+        self._secrets = frozenset((*secrets.paths, "/dev"))
+        # a secret that appears later in one of the folders is none of the entries that were allowed
+        above = {PurePosixPath(secret).parent for secret in self._secrets} | set(map(PurePosixPath, secrets.folders))
+        self._above_secrets = {str(folder) for path in above for folder in (path, *path.parents)}
+        rights = (1 << _RIGHTS.get(version, _NEWEST_RIGHTS)) - 1
+        self._write = rights & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEVICE)
+        # there is no rule for all ports
+        self._has_ports = version >= _PORTS_SINCE and not has_network
+        self.listings: dict[str, _Listing] = {}
+        self.descriptor = native.create_ruleset(
+            files=rights, ports=_ANY_TCP if self._has_ports else 0, scopes=_ANY_SCOPE if version >= _SCOPES_SINCE else 0
+        )
+
+    def allow(self, sandbox: Sandbox, writable: Iterable[str], *, project: str, port: int) -> None:
+        """Add the rules of a sandbox."""
+        if sandbox.read is None:
+            self._allow_without_secrets("/", _READ)
+        else:
+            # Python itself, and the programs of ours that run Python hooks, wherever they are installed
+            own = {*map(os.path.realpath, (os.path.dirname(__file__), sys.prefix, sys.base_prefix))}
+            for path in (*_SYSTEM, *own, *_list_readable(sandbox.read, project)):
+                self._allow_without_secrets(path, _READ)
+        for path in writable:
+            self._allow_without_secrets(path, self._write)
+        for path in _DEVICES:
+            self._add(path, _READ_FILE | _WRITE_FILE)
+        if port and self._has_ports:
+            native.allow_port(self.descriptor, port, access=_CONNECT_TCP)
+
+    def _allow_without_secrets(self, path: str, access: int) -> None:
+        """Allow a folder; one with a secret somewhere in it is listed, and each of its entries allowed by itself."""
+        if path in self._secrets:
+            return
+        if path not in self._above_secrets:
+            self._add(path, access)
+            return
+        listing = self.listings.setdefault(path, _Listing(path, self._secrets))
+        for entry, _inode in listing.entries:
+            self._allow_without_secrets(entry, access)
+
+    def _add(self, path: str, access: int) -> None:
+        native.allow_path(self.descriptor, path, access=access, directory_only=~_FILE_RIGHTS & _ALL_RIGHTS)
+
+
+def _read_mtime(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _empty_folder(path: str, identity: tuple[int, int]) -> None:
+    """Remove everything in a folder.
+
+    Raises:
+        OSError: It is another folder than it was, or cannot be read: what a link leads to is nothing of ours.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        status = os.fstat(folder)
+        if (status.st_dev, status.st_ino) != identity:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), path)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.name, dir_fd=folder)
+                else:
+                    os.unlink(entry.name, dir_fd=folder)
+    finally:
+        os.close(folder)

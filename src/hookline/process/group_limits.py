@@ -1,0 +1,105 @@
+"""The limits that hold for everything a hook starts, together: the kernel has them for single processes only.
+
+`GroupWatch` looks at the process group of a contained hook from time to time; all its processes stay in there.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from hookline.model.sandbox import Sandbox
+
+PERIOD: Final = 0.1
+"""Seconds between two looks at a hook that runs for one event."""
+
+LONG_LIVED_PERIOD: Final = 0.5
+"""Seconds between two looks at a process that waits for events most of the time."""
+
+# Windows has neither, and nothing is measured there
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+# the fields of /proc/PID/stat behind the name of the program
+_GROUP, _USER_TICKS, _PAGES = 2, 11, 21
+
+
+class GroupUse(Struct, frozen=True):
+    """What the processes of a group use now; `memory` counts pages that they share for each of them."""
+
+    processes: int
+    memory: int
+    cpu: float
+
+
+class GroupWatch:
+    """Looks at a group until it is cancelled, and calls a function once with the limit that the group exceeds."""
+
+    def __init__(
+        self, group: int, sandbox: Sandbox, on_exceeded: Callable[[str], None], *, period: float = PERIOD
+    ) -> None:
+        self._group = group
+        self._sandbox = sandbox
+        self._on_exceeded = on_exceeded
+        self._period = period
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.Handle = self._loop.call_soon(self._look)
+
+    def cancel(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        if limit := find_exceeded(self._group, self._sandbox):
+            self._on_exceeded(limit)
+        else:
+            self._timer = self._loop.call_later(self._period, self._look)
+
+
+def measure_group(group: int) -> GroupUse:
+    """Return what the processes of a group use."""
+    found = list(_list_members(group))
+    # children that have ended count for their parents
+    ticks = sum(int(field) for _pid, fields in found for field in fields[_USER_TICKS : _USER_TICKS + 4])
+    pages = sum(int(fields[_PAGES]) for _pid, fields in found)
+    return GroupUse(len(found), pages * _PAGE, ticks / _TICKS)
+
+
+def find_exceeded(group: int, sandbox: Sandbox) -> str:
+    """Return the name of the limit that a group exceeds, or ""."""
+    use = measure_group(group)
+    if sandbox.processes and use.processes > sandbox.processes:
+        return "processes"
+    if sandbox.cpu and use.cpu > sandbox.cpu:
+        return "cpu"
+    # what processes share is counted once where it matters, because that takes long
+    if sandbox.memory and use.memory > sandbox.memory and _measure_shared(group) > sandbox.memory:
+        return "memory"
+    return ""
+
+
+def _list_members(group: int) -> Iterator[tuple[int, list[bytes]]]:
+    wanted = b"%d" % group
+    for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - opened for every process of the system
+                    # the name, in parentheses, may hold anything
+                    fields = file.read().rpartition(b") ")[2].split()
+            except OSError:
+                continue
+            if len(fields) > _PAGES and fields[_GROUP] == wanted:
+                yield int(name), fields
+
+
+def _measure_shared(group: int) -> int:
+    """Return the memory of a group, with pages that processes share counted once."""
+    total = 0
+    for pid, _fields in _list_members(group):
+        try:
+            with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123 - as above
+                total += next((int(line.split()[1]) << 10 for line in file if line.startswith(b"Pss:")), 0)
+        except OSError:
+            continue
+    return total

@@ -1,0 +1,124 @@
+"""The files of a user that no contained hook may read: keys, tokens, histories, browser profiles."""
+
+# paths are texts here: they are compared and encoded, hundreds at a time
+# ruff: noqa: PTH112, PTH120, SIM905
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+# below the home folder; a name with a star stands for every file that matches
+_HOME: Final = (
+    # keys and tokens
+    *".local/share/hookline .ssh .gnupg .aws .azure .oci .config/gcloud .config/doctl .config/hcloud .kube .docker .netrc".split(),
+    *".authinfo .authinfo.gpg .git-credentials .config/git/credentials .config/gh .config/glab-cli .config/hub .pypirc".split(),
+    *".npmrc .yarnrc.yml .gem/credentials .cargo/credentials .cargo/credentials.toml .m2/settings.xml .config/op".split(),
+    *".config/rclone .config/sops .age .vault-token .terraform.d .terraformrc .pgpass .my.cnf .mylogin.cnf .boto .s3cfg".split(),
+    *".databrickscfg .snowflake .fly .huggingface .cache/huggingface/token .password-store .config/anthropic".split(),
+    *".config/openai .local/share/keyrings .local/share/kwalletd .pki Library/Keychains".split(),
+    # what agents log in with
+    *".claude/.credentials.json .claude.json .codex/auth.json .gemini/oauth_creds.json .gemini/google_accounts.json".split(),
+    *".gemini/mcp-oauth-tokens.json .qwen/oauth_creds.json .copilot/config.json .config/github-copilot".split(),
+    *".local/share/opencode/auth.json .cursor/mcp.json .config/cursor/auth.json .factory/auth.json .codeium/config.json".split(),
+    # browsers and messengers
+    *".mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge".split(),
+    *".config/vivaldi .config/opera snap/firefox snap/chromium .var/app/org.mozilla.firefox .config/Signal".split(),
+    *".aider.conf.yml .kiro/auth.json .config/Slack .config/discord .config/Bitwarden .config/1Password .config/Code/User/globalStorage".split(),
+    *("Library/Application Support/Google/Chrome", "Library/Application Support/Firefox", "Library/Cookies"),
+    # commands that were typed, often with a password in them
+    *".*_history .zsh_sessions .local/share/fish/fish_history .lesshst .viminfo".split(),
+)
+_SYSTEM: Final = (
+    *"/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private".split(),
+    *"/etc/krb5.keytab /etc/kubernetes /run/secrets /run/user /var/run/secrets /var/lib/kubelet".split(),
+)
+_HOST_KEYS: Final = "/etc/ssh"
+_HOST_KEY_NAME: Final = "ssh_host_*_key"
+
+
+class Secrets:
+    """The secrets of a user that exist, as real paths, and the folders in which others may appear."""
+
+    def __init__(self, home: str, others: tuple[str, ...] = ()) -> None:
+        """Take the home folder, and further secrets, such as Hookline's own folders."""
+        home = os.path.realpath(home)
+        own = (*others, *(f"{home}/{name}" for name in _HOME))
+        system = (*_SYSTEM, *map(str, Path(_HOST_KEYS).glob(_HOST_KEY_NAME)))
+        found = {os.path.realpath(path) for path in (*_expand(own), *system) if os.path.lexists(path)}
+        found = found.union(*map(_alias_finder(), found))
+        self.paths = tuple(sorted(found - {"/", home}))
+        self.folders = frozenset(map(_find_folder, own))
+
+    def hides(self, path: str) -> bool:
+        """Return whether a path is one of them or lies in one."""
+        real = os.path.realpath(path)
+        return any(real == secret or real.startswith(f"{secret}/") for secret in self.paths)
+
+
+def _expand(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if "*" in name:
+            yield from map(str, Path(folder).glob(name))
+        else:
+            yield path
+
+
+def _find_folder(path: str) -> str:
+    """Return the innermost existing folder around a path, as a real path."""
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return os.path.realpath(folder)
+
+
+def _alias_finder() -> Callable[[str], set[str]]:
+    """Return a function that finds the other paths of a file, where its file system is mounted more than once.
+
+    A landlock rule is one for a folder, whatever path leads there: allowing `/run/host` of a toolbox, which is the same disk,
+    would allow the home folder too.
+    """
+    mounts: list[tuple[str, str, str]] = []
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            for line in file:
+                device, root, place = line.split(" ", 5)[2:5]
+                mounts.append((device, _decode(root), _decode(place)))
+    except OSError:
+        return lambda _path: set()
+    # of mounts at the same place, the last one is seen
+    mounts.reverse()
+    nested = sorted(mounts, key=lambda mount: len(mount[2]), reverse=True)
+
+    def find(path: str) -> set[str]:
+        device, root, place = next((one for one in nested if _cut(path, one[2]) is not None), ("", "", ""))
+        inner = _join(root, _cut(path, place) or "")
+        found = set()
+        for other, other_root, other_place in mounts:
+            if other == device:
+                if (rest := _cut(inner, other_root)) is not None:
+                    found.add(_join(other_place, rest))
+                elif _cut(other_root, inner) is not None:
+                    found.add(other_place)
+        return found
+
+    return find
+
+
+def _decode(field: str) -> str:
+    """Return a path of the list of mounts, in which a few characters are written as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field) if "\\" in field else field
+
+
+def _cut(path: str, folder: str) -> str | None:
+    """Return what follows the folder in a path; None if it lies elsewhere."""
+    folder = folder.rstrip("/")
+    if path == folder:
+        return ""
+    return path[len(folder) + 1 :] if path.startswith(f"{folder}/") else None
+
+
+def _join(folder: str, rest: str) -> str:
+    return f"{folder.rstrip('/')}/{rest}".rstrip("/") or "/"
