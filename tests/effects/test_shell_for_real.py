@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,7 +88,6 @@ def put_together(chance: random.Random) -> str:
 
 def make(top: Path) -> Path:
     """Make a project and a home beside it."""
-    shutil.rmtree(top, ignore_errors=True)
     for name in FILES:
         path = top / "project" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,9 +133,11 @@ def named(targets: tuple[Target, ...]) -> set[str]:
     return found
 
 
-def check(line: str, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(top / "home"))
+def check(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for shell in SHELLS:
+        # a folder of its own: the line before may have left something in the background that still creates files
+        top = Path(tempfile.mkdtemp(dir=folder))
+        monkeypatch.setenv("HOME", str(top / "home"))
         project = make(top)
         effects = find_effects(
             Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": line}, cwd=str(project))
@@ -159,11 +161,11 @@ def check(line: str, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("line", FOUND)
 def test_line_changes_nothing_that_nobody_said(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(line, tmp_path / "ground", monkeypatch)
+    check(line, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
 def test_lines_of_any_kind_change_nothing_that_nobody_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(5)  # noqa: S311 - the same lines each time
     for _ in range(400):
-        check(put_together(chance), tmp_path / "ground", monkeypatch)
+        check(put_together(chance), tmp_path, monkeypatch)

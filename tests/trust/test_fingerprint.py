@@ -300,7 +300,7 @@ def test_name_that_no_encoding_has_is_no_trouble(tmp_path: Path) -> None:
 
 
 def test_copy_for_another_agent_asks_nobody_again(tmp_path: Path) -> None:
-    one = Hook(id="h", command="true", root=str(tmp_path), agents=("claude-code",))
-    more = replace(one, agents=("claude-code", "cursor"))
+    one = Hook(id="h", command="true", root=str(tmp_path), run_by=("claude-code",))
+    more = replace(one, run_by=("claude-code", "cursor"))
 
     assert identity(one, tmp_path).digest == identity(more, tmp_path).digest

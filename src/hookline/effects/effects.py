@@ -130,6 +130,17 @@ class EffectsBuilder:
         if "deletes" in self._unknown:
             self._unknown.add("writes")
 
+    def merge(self, other: Effects) -> None:
+        """Add all effects of a part of the call."""
+        self.add("runs", other.runs)
+        self.add("urls", other.urls)
+        for kind, targets in other.targets.items():
+            for target in targets:
+                self.touch(kind, target)
+        self.add_commands(other.commands)
+        self._unknown |= other.unknown
+        self.is_cut |= other.is_cut
+
     def build(self) -> Effects:
         """Return everything that was found."""
         texts = {kind: tuple(found) for kind, found in self._texts.items()}

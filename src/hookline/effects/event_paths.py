@@ -36,9 +36,9 @@ def list_event_paths(event: Event) -> tuple[str, ...]:
 
 def list_argument_paths(args: Mapping[str, object]) -> tuple[str, ...]:
     """Return the files in the arguments of a tool, those of a patch among them."""
-    found = list(find_texts(args.get(key) for key in _PATH_KEYS))
+    found = list(find_texts(args[key] for key in _PATH_KEYS if key in args))
     for change in list_changes(args):
-        found += find_texts(change.get(key) for key in _PATH_KEYS)
+        found += find_texts(change[key] for key in _PATH_KEYS if key in change)
     patch = args.get("patch")
     if isinstance(patch, str) and (BEGIN in patch or "+++" in patch):
         found += (name for one in parse_changes(patch) or () for name in (one.path, one.to) if name)

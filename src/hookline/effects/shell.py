@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from hookline.effects.effects import EffectsBuilder, Target, make_absolute
+from hookline.effects.effects import Effects, EffectsBuilder, Target, make_absolute
 from hookline.effects.patches import parse_changes
 from hookline.effects.patterns import add_url, find_urls
 from hookline.shell.program import Program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Redirect, Word
-from hookline.shell.walk import ShellCommand, Walk, assign_roles, find_globs, find_tests, walk_commands
+from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
 _COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")
@@ -71,12 +71,17 @@ _STRING: Final = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([
 
 def read_line(text: str, cwd: str, found: EffectsBuilder) -> None:
     """Add everything that a shell line does."""
+    found.merge(_read_short_line(text, cwd) if len(text) <= _LONGEST_CACHED else _read_line(text, cwd))
+
+
+def _read_line(text: str, cwd: str) -> Effects:
+    found = EffectsBuilder()
     found.add("runs", (text,))
-    walk = _walk_line(text) if len(text) <= _LONGEST_CACHED else walk_commands(parse_script(text))
+    walk = walk_commands(parse_script(text))
     found.add_commands(walk.commands)
     if walk.doubts:
         found.leave_open()
-    found.is_cut |= walk.is_cut
+    found.is_cut = walk.is_cut
     for command in walk.commands:
         read_command(command, cwd, found)
     # a link that a line makes, moves or copies is not there yet when paths are compared
@@ -85,12 +90,11 @@ def read_line(text: str, cwd: str, found: EffectsBuilder) -> None:
         for command in walk.commands[:-1]
     ):
         found.leave_open(*_FILE_QUESTIONS)
+    return found.build()
 
 
-@lru_cache(maxsize=128)
-def _walk_line(text: str) -> Walk:
-    """List the commands of a line; cached by its text, since an agent raises several events for each call."""
-    return walk_commands(parse_script(text))
+# cached: an agent raises several events for each call
+_read_short_line = lru_cache(maxsize=128)(_read_line)
 
 
 def read_command(command: ShellCommand, cwd: str, found: EffectsBuilder) -> None:

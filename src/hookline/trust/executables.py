@@ -101,18 +101,21 @@ class ExecutableHashes:
             return False
         if not approved.sha256:
             return not now.seen
-        return (bool(now.seen) and now.seen == approved.seen) or self._hash(now.path)[0] == approved.sha256
+        return (bool(now.seen) and now.seen == approved.seen) or self._hash(now.path, now.seen)[0] == approved.sha256
 
     def list_changed(self, now: Iterable[Executable], approved: Iterable[Executable]) -> list[str]:
         """Return the names of the programs that are not the approved ones."""
         known = {program.name: program for program in approved}
         return [one.name for one in now if one.name not in known or not self.is_same(one, known[one.name])]
 
-    def _hash(self, path: str) -> tuple[str, FileState]:
-        """Hash a program, and return the state in which it has the hash; () while it may still change unnoticed."""
+    def _hash(self, path: str, seen: FileState = ()) -> tuple[str, FileState]:
+        """Hash a program, and return the state in which it has the hash; () while it may still change unnoticed.
+
+        `seen` is the state that the program was just found in, if the caller knows it.
+        """
         cached = self._hashes.get(path)
         try:
-            if cached is not None and cached[1] == state_from_stat(os.stat(path)):
+            if cached is not None and cached[1] == (seen or state_from_stat(os.stat(path))):
                 return cached
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123
                 info = os.fstat(file.fileno())

@@ -96,15 +96,22 @@ def is_settled(states: Iterable[FileState | None], after: int) -> bool:
     return time.time_ns() - newest > after
 
 
-def read_regular_file(path: str | os.PathLike[str], limit: int, *, follow_link: bool = True) -> bytes | None:
-    """Return the first `limit` bytes of a regular file; None where there is none, or it cannot be read."""
+def read_regular_file(
+    path: str | os.PathLike[str], limit: int, *, follow_link: bool = True, from_end: bool = False
+) -> bytes | None:
+    """Return the first `limit` bytes of a regular file, or the last ones; None where there is none, or it cannot be read."""
     try:
         # opening a pipe does not block
         handle = os.open(path, _OPEN | (0 if follow_link else getattr(os, "O_NOFOLLOW", 0)))
     except (OSError, ValueError):
         return None
     try:
-        return os.read(handle, limit) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        if from_end:
+            os.lseek(handle, max(info.st_size - limit, 0), os.SEEK_SET)
+        return os.read(handle, limit)
     except OSError:
         return None
     finally:

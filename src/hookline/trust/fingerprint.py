@@ -16,7 +16,8 @@ from msgspec import Struct
 from hookline import caller_context, json_codec
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, get_process_hook
+from hookline.model.mcp_server import McpServer
 from hookline.model.workspace_paths import (
     USER_SOURCES,
     is_inside,
@@ -40,10 +41,22 @@ from hookline.trust.reachability import Reachability, analyse_reach, run_dir
 from hookline.trust.script_imports import ImportContext, Look, list_imports, list_stand_ins
 
 # Where a hook is defined, its name and whether it is enabled is not what it does: a comment above it, or another file
-# loaded before it, must not need a new approval. Warm or not, the same bytes run.
+# loaded before it, must not need a new approval. Warm or not, the same bytes run. A test beside it runs nothing but the hook.
 _NOT_COVERED: Final = frozenset(
     {
-        *("id", "enabled", "call", "layer", "root", "agents", "warm"),
+        *(
+            "id",
+            "enabled",
+            "call",
+            "layer",
+            "root",
+            "run_by",
+            "platforms",
+            "warm",
+            "default_sandbox",
+            "tests",
+            "model_url",
+        ),
         *("source_path", "source_line", "source_format", "source_pointer"),
     }
 )
@@ -94,7 +107,8 @@ class _CachedFingerprint(Struct, frozen=True):
     states: States | None = None
 
     def is_valid(self) -> bool:
-        if self.states is None or (self.path is not None and self.path != _join_path(self.hook, self.reach)):
+        runs = get_process_hook(self.hook)
+        if self.states is None or (self.path is not None and self.path != _join_path(runs, self.reach)):
             return False
         return are_unchanged(self.states)
 
@@ -127,7 +141,7 @@ class FingerprintService:
             names = (*names, *expand_includes(hook.includes, hook.root or cwd), *expand_globs(reach.patterns))
         except ConfigError as error:
             problem = problem or error.message
-        walker = _DependencyWalker(self, hook, cwd, reach)
+        walker = _DependencyWalker(self, get_process_hook(hook), cwd, reach)
         walker.follow(names, reach.programs)
         found = _make_fingerprint(hook, cwd, walker, problem or walker.problem)
         # patterns have to be matched anew each time
@@ -145,6 +159,7 @@ class FingerprintService:
         if not foreign:
             return ""
         reach = self._find_cached(hook, cwd).reach
+        hook = get_process_hook(hook)
         path = _join_path(hook, reach)
         cached = self._user_hooks.get(hook.id)
         if cached is not None and cached[0] is reach and cached[1:3] == (foreign, path) and are_unchanged(cached[3]):
@@ -202,7 +217,8 @@ class FingerprintService:
     def _find_cached(self, hook: Hook, cwd: str) -> _CachedFingerprint:
         cached = self._cached.get(hook.id)
         if cached is None or cached.hook is not hook or cached.cwd != cwd:
-            reach = analyse_reach(hook, cwd, is_line=self.is_line(hook))
+            runs = get_process_hook(hook)
+            reach = analyse_reach(runs, cwd, is_line=self.is_line(runs))
             cached = self._cached[hook.id] = _CachedFingerprint(hook, cwd, reach)
         return cached
 
@@ -395,6 +411,8 @@ def _make_fingerprint(hook: Hook, cwd: str, walker: _DependencyWalker, problem: 
 def _to_portable(value: object, root: re.Pattern[str] | None) -> object:
     if isinstance(value, str):
         return root.sub(_ROOT, value) if root is not None else str(value)
+    if isinstance(value, McpServer):
+        value = value.definition()
     if isinstance(value, Struct):
         value = msgspec.structs.asdict(value)
     if isinstance(value, Mapping):

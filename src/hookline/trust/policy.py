@@ -34,6 +34,8 @@ from hookline.trust.repository import identify_repository, list_names_by_path
 logger = logging.getLogger(__name__)
 
 _PACKAGED: Final = frozenset({Source.DOWNLOADED, Source.EXTENSION})
+# kinds that start a program
+_STARTING: Final = frozenset({"command", "mcp"})
 _SHORTEST_DIGEST: Final = 8
 _SEE_DOCTOR: Final = "`hookline doctor` says more"
 
@@ -188,7 +190,16 @@ class TrustedHooks:
         user = ""
         with suppress(KeyError, OSError):
             user = getpass.getuser()
-        runs = shlex.join(words) or hook.command or hook.module or hook.url or hook.prompt or describe_actions(hook)
+        runs = (
+            shlex.join(words)
+            or hook.command
+            or hook.module
+            or hook.url
+            or hook.prompt
+            or hook.mcp
+            or hook.judge
+            or describe_actions(hook)
+        )
         approval = Approval(
             hook=escape_surrogates(hook.id),
             digest=digest or now.digest,
@@ -292,9 +303,7 @@ class TrustedHooks:
 
     async def _vet_hook(self, hook: Hook, cwd: str) -> TrustDecision:
         try:
-            if self._cannot_be_approved(hook, cwd):
-                return TrustDecision(status=TrustStatus.UNAPPROVED, reason_denied=_describe_denial(hook, "", None))
-            decision = self.decide(hook, cwd=cwd)
+            decision = self.decide(hook, cwd=cwd, is_vetting=True)
             if decision.reason_denied and await self.request_approval(hook, cwd=cwd):
                 return self.decide(hook, cwd=cwd)
         except StoreError as problem:
@@ -335,24 +344,30 @@ class TrustedHooks:
         """Return why the hook may not run, or "" when it may."""
         return self.decide(hook, cwd=cwd).reason_denied
 
-    def decide(self, hook: Hook, *, cwd: str = "") -> TrustDecision:
-        """Decide whether the hook may run as it is now, without asking the user."""
+    def decide(self, hook: Hook, *, cwd: str = "", is_vetting: bool = False) -> TrustDecision:
+        """Decide whether the hook may run as it is now, without asking the user.
+
+        For the vetting before a run, the files of a hook are not read where no approval can hold for it.
+        """
         foreign = ""
         # only a definition in a file can be older than the folder it is used in
-        if hook.source is Source.USER and hook.source_line and hook.kind == "command":
+        if hook.source is Source.USER and hook.source_line and hook.kind in _STARTING:
             foreign = self._fingerprints.find_foreign_file(hook, cwd or caller_context.folder())
+        if hook.server is not None and hook.server.needs_approval:
+            foreign = name_in_project(hook.server.path, hook.server.root)
         if hook.source in USER_SOURCES and not foreign and hook.trusted is not False:
             return _TRUSTED
         if self._is_trusted_workspace(hook, cwd):
             return _TRUSTED
-        now = self.fingerprint(hook, cwd=cwd)
-        approvals = self._store.load()
-        repository = self._repository(hook, cwd)
+        approvals, repositories = self._store.load(), self._list_repositories(hook, cwd)
+        if is_vetting and self._cannot_be_approved(hook, approvals.values(), repositories):
+            return TrustDecision(status=TrustStatus.UNAPPROVED, reason_denied=_describe_denial(hook, "", None))
+        now, repository = self.fingerprint(hook, cwd=cwd), repositories[0]
         key = (now.digest, repository)
         approval = approvals.get(key) or self._find_extra_approval(key, hook, cwd)
         if approval is None:
             # given in this very folder, before it became a repository or got an origin
-            by_path = (approvals.get((now.digest, name)) for name in self._list_repositories(hook, cwd)[1:])
+            by_path = (approvals.get((now.digest, name)) for name in repositories[1:])
             approval = next(filter(None, by_path), None)
         changed = ""
         if approval is not None and approval.programs is not None:
@@ -362,7 +377,7 @@ class TrustedHooks:
             return TrustDecision(status=TrustStatus.APPROVED, fingerprint=now, repository=repository, approval=approval)
         if self._once.get(key) == now.programs:
             return TrustDecision(status=TrustStatus.ONCE, fingerprint=now, repository=repository)
-        earlier = approval or _find_earlier(approvals.values(), hook, self._list_repositories(hook, cwd))
+        earlier = approval or _find_earlier(approvals.values(), hook, repositories)
         is_other = (item for item in approvals.values() if item.digest == now.digest and item.repository != repository)
         other = next(is_other, None)
         elsewhere = (
@@ -423,15 +438,12 @@ class TrustedHooks:
             self._repositories[root] = tuple(map(escape_surrogates, names))
         return self._repositories[root]
 
-    def _cannot_be_approved(self, hook: Hook, cwd: str) -> bool:
-        """Return whether no approval can hold for the hook, whatever its files are: then none of them need be read."""
-        if self._config.approve is not None or self._config.extra_books or self._once:
-            return False
-        if hook.source in USER_SOURCES or self._is_trusted_workspace(hook, cwd):
+    def _cannot_be_approved(self, hook: Hook, approvals: Iterable[Approval], repositories: Collection[str]) -> bool:
+        """Return whether no approval can hold for the hook, whatever its files are."""
+        if self._config.approve is not None or self._config.extra_books or self._once or hook.source in USER_SOURCES:
             return False
         # approvals of the first version have no repository
-        names = {*self._list_repositories(hook, cwd), ""}
-        return all(item.repository not in names for item in self._store.load().values())
+        return all(item.repository and item.repository not in repositories for item in approvals)
 
     def _find_extra_approval(self, key: Key, hook: Hook, cwd: str) -> Approval | None:
         for path in self._config.extra_books:
@@ -477,6 +489,8 @@ def _is_named(approval: Approval, name: str) -> bool:
 def _describe_denial(hook: Hook, foreign: str, earlier: Approval | None) -> str:
     if earlier is not None:
         return "changed since it was approved"
+    if foreign and hook.server is not None and hook.server.needs_approval:
+        return f'uses the MCP server "{hook.server.name}" as "{foreign}" defines it, which nobody approved'
     if foreign:
         return f'runs "{foreign}" of this workspace, which nobody approved'
     if hook.source in USER_SOURCES:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from hookline.model.scope import DETACHED
 from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
@@ -50,6 +51,34 @@ def find_common_dir(root: str | Path) -> Path | None:
     """Return the git folder that all worktrees of a repository share; None outside one, and in any doubt."""
     above = _find_top(Path(os.path.realpath(root)))
     return _find_common(above) if above is not None else None
+
+
+def read_branch(folder: str) -> str:
+    """Return the branch that is checked out in a folder: `HEAD` where there is none, "" outside of a repository.
+
+    While a branch is being rebased, it is that branch.
+
+    Raises:
+        OSError: The files of the repository cannot be read.
+        ValueError: They do not tell.
+    """
+    above = _find_top(Path(os.path.realpath(folder)))
+    if above is None:
+        return ""
+    own = above / ".git"
+    if not own.is_dir():
+        pointer = own.read_text(encoding="utf-8", errors="surrogateescape")
+        if not pointer.startswith("gitdir:"):
+            raise ValueError(f"{own} is no git repository")
+        own = above / pointer.removeprefix("gitdir:").strip()
+    head = (own / "HEAD").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    for name in ("rebase-merge", "rebase-apply") if not head.startswith("ref:") else ():
+        head = _read_text(own / name / "head-name").strip() or head
+    branch = head.removeprefix("ref:").strip().removeprefix("refs/heads/")
+    # in the reftable format, the file HEAD holds nothing
+    if branch in {"", ".invalid"} or len(branch) > _LARGEST:
+        raise ValueError(f"{own / 'HEAD'} names no branch")
+    return DETACHED if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}|detached HEAD", branch) else branch
 
 
 def _identify(root: str, hops: int) -> str:

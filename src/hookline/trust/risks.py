@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, get_process_hook
 from hookline.model.workspace_paths import find_program
 from hookline.shell.walk import ShellCommand, walk_commands
 from hookline.trust.fingerprint import get_search_path
@@ -67,10 +67,22 @@ def list_risks(hook: Hook, *, shell_dialects: Collection[str] = (), cwd: str = "
         named = sorted({name for value in values for name in hook.header_env or () if name in value})
         if named:
             found.append(Risk("secret", f"what {', '.join(named)} holds in your environment is sent to {hook.url}"))
+    server = hook.server
+    if server is not None and server.url:
+        found.append(Risk("network", f"values of the event are sent to {server.url}"))
+    if server is not None and (names := server.list_variables()):
+        goes = f"sent to {server.url}" if server.url else "given to the server's program"
+        found.append(Risk("secret", f"what {', '.join(names)} holds in your environment is {goes}"))
+    if hook.judge:
+        where = f"{hook.model} at {hook.model_url}" if hook.model_url else hook.model
+        found.append(Risk("network", f"values of the event are sent to the language model {where}"))
+        if not hook.redact:
+            found.append(Risk("secret", f"secrets in these values are not masked before they are sent to {hook.model}"))
     if hook.prompt or hook.context:
         found.append(Risk("prompt", "it puts its own words before the model as if you had asked for them"))
     if hook.allow:
         found.append(Risk("allow", "it says yes for you where the agent would ask you"))
+    hook = get_process_hook(hook)
     if hook.command:
         is_line = hook.shell if hook.shell is not None else hook.dialect in shell_dialects and not hook.args
         if is_line:
