@@ -1,4 +1,4 @@
-"""The HTTP server behind `hookline watch --listen` and the URL endpoint of the daemon.
+"""The HTTP server behind `hookline watch --listen`, the URL endpoint of the daemon, and `hookline ui`.
 
 uvicorn's HTTP/1.1 protocol parses requests and starlette models them. This module adds what a server on a developer's
 machine needs besides: DNS rebinding and cross-site requests are refused, slow and idle clients cannot use up the
@@ -13,21 +13,30 @@ import http
 import logging
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, cast
 
 import uvicorn
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from hookline import json_codec
 
-__all__ = ["ClientDisconnect", "HTTPException", "HttpServer", "Options", "Request", "Response", "read_body"]
+__all__ = [
+    "ClientDisconnect",
+    "HTTPException",
+    "HttpServer",
+    "Options",
+    "Request",
+    "Response",
+    "StreamingResponse",
+    "read_body",
+]
 
 logger: Final = logging.getLogger(__name__)
 
@@ -47,7 +56,8 @@ class Options(Struct, frozen=True, kw_only=True):
 
     `hosts` returns the names, with or without a port, under which clients may call. `check_peer` returns why a
     connection is closed without an answer, or "". `on_refused` gets method and path, status and reason of each
-    request that is refused.
+    request that is refused. With `own_pages`, requests of pages that this server sent are taken. `headers` are added to
+    every response.
     """
 
     hosts: Callable[[], Collection[str]]
@@ -56,6 +66,8 @@ class Options(Struct, frozen=True, kw_only=True):
     most_connections: int = 256
     head_seconds: float = 20.0
     keep_alive_seconds: int = 86_400
+    own_pages: bool = False
+    headers: Mapping[str, str] = {}
 
 
 class HttpServer:
@@ -65,6 +77,7 @@ class HttpServer:
         self._handler = handler
         self.options = options
         self.state = ServerState()
+        self.state.default_headers = [(name.lower().encode(), text.encode()) for name, text in options.headers.items()]
         self._config = uvicorn.Config(
             self._app,
             http=cast("type[asyncio.Protocol]", _HttpConnection),
@@ -123,7 +136,7 @@ class HttpServer:
         """Answer one request; an ASGI application."""
         request = Request(scope, receive)
         try:
-            _check_head(request, self.options.hosts())
+            _check_head(request, self.options)
             response = await self._handler(request)
         except HTTPException as problem:
             if self.options.on_refused is not None:
@@ -144,8 +157,8 @@ def error_response(status: int, message: str, headers: dict[str, str]) -> Respon
     return Response(json_codec.dump({"error": message}), status, headers, media_type=_JSON)
 
 
-def _check_head(request: Request, hosts: Collection[str]) -> None:
-    """Refuse what can be read in two ways, and what a page in a browser has sent.
+def _check_head(request: Request, options: Options) -> None:
+    """Refuse what can be read in two ways, and what a page in a browser has sent, unless it is a page of this server.
 
     Raises:
         HTTPException: The request is refused.
@@ -168,10 +181,12 @@ def _check_head(request: Request, hosts: Collection[str]) -> None:
     # under DNS rebinding a page calls this machine by the name of the page's own server
     host = request.headers.get("host", "").lower()
     without_port = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    hosts = options.hosts()
     if host not in hosts and without_port not in hosts:
         raise HTTPException(403, f"this server is not called {host!r}")
-    if "origin" in request.headers:
-        raise HTTPException(403, "requests of web pages are not taken")
+    origin = request.headers.get("origin")
+    if origin is not None and not (options.own_pages and origin.lower() == f"http://{host}"):
+        raise HTTPException(403, f"requests of {'other ' if options.own_pages else ''}web pages are not taken")
     if request.headers.get("expect", "100-continue").lower() != "100-continue":
         raise HTTPException(417, "the only expectation that is met is 100-continue")
 
@@ -279,7 +294,7 @@ class _HttpConnection(H11Protocol):
             # the handler of this request learns that its body never comes
             cycle.disconnected = True
             cycle.message_event.set()
-        response = error_response(status, message, {"Connection": "close"})
+        response = error_response(status, message, {**self._server.options.headers, "Connection": "close"})
         headers = "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in response.raw_headers)
         # h11 is in its error state and cannot write it
         self.transport.write(
