@@ -1,0 +1,1 @@
+"""Language models: reach them, ask them for an answer with a schema, and count what that costs."""

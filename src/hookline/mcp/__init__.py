@@ -1,0 +1,1 @@
+"""Servers of the Model Context Protocol: sessions with them, their logins, and the login itself."""

@@ -1,0 +1,251 @@
+"""Log in at an MCP server with OAuth, and log out again.
+
+The SDK finds the authorization server, registers this program there, and exchanges the code; this module shows the link, and
+takes the code from the browser that comes back to this machine, or from a link that the user pastes.
+"""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
+
+from hookline.errors import McpError
+from hookline.mcp.tokens import Login, LoginSecrets, Storage, TokenStore
+from hookline.model.mcp_server import McpServer
+
+if TYPE_CHECKING:
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+TIMEOUT: Final = 300.0
+_HOST: Final = "127.0.0.1"
+_PATH: Final = "/callback"
+_SHOWN: Final = 300
+_DONE: Final = "You are logged in. You can close this page."
+
+# shows the link to the user
+ShowLink = Callable[[str], Awaitable[None]]
+# returns the link that the user pastes: the one that the browser was sent to
+ReadPasted = Callable[[], Awaitable[str]]
+
+
+class LoginOptions(Struct, frozen=True, kw_only=True):
+    """What a user may choose: a client that is registered already, scopes, and the port that the browser comes back to."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scope: str = ""
+    port: int = 0
+    storage: Storage = Storage.FILE
+    timeout: float = TIMEOUT
+
+
+async def log_in(
+    server: McpServer, store: TokenStore, options: LoginOptions, *, show: ShowLink, paste: ReadPasted | None = None
+) -> Login | None:
+    """Log in and store the tokens; None if the server wants no login.
+
+    Raises:
+        McpError: The login failed; the message says why.
+    """
+    try:
+        import httpx2  # noqa: PLC0415 - as the SDK, only needed here
+        from mcp import Client  # noqa: PLC0415
+        from mcp.client.auth import OAuthClientProvider  # noqa: PLC0415
+        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+        from mcp.shared.auth import OAuthClientMetadata  # noqa: PLC0415
+    except ImportError:
+        raise McpError("MCP servers need another package: pip install 'hookline[mcp]'", kind="unavailable") from None
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    with socket.create_server((_HOST, options.port)) as listening:
+        address = f"http://{_HOST}:{listening.getsockname()[1]}{_PATH}"
+        memory = _Memory(options, address)
+        browser = _Browser(paste)
+        await browser.listen(listening)
+        provider = OAuthClientProvider(
+            server.url,
+            OAuthClientMetadata.model_validate(
+                {
+                    "client_name": "Hookline",
+                    "redirect_uris": [address],
+                    "scope": options.scope or None,
+                }
+            ),
+            memory,
+            show,
+            browser.wait_for_code,
+        )
+        try:
+            async with (
+                asyncio.timeout(options.timeout),
+                httpx2.AsyncClient(headers=dict(server.headers), auth=provider, timeout=options.timeout) as client,
+                Client(streamable_http_client(server.url, http_client=client)),
+            ):
+                pass
+        except TimeoutError:
+            raise McpError(
+                f"nobody logged in within {options.timeout:g} s; nothing was stored", kind="timeout"
+            ) from None
+        except Exception as problem:
+            if memory.tokens is None:
+                raise McpError(f'the login at the MCP server "{server.name}" failed: {_describe(problem)}') from problem
+        finally:
+            await browser.close()
+    if memory.tokens is None:
+        return None
+    return store.save(*_make_login(server, provider, memory, options.storage))
+
+
+async def log_out(login: Login, store: TokenStore) -> str:
+    """Revoke the tokens where the server can, and delete them; return why they were not revoked, or ""."""
+    from hookline.mcp.auth import post_form  # noqa: PLC0415 - takes 0.15 s
+
+    why = ""
+    try:
+        secrets = store.read_secrets(login)
+        if not login.revocation_endpoint:
+            why = "the server has no endpoint for that"
+        else:
+            tokens = {"refresh_token": secrets.refresh_token, "access_token": secrets.access_token}
+            for hint, token in tokens.items():
+                form = {"token": token, "token_type_hint": hint}
+                answer, _ = await post_form(login, secrets, login.revocation_endpoint, form) if token else ({}, 0)
+                why = why or str(answer.get("error") or "")
+    except McpError as problem:
+        why = str(problem)
+    store.forget(login)
+    return why
+
+
+class _Memory:
+    """Keeps what the SDK finds out until the login is complete."""
+
+    def __init__(self, options: LoginOptions, address: str) -> None:
+        self.tokens: OAuthToken | None = None
+        self.client: OAuthClientInformationFull | None = None
+        if options.client_id:
+            from mcp.shared import auth  # noqa: PLC0415 - as above
+
+            self.client = auth.OAuthClientInformationFull.model_validate(
+                {
+                    "client_id": options.client_id,
+                    "client_secret": options.client_secret or None,
+                    "redirect_uris": [address],
+                    "token_endpoint_auth_method": "client_secret_post" if options.client_secret else "none",
+                }
+            )
+
+    async def get_tokens(self) -> "OAuthToken | None":
+        return self.tokens
+
+    async def set_tokens(self, tokens: "OAuthToken") -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> "OAuthClientInformationFull | None":
+        return self.client
+
+    async def set_client_info(self, client_info: "OAuthClientInformationFull") -> None:
+        self.client = client_info
+
+
+class _Browser:
+    """Waits for the browser to come back, or for the link that it was sent to."""
+
+    def __init__(self, paste: ReadPasted | None) -> None:
+        from hookline import http_server  # noqa: PLC0415 - takes 0.1 s
+
+        self._refuse = http_server.HTTPException
+        self._respond = http_server.Response
+        self._paste = paste
+        self._code: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+        self._server = http_server.HttpServer(self._answer, http_server.Options(hosts=lambda: (_HOST, "localhost")))
+        self._reading: asyncio.Task[None] | None = None
+
+    async def listen(self, listening: socket.socket) -> None:
+        """Accept the browser from now on."""
+        await self._server.start(listening)
+
+    async def wait_for_code(self) -> "AuthorizationCodeResult":
+        """Return what the authorization server sent."""
+        if self._paste is not None:
+            self._reading = asyncio.get_running_loop().create_task(self._read_pasted(self._paste))
+        return await self._code
+
+    async def close(self) -> None:
+        """Stop waiting."""
+        if self._reading is not None:
+            self._reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._reading
+        self._code.cancel()
+        await self._server.close(timeout=1.0)
+
+    async def _answer(self, request: "Request") -> "Response":
+        if request.url.path != _PATH:
+            raise self._refuse(404, "there is nothing here")
+        self._take(request.url.query)
+        return self._respond(_DONE, media_type="text/plain")
+
+    async def _read_pasted(self, paste: ReadPasted) -> None:
+        while not self._code.done():
+            line = await paste()
+            if not line:
+                return
+            self._take(urlsplit(line.strip()).query)
+
+    def _take(self, query: str) -> None:
+        from mcp.shared.auth import AuthorizationCodeResult  # noqa: PLC0415 - as above
+
+        found = {name: values[0] for name, values in parse_qs(query).items()}
+        if self._code.done():
+            return
+        if "error" in found:
+            said = found.get("error_description") or found["error"]
+            self._code.set_exception(McpError(f"the authorization server says: {said[:_SHOWN]}"))
+        elif "code" in found:
+            code = AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+            self._code.set_result(code)
+
+
+def _make_login(
+    server: McpServer, provider: "OAuthClientProvider", memory: _Memory, storage: Storage
+) -> tuple[Login, LoginSecrets]:
+    context, tokens, client = provider.context, memory.tokens, memory.client
+    if tokens is None or client is None:
+        raise McpError(f'the MCP server "{server.name}" gave no token')
+    found = context.oauth_metadata
+    base = context.get_authorization_base_url(server.url)
+    login = Login(
+        url=server.url,
+        name=server.name,
+        token_endpoint=str(found.token_endpoint) if found is not None else f"{base}/token",
+        revocation_endpoint=str(found.revocation_endpoint or "") if found is not None else "",
+        issuer=str(found.issuer) if found is not None else base,
+        client_id=client.client_id or "",
+        auth_method=client.token_endpoint_auth_method or "",
+        resource=context.get_resource_url() if context.should_include_resource_param(context.protocol_version) else "",
+        scope=tokens.scope or "",
+        storage=storage,
+        expires_at=time.time() + tokens.expires_in if tokens.expires_in else 0.0,
+        at=time.time(),
+    )
+    secrets = LoginSecrets(
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token or "",
+        client_secret=client.client_secret or "",
+    )
+    return login, secrets
+
+
+def _describe(problem: BaseException) -> str:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return (str(problem) or type(problem).__name__)[:_SHOWN]
