@@ -38,6 +38,21 @@ def test_patterns_may_be_a_text_or_several(runs: object) -> None:
     assert emit(engine).reasons == ("no", "function", "hook")
 
 
+@pytest.mark.spec("U-02")
+def test_rule_without_an_id_is_named_after_its_text() -> None:
+    engine = Engine()
+
+    made = [
+        engine.rule(deny="No force pushes, {{args.command}}!", runs=["git push --force"]),
+        engine.rule(deny="No force pushes", runs=["git push --mirror"]),
+        engine.rule(deny=True, runs=["rm"]),
+    ]
+
+    assert [hook.id for hook in made] == ["no-force-pushes", "no-force-pushes-2", "rule"]
+    assert engine.emit_sync("before_tool", tool="Bash", args={"command": "git push -f"}).blocked
+    engine.close_sync()
+
+
 def test_options_are_the_keys_of_hookline_toml() -> None:
     engine = Engine()
 
@@ -91,7 +106,12 @@ def test_any_hook_is_described_as_in_a_file(tmp_path: Path) -> None:
         ({"timeout": object()}, "wanted seconds above 0"),
         ({"runs": 3}, "wanted a list of texts"),
         ({"runs": []}, "wanted at least one name"),
-        ({"once": "yes"}, "wanted true or false"),
+        ({"once": "yes"}, 'wanted true, false, "session" or "turn"'),
+        ({"agents": "claud-code"}, 'there is no agent "claud-code" .did you mean "claude-code"'),
+        ({"branches": []}, "wanted at least one name"),
+        ({"between": "nine to five"}, "there is no day"),
+        ({"facts": "gti"}, 'there is no fact "gti" .did you mean "git"'),
+        ({"state": True}, "means nothing for a function"),
         ({"on_error": "explode"}, 'wanted "block" or "continue"'),
         ({"needs": {"tool": ["git"]}}, "unknown key"),
         ({"cache": {"by": "x"}}, "wanted `for`"),
@@ -134,7 +154,18 @@ def test_wrong_rule_is_refused_at_once(options: dict[str, object], message: str)
 
 
 @pytest.mark.parametrize(
-    "fields", [{"priority": "hgih"}, {"timeout": "5 parsecs"}, {"runs": 3}, {"once": "yes"}, {"deny": 3}, {"id": 3}]
+    "fields",
+    [
+        {"priority": "hgih"},
+        {"timeout": "5 parsecs"},
+        {"runs": 3},
+        {"once": "yes"},
+        {"agents": "claud"},
+        {"between": "x"},
+        {"facts": "x"},
+        {"deny": 3},
+        {"id": 3},
+    ],
 )
 def test_wrong_field_of_a_hook_is_refused_when_it_is_added(fields: dict[str, object]) -> None:
     with pytest.raises((ConfigError, TypeError)):

@@ -114,6 +114,41 @@ def test_hook_that_runs_says_whether_it_was_meant_or_only_may_be() -> None:
     assert said("git $X") == """unknown: it cannot be known whether 'git $X' is such a command; unknown = "match\""""
 
 
+TOUCHED = {"reads": (".env",), "writes": (".env", ".git/**"), "deletes": ("*.db",), "deny": "no", "command": ""}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat .env", True),
+        ("echo x > .env", True),
+        ("rm app.db", True),
+        ("cat .env > copy", True),
+        ("git commit -m x", False),
+        ("cat app.db", False),
+        ("cat .git/config", False),
+        ("make test", False),
+    ],
+)
+@pytest.mark.spec("U-03")
+def test_rule_about_files_that_are_read_or_written_needs_only_one_of_them(command: str, *, expected: bool) -> None:
+    assert runs(hook(**TOUCHED), call("shell", command=command)) is expected
+
+
+def test_files_that_are_touched_in_one_of_several_ways_are_narrowed_by_commands() -> None:
+    made = hook(**TOUCHED | {"runs": ("python",)})
+    assert not runs(made, call("shell", command="cat .env"))
+    assert runs(made, call("shell", command="cat .env && python3 --version"))
+
+
+def test_way_that_cannot_be_known_counts_more_than_one_that_is_known_not_to_be() -> None:
+    made = hook(reads=(".env",), writes=("*.lock",), runs=("npm install",))
+    assert runs(made, call("shell", command="npm install"))
+    assert not runs(hook(reads=(".env",), writes=("*.lock",), unknown="skip"), call("shell", command="npm install"))
+    reasons = {gate.gate: gate.reason for gate in planner(made).gates(made, call("shell", command="cat .env"))}
+    assert reasons[Gate.WRITES] == "shell writes no file; reads match, and one of them is enough"
+
+
 def test_gates_that_a_hook_does_not_have_are_not_told() -> None:
     gates = [answer.gate for answer in planner(hook()).gates(hook(), call("shell", command="ls"))]
 

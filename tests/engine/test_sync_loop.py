@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from hookline.engine.sync_loop import LoopThread
 from hookline.errors import EngineError
+from hookline.loop_thread import LoopThread
 
 
 def test_work_runs_on_one_loop_in_another_thread() -> None:

@@ -24,6 +24,7 @@ from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
+from hookline.text import fence
 
 _DENY_EXIT: Final = 2
 # a program does not start with a longer variable in its environment
@@ -298,6 +299,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             reason=_reply_codec.find_reason(outcome),
             changed=_tool_calls.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
             output=final_output(outcome) if Ability.OUTPUT in able else UNSET,
+            output_origin=outcome.output_origin,
             context=join_blocks(outcome.context) if Ability.CONTEXT in able else "",
             message=join_blocks((*outcome.messages, why)) if Ability.MESSAGE in able else "",
             prompts=join_blocks(outcome.follow_ups) if goes_on else "",
@@ -377,6 +379,7 @@ class AnswerParts(Struct, frozen=True, kw_only=True):
     reason: str
     changed: object
     output: object
+    output_origin: str
     context: str
     message: str
     prompts: str
@@ -420,7 +423,9 @@ def _answer_after_tool(parts: AnswerParts, result: object) -> dict[str, object]:
     if output is not UNSET or parts.output is UNSET:
         return {"updatedToolOutput": output, "additionalContext": parts.context or UNSET}
     # the agent drops a result of another type than the tool's and shows the old one without notice
-    instead = f"A hook gives this in place of the result above: {_tool_calls.result_text(parts.output)}"
+    text = _tool_calls.result_text(parts.output)
+    text = fence(text, parts.output_origin) if parts.output_origin else text
+    instead = f"A hook gives this in place of the result above: {text}"
     return {"additionalContext": join_blocks((parts.context, instead))}
 
 

@@ -186,7 +186,8 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             *(
                 effect
                 for key, kind in texts
-                for effect in self.text_effects(document.get(key), kind, where=within + key)
+                if document.get(key) is not None
+                for effect in self.text_effects(document[key], kind, where=within + key)
             ),
             *(self.data_effects(document.get(keys.data), where=within + keys.data) if keys.data else ()),
         )

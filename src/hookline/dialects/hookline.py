@@ -16,6 +16,7 @@ from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.facts import NOTES
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -34,13 +35,13 @@ _TEXTS: Final = ("id", "cwd", "tool", "native_tool", "native_name")
 _EVENTS: Final = {name.value: name for name in EventName}
 
 
-def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the document does not name the hook
+def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
     env = {"HOOKLINE_EVENT": str(event.name), "HOOKLINE_TOOL": event.tool}
-    return Request(event=event, later=partial(_write_event, event), env=env, carries_facts=True)
+    return Request(event=event, later=partial(_write_event, event, hook.facts), env=env, carries_facts=True)
 
 
-def _write_event(event: Event) -> dict[str, object]:
+def _write_event(event: Event, facts: tuple[str, ...]) -> dict[str, object]:
     document: dict[str, object] = {"event": event.name.value}
     document.update((key, value) for key in _TEXTS if (value := getattr(event, key)))
     if event.tool or event.args:
@@ -50,6 +51,9 @@ def _write_event(event: Event) -> dict[str, object]:
     session = {key: getattr(event.session, key) for key in (*SESSION_TEXTS, "started")}
     objects = {key: dict(getattr(event.session, key)) for key in SESSION_OBJECTS}
     known = {key: value for key, value in {**session, **objects}.items() if value or key == "id"}
+    if facts and event.facts is not None:
+        # only what the hook asked for
+        document["facts"] = {name: event.facts.get(name) for name in (*facts, NOTES)}
     return {**document, "session": known, "data": dict(event.data)}
 
 

@@ -226,14 +226,19 @@ def _read_effects(metadata: Mapping[str, object], event: Event, *, message: str)
     # other metadata belong to the hook: what does not fit here is only kept
     texts = (
         (metadata.get("context"), EffectKind.CONTEXT),
-        ([message], EffectKind.MESSAGE),
+        (message or None, EffectKind.MESSAGE),
         (metadata.get("messages"), EffectKind.MESSAGE),
         (metadata.get("askAgent"), EffectKind.ASK_AGENT),
     )
     return (
         *_RULES.args_effects(metadata.get("modifiedArgs"), event, where="metadata.modifiedArgs"),
         *_reply_codec.output_effects(metadata, "modifiedResult"),
-        *(effect for value, kind in texts for effect in _reply_codec.loose_text_effects(value, kind) or ()),
+        *(
+            effect
+            for value, kind in texts
+            if value is not None
+            for effect in _reply_codec.loose_text_effects(value, kind) or ()
+        ),
         *(_RULES.data_effects(data, where="metadata.data") if isinstance(data, dict) else ()),
     )
 

@@ -17,18 +17,21 @@ from hookline.engine.bus import MessageBus
 from hookline.engine.components import Components
 from hookline.engine.rate_limits import Limits, LimitStatus, RunHistory
 from hookline.engine.subjects import EventSubjects
-from hookline.engine.trace_records import record
+from hookline.engine.trace_records import new_id, record
 from hookline.engine.translator import HookTranslator
 from hookline.engine.verdict_cache import CacheKeys, Identify
 from hookline.errors import StoreError
+from hookline.llm.spending import BudgetLedger, forget_prefixes
 from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.plan import Gate
 from hookline.model.record import Step
+from hookline.model.scope import DAYS, ONCE_PER_TURN, match_branch, parse_window
 from hookline.model.settings import Settings
 from hookline.model.verdict import Verdict
 from hookline.ports import StateStore, StateValue
+from hookline.trust.repository import read_branch
 
 logger: Final = logging.getLogger(__name__)
 
@@ -46,6 +49,9 @@ MAX_RUNNING: Final = 1_000
 MAX_SUBJECTS: Final = 100
 
 _SHARED_KEY: Final = "all"
+_TURN: Final = "turn:"
+# where agents name the turn: Codex CLI and Cursor
+_TURN_FIELDS: Final = ("turn_id", "generation_id")
 
 
 class Denied(Struct, frozen=True):
@@ -90,6 +96,15 @@ class _HookPolicy:
         """Return the key that marks a run in this session, or "" without a session."""
         return f"once:{self.key}:{_digest(session)}" if session else ""
 
+    @property
+    def is_per_turn(self) -> bool:
+        return self.hook.once == ONCE_PER_TURN
+
+    @property
+    def local_key(self) -> str:
+        """The mark of a run at an event without a session."""
+        return f"{_TURN}{self.key}" if self.is_per_turn else self.key
+
 
 class AdmissionControl:
     """Deny hooks that exceed a limit, are paused by failures or lack a requirement, and return cached verdicts."""
@@ -111,6 +126,7 @@ class AdmissionControl:
         self._bus = bus
         self._subjects = subjects
         self._cache_keys = CacheKeys(identify)
+        self._ledger = BudgetLedger(state, settings.judge_budget)
         self._policies: dict[str, _HookPolicy] = {}
         # hooks with `once` that ran at events without a session
         self._ran: set[str] = set()
@@ -179,6 +195,43 @@ class AdmissionControl:
         except Exception:
             logger.exception("the answer of hook %s could not be noted", hook.id)
 
+    async def begin_turn(self, event: Event) -> None:
+        """Record that a turn of the agent begins, so that hooks that run once per turn run again."""
+        if not event.session.id:
+            ran = self._ran_here()
+            ran -= {key for key in ran if key.startswith(_TURN)}
+            return
+        turn = {_turn_key(event): StateValue((event.id or new_id(int(time() * 1000))).encode(), time() + ONCE_EXPIRY)}
+        try:
+            await self._access(lambda: self.state.change([], lambda _entries, _now: (turn, None)))
+        except StoreError as problem:
+            self._warn_store(problem, event)
+
+    def scope_status(self, hook: Hook, event: Event) -> list[LimitStatus]:
+        """Return for the branches and the times of a hook whether they hold now. Reads files and the clock.
+
+        What cannot be read keeps no guard from running.
+        """
+        result = []
+        if hook.branches:
+            try:
+                branch = read_branch(event.cwd or event.project)
+                passed = bool(branch) and match_branch(hook.branches, branch)
+                here = f"this is {branch}" if branch else "this is no git repository"
+                reason = f"it is for the branches {', '.join(hook.branches)}; {here}"
+            except (OSError, ValueError) as problem:
+                passed = (hook.on_error or self._translator.default_on_error(hook)) is OnError.BLOCK
+                runs = "so a guard runs" if passed else "so it does not run"
+                reason = f"the branch cannot be read, {runs}: {problem}"
+            result.append(LimitStatus(Gate.BRANCHES, passed, reason))
+        if hook.between:
+            now = caller_context.local_now()
+            passed = any(parse_window(window).includes(now) for window in hook.between)
+            listed = " and ".join(hook.between)
+            reason = f"it is for {listed}; it is {DAYS[now.weekday()]} {now:%H:%M}"
+            result.append(LimitStatus(Gate.BETWEEN, passed, reason))
+        return result
+
     async def missing(self, hook: Hook, event: Event) -> str:
         """Return what a hook requires and lacks, or ""."""
         if hook.needs is None or self._find_missing is None:
@@ -192,15 +245,21 @@ class AdmissionControl:
             StoreError: The store cannot be read.
         """
         policy = self._policy(hook)
+        budgets = self._budget_status(hook, alone=alone) if hook.judge else []
         if not (policy.is_counted or hook.once or hook.breaker):
-            return []
+            return budgets
         entries, now = self.state.read(self._store_keys(policy, event)), time()
         result = [self._once_status(policy, event, entries)] if hook.once else []
         result += rate_limits.check_limits(policy.all_own, self._history(policy, event, entries), now)
         if not alone:
             shared = rate_limits.decode(entries.get(_SHARED_KEY))
             result += rate_limits.check_limits(policy.shared, shared, now, event=event.id)
-        return result
+        return [*result, *budgets]
+
+    def _budget_status(self, hook: Hook | None, *, alone: bool) -> list[LimitStatus]:
+        """Return how much a judge may still spend; beyond that it fails when it is asked."""
+        statuses = [*self._ledger.status(hook), *(() if alone or hook is None else self._ledger.status(None))]
+        return [LimitStatus(Gate.BUDGET, one.passed, one.reason, failed=True) for one in statuses]
 
     def shared_limit_status(self) -> list[LimitStatus]:
         """Return the status of the limits of all hooks together. May block.
@@ -210,7 +269,8 @@ class AdmissionControl:
         """
         limits = rate_limits.shared_limits(self._settings)
         entries = self.state.read([_SHARED_KEY]) if limits.any else {}
-        return list(rate_limits.check_limits(limits, rate_limits.decode(entries.get(_SHARED_KEY)), time()))
+        statuses = rate_limits.check_limits(limits, rate_limits.decode(entries.get(_SHARED_KEY)), time())
+        return [*statuses, *self._budget_status(None, alone=True)]
 
     def forget(self, hook: Hook) -> int:
         """Delete everything stored about a hook: runs, failures and cached verdicts. May block.
@@ -219,9 +279,9 @@ class AdmissionControl:
             StoreError: The store cannot be written.
         """
         policy = self._policy(hook)
-        self._ran_here().discard(policy.key)
+        self._ran_here().discard(policy.local_key)
         prefixes = [f"{kind}:{policy.key}:" for kind in ("once", "answer", "seen")]
-        return self.state.forget([policy.history_key, *prefixes])
+        return self.state.forget([policy.history_key, *prefixes, *forget_prefixes([hook])])
 
     def forget_shared(self) -> int:
         """Delete the counted runs of all hooks together. May block.
@@ -229,7 +289,7 @@ class AdmissionControl:
         Raises:
             StoreError: The store cannot be written.
         """
-        return self.state.forget([_SHARED_KEY])
+        return self.state.forget([_SHARED_KEY, *forget_prefixes([None])])
 
     def _policy(self, hook: Hook) -> _HookPolicy:
         policy = self._policies.get(hook.id)
@@ -248,17 +308,23 @@ class AdmissionControl:
         return Denied(Gate.NEEDS, lacking, failed=True) if lacking else None
 
     async def _read_once(self, policy: _HookPolicy, event: Event) -> LimitStatus:
-        key = policy.once_key(event.session.id)
-        return self._once_status(policy, event, await self._access(lambda: self.state.read([key])) if key else {})
+        keys = self._once_keys(policy, event)
+        return self._once_status(policy, event, await self._access(lambda: self.state.read(keys)) if keys else {})
 
     def _once_status(self, policy: _HookPolicy, event: Event, entries: Entries) -> LimitStatus:
-        """Return whether this would be the hook's first run in the session, or in this process without a session."""
+        """Return whether this would be the hook's first run in the session, or in this process without a session.
+
+        The entry of a hook that runs once per turn holds the turn of its last run.
+        """
         key = policy.once_key(event.session.id)
-        if key:
+        if policy.is_per_turn:
+            ran = entries.get(key) == _turn_of(event, entries) if key else policy.local_key in self._ran_here()
+            reason = "it ran in this turn already" if ran else "it has not run in this turn yet"
+        elif key:
             ran = key in entries
             reason = "it ran in this session already" if ran else "it has not run in this session yet"
         else:
-            ran = policy.key in self._ran_here()
+            ran = policy.local_key in self._ran_here()
             reason = (
                 "it ran in this program already"
                 if ran
@@ -272,9 +338,14 @@ class AdmissionControl:
         return self._ran if caller is None else caller.once_ran
 
     def _store_keys(self, policy: _HookPolicy, event: Event) -> list[str]:
-        once = policy.once_key(event.session.id) if policy.hook.once else ""
         shared = [_SHARED_KEY] if policy.shared.any else []
-        return [policy.history_key, *shared, *([once] if once else []), *self._debounce_keys(policy, event)]
+        once = self._once_keys(policy, event)
+        return [policy.history_key, *shared, *once, *self._debounce_keys(policy, event)]
+
+    @staticmethod
+    def _once_keys(policy: _HookPolicy, event: Event) -> list[str]:
+        key = policy.once_key(event.session.id) if policy.hook.once else ""
+        return [key, *([_turn_key(event)] if policy.is_per_turn else [])] if key else []
 
     def _debounce_keys(self, policy: _HookPolicy, event: Event) -> list[str]:
         if not policy.own.debounce:
@@ -299,9 +370,10 @@ class AdmissionControl:
             changes, closed = self._check_and_count(policy, event, entries, now)
             if closed is None and policy.hook.once:
                 if key := policy.once_key(event.session.id):
-                    changes[key] = StateValue(b"", now + ONCE_EXPIRY)
+                    turn = _turn_of(event, entries) if policy.is_per_turn else b""
+                    changes[key] = StateValue(turn, now + ONCE_EXPIRY)
                 else:
-                    self._ran_here().add(policy.key)
+                    self._ran_here().add(policy.local_key)
             return changes, closed
 
         if not policy.is_counted and not event.session.id:
@@ -432,6 +504,16 @@ def _entry(limits: Limits, history: RunHistory, now: float) -> StateValue:
 
 def _make_denied(status: LimitStatus) -> Denied:
     return Denied(status.gate, status.reason, status.failed)
+
+
+def _turn_key(event: Event) -> str:
+    return f"{_TURN}{_digest(event.session.id)}"
+
+
+def _turn_of(event: Event, entries: Entries) -> bytes:
+    """Return the turn of an event: as the agent names it, else the last one that began in its session."""
+    named = next((event.data[key] for key in _TURN_FIELDS if event.data.get(key)), "")
+    return str(named).encode("utf-8", "surrogatepass") if named else entries.get(_turn_key(event), b"")
 
 
 def _digest(text: str) -> str:

@@ -21,7 +21,7 @@ from hookline.engine.subjects import EventSubjects
 from hookline.engine.trace_records import record
 from hookline.errors import EngineError, StoreError
 from hookline.model.event import Event, EventName
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Layer, Source
 from hookline.model.job import LONGEST_DEBOUNCE, EventRef, InboxMessage, fold_events
 from hookline.model.plan import Gate
 from hookline.model.record import Record, Step
@@ -102,7 +102,10 @@ class Background:
         return [(path, replace(event, files=(path,))) for path in subjects]
 
     async def _put(self, hook: Hook, event: Event, subject: str, run: RunHook) -> str:
-        if self._queue is None or hook.kind == "function" or not hook.source_path:
+        # every process finds a built-in hook, and no other function
+        is_builtin = hook.source is Source.BUILTIN and hook.layer is not Layer.PROGRAM
+        is_found = is_builtin or (hook.source_path and hook.kind != "function")
+        if self._queue is None or not is_found:
             return self._put_here(hook, event, subject, run)
         # in a thread: another process may hold the lock of the file
         ticket = await asyncio.to_thread(self._queue.put, hook, event, project=self._project, subject=subject)

@@ -5,6 +5,7 @@ edited. It is called for each file, and one denial denies the whole call.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import Hook
+from hookline.model.language_models import ModelUsage
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 
 ToolCall = tuple[str, Mapping[str, object]]
@@ -91,7 +93,8 @@ def merge_parts(verdicts: Sequence[Verdict]) -> Verdict:
     for effect in combined.effects:
         if effect not in effects:
             effects.append(effect)
-    return replace(combined, effects=tuple(effects))
+    usages = [verdict.usage for verdict in verdicts if verdict.usage is not None]
+    return replace(combined, effects=tuple(effects), usage=reduce(ModelUsage.add, usages) if usages else None)
 
 
 def _deny_rewrite(verdict: Verdict) -> Verdict:

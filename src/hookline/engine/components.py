@@ -1,11 +1,13 @@
 """The replaceable components of an engine: dialects, kinds, and the functions that read files and conditions."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
 
+from hookline.model.event import Event
 from hookline.model.hook import Hook, OnError
+from hookline.model.settings import Settings
 from hookline.ports import Dialect, FileMatch, Kind, StateStore
 
 # the kind of hooks that list others; the runner itself runs it
@@ -19,6 +21,8 @@ FollowLinks = Callable[[str], str]
 ListFiles = Callable[[str], Sequence[str] | None]
 # returns what a hook that runs in this folder lacks, or ""
 FindMissing = Callable[[Hook, str], Awaitable[str]]
+# returns the facts of these names about an event; None for one that cannot be had
+GatherFacts = Callable[[Collection[str], Event], Awaitable[Mapping[str, object]]]
 
 
 class Condition(Protocol):
@@ -51,6 +55,7 @@ class Components(Struct, frozen=True):
     list_files: ListFiles | None = None
     conditions: CompileCondition | None = None
     missing: FindMissing | None = None
+    gather_facts: GatherFacts | None = None
     read_options: ReadOptions | None = None
     read_hook: ReadHook | None = None
 
@@ -72,12 +77,12 @@ class Components(Struct, frozen=True):
         return dialect.SPEC.on_error if dialect else OnError.BLOCK
 
 
-def default_components() -> Components:
-    """Return everything Hookline ships."""
+def default_components(settings: Settings | None = None, state: StateStore | None = None) -> Components:
+    """Return everything Hookline ships, for an engine with these settings and this state."""
     # The one import upwards: a component used by itself gets the same tables as a whole engine.
     from hookline.wiring import make_components  # noqa: PLC0415
 
-    return make_components()
+    return make_components(settings=settings, state=state)
 
 
 def default_state() -> StateStore:

@@ -11,6 +11,7 @@ from hookline.model.capability import Ability, Degradation, fallback_for
 from hookline.model.event import Event
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.ports import Dialect
+from hookline.text import fence
 
 _BY_DECISION: Final = {
     Decision.ALLOW: Ability.ALLOW,
@@ -65,10 +66,12 @@ def _degrade_rewrites(outcome: Outcome, event: Event, able: frozenset[Ability], 
             outcome = replace(outcome, decision=_DECISIONS[became], reasons=(reason,))
     if outcome.output is not UNSET and Ability.OUTPUT not in able:
         became = _add_loss(Ability.OUTPUT, event, able, losses)
-        output = outcome.output
+        output, origin = outcome.output, outcome.output_origin
         outcome = replace(outcome, output=UNSET, effects=_without_rewrites(outcome.effects, "output"))
         text = output if isinstance(output, str) else json_codec.dump(output).decode("utf-8", "replace")
-        outcome = _add_text(outcome, became, _EXPLANATIONS[Ability.OUTPUT].format(text))
+        outcome = _add_text(
+            outcome, became, _EXPLANATIONS[Ability.OUTPUT].format(fence(text, origin) if origin else text)
+        )
     return outcome
 
 

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from time import perf_counter, time
-from typing import Final, Self, TypedDict, TypeVar, Unpack
+from typing import Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ from hookline.engine.bus import MessageBus
 from hookline.engine.components import Components, default_components, default_state
 from hookline.engine.confirmation import Ask, Digest, confirm, digest
 from hookline.engine.degrade import capabilities_at, degrade
+from hookline.engine.event_decorators import EventDecorators
 from hookline.engine.event_factory import (
     ANONYMOUS,
     EventOptions,
@@ -37,7 +39,7 @@ from hookline.engine.stop_loop_guard import TURN_ENDS, TURN_START, StopLoopGuard
 from hookline.engine.subjects import EventSubjects
 from hookline.engine.sync_loop import SyncLoop
 from hookline.engine.tool_call import OnOutcome, Tool, add_error_type, prepare_skill, run_tool
-from hookline.engine.trace_records import new_id, record
+from hookline.engine.trace_records import add_identity, new_id, record, unasked_records
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.hook import Hook, OnError, Source, Unknown
@@ -47,13 +49,12 @@ from hookline.model.record import Step
 from hookline.model.requirements import Caching, Needs
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome, OutcomeCode
-from hookline.ports import JobQueue, StateStore, TraceStore
+from hookline.ports import JobQueue, Sink, StateStore, TraceStore
 from hookline.trust.policy import Approve, TrustedHooks, TrustedHooksConfig
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-HookFunction = TypeVar("HookFunction", bound=Callable[..., object])
 
 # the outcome of every event without hooks
 NO_OPINION: Final = Outcome()
@@ -87,7 +88,11 @@ class CommonOptions(TypedDict, total=False):
     enabled: bool
     after: Texts
     before: Texts
-    once: bool
+    agents: Texts
+    branches: Texts
+    between: Texts
+    facts: Texts
+    once: bool | Literal["session", "turn"]
     per_minute: int
     cooldown: Seconds
     debounce: Seconds
@@ -139,8 +144,9 @@ class Engine:
         cwd: str | None = None,
         identify: Digest = digest,
     ) -> None:
-        self._components = components = components or default_components()
         self.settings = settings or Settings()
+        self.state = state or default_state()
+        self._components = components = components or default_components(self.settings, self.state)
         self.cwd = cwd if cwd is not None else caller_context.folder()
         self.bus = MessageBus()
         self.planner = planner or HookPlanner.from_components(HookRegistry(), components)
@@ -153,7 +159,6 @@ class Engine:
                 shell_dialects=frozenset(name for name, one in components.dialects.items() if one.SPEC.shell),
             )
         )
-        self.state = state or default_state()
         # shares the planner's filters, so that the effects of an event are computed once
         subjects = EventSubjects(self.planner.filters)
         self.admission = AdmissionControl(
@@ -188,6 +193,8 @@ class Engine:
         self._inbox_events = INBOX_EVENTS if queue is not None and self.settings.enabled else frozenset()
         denied = NEEDS_A_HOOK if self.settings.no_hooks == "deny" else frozenset()
         always_handled = frozenset({TURN_START}) | self._inbox_events | denied
+        if self.settings.record == "all":
+            always_handled = frozenset(EventName)
         self.registry.handle_always(always_handled)
         self._idle = self.registry.idle if self.settings.enabled else frozenset(EventName) - always_handled
         self._notifications = TaskSet("notification")
@@ -199,6 +206,7 @@ class Engine:
         self.store = store
         if store is not None:
             self.bus.subscribe(store.write)
+        self._close_sinks: list[Callable[[], None]] = []
 
     @classmethod
     def load(
@@ -238,10 +246,10 @@ class Engine:
             ConfigError: There is no such event.
             TypeError: An argument is of another type.
         """
-        # most events have no hook: the usual types are recognised without a call
-        if options or type(data) is not dict:
-            check_arguments(data, **options)
         if name in self._idle:
+            # most events have no hook: the usual types are recognised without a call
+            if options or type(data) is not dict:
+                check_arguments(data, **options)
             return NO_OPINION
         return await self.handle(self.event(name, data, **options))
 
@@ -253,7 +261,7 @@ class Engine:
             TypeError: An argument is of another type.
         """
         options["cwd"] = options.get("cwd") or self.cwd
-        return make_event(name, data, **options)
+        return make_event(name, data, project=self.cwd, **options)
 
     async def handle(
         self, event: Event, *, host_asks: bool = False, patience: float | None = None, plan: Plan | None = None
@@ -267,15 +275,19 @@ class Engine:
             event = add_error_type(event)
         elif event.name is TURN_START:
             await self.stop_guard.reset(event)
+            if self.registry.has_turn_limits:
+                await self.admission.begin_turn(event)
         if event.name not in self._listening:
             plan = Plan()
         elif plan is None:
             plan = self.planner.plan(event)
+        if self.registry.has_facts:
+            event, plan = await self.runner.with_facts(event, plan, self.planner.plan)
         if not plan.stages:
-            # without a trace: a guard for one tool does not run for all others
+            # a guard for one tool does not run for all others
             return await self._answer_without_hooks(event, plan.skipped)
         started = perf_counter()
-        event = event if event.id else _with_id(event)
+        event = event if event.id else add_identity(event, self.cwd, int(time() * 1000))
         plan = await self.trust.vet(plan, event)
         self.runner.trace_event(event)
         run = await self.runner.run(plan, event, self.runner.budget(patience), replan=True)
@@ -284,16 +296,21 @@ class Engine:
     async def start(self, hook: Hook, event: Event, *, host_asks: bool = False) -> Outcome:
         """Answer an event with one hook that the user or the schedule starts; all gates except its events apply."""
         started = perf_counter()
-        event = _with_id(event)
-        plan = await self.trust.vet(self.planner.plan_single(hook, event), event)
+        event = add_identity(event, self.cwd, int(time() * 1000))
+        plan = self.planner.plan_single(hook, event)
+        if self.registry.has_facts:
+            event, plan = await self.runner.with_facts(event, plan, partial(self.planner.plan_single, hook))
+        plan = await self.trust.vet(plan, event)
         self.runner.trace_event(event)
         run = await self.runner.run(plan, event, self.runner.budget())
         return await self._conclude(event, run, started=started, host_asks=host_asks)
 
     async def _conclude(self, event: Event, run: Run, *, started: float, host_asks: bool) -> Outcome:
         """Merge the verdicts of a run, ask the user, deliver prompts, and degrade to what the agent supports."""
-        has_answer = run.executions or event.chain
-        outcome = self.runner.merge_run(event, run) if has_answer else self._no_hook_outcome(event, ())
+        # a hook that the user did not ask for and that has no opinion does not answer for the hooks that a user wants to be asked
+        counted = [one for one in run.executions if one.verdict.decision or not one.hook.implicit]
+        is_answered = bool(counted or (run.executions and self.settings.no_hooks != "deny"))
+        outcome = self.runner.merge_run(event, run) if is_answered or event.chain else self._no_hook_outcome(event, ())
         capabilities = capabilities_at(event, self._components.dialects)
         # without a callback of the program, the agent's own capabilities decide about a question
         can_degrade = capabilities is not None and self._ask is None
@@ -318,9 +335,11 @@ class Engine:
         outcome = self._no_hook_outcome(event, skipped)
         if event.name in self._inbox_events:
             outcome = await self._exchange_messages(outcome, event)
-        if not outcome.decision and not outcome.effects:
-            return outcome
-        return degrade(outcome, event, capabilities_at(event, self._components.dialects))
+        if outcome.decision or outcome.effects:
+            outcome = degrade(outcome, event, capabilities_at(event, self._components.dialects))
+        if self.settings.record == "all" and self.bus.listening:
+            self.bus.enqueue_lazily(unasked_records, event, self.cwd, outcome, time())
+        return outcome
 
     def _no_hook_outcome(self, event: Event, skipped: tuple[Skip, ...]) -> Outcome:
         if self.settings.no_hooks == "deny" and event.name in NEEDS_A_HOOK:
@@ -344,8 +363,8 @@ class Engine:
         Raises:
             EngineError: A loop is running, which waiting here would block. Use `await engine.emit(…)`.
         """
-        check_arguments(data, **options)
         if name in self._idle:
+            check_arguments(data, **options)
             return NO_OPINION
 
         async def emit() -> Outcome:
@@ -408,6 +427,7 @@ class Engine:
         type: str = "status",  # noqa: A002 - the event's own word
         session: Session = ANONYMOUS,
         cwd: str = "",
+        host: str = "",
     ) -> None:
         """Send a notification to hooks without waiting for them.
 
@@ -418,7 +438,7 @@ class Engine:
             return
         require_loop()
         data = {"message": message, "type": type}
-        self._notifications.start(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd))
+        self._notifications.start(self.emit(EventName.NOTIFICATION, data, session=session, cwd=cwd, host=host))
 
     async def drain(self) -> None:
         """Wait for running notifications, and deliver pending records to sinks."""
@@ -434,43 +454,53 @@ class Engine:
         provider: str = "",
         config: Mapping[str, object] | None = None,
         cwd: str = "",
+        host: str = "",
     ) -> SessionScope:
-        """Open a session: `async with engine.session(model=…) as session`. Emits its start and its end."""
+        """Open a session: `async with engine.session(model=…) as session`. Emits its start and its end.
+
+        `host` is the name of the agent in traces.
+        """
         session_id = id or new_id(int(time() * 1000))
         session = Session(id=session_id, user=user, model=model, provider=provider, config=config or {})
-        return SessionScope(self, session, cwd=cwd)
+        return SessionScope(self, session, cwd=cwd, host=host)
 
-    def on(self, *events: str, **options: Unpack[HookOptions]) -> Callable[[HookFunction], HookFunction]:
-        """Make a function a hook: `@engine.on("before_tool", tools="shell", runs=["git push"])`.
+    @property
+    def on(self) -> EventDecorators:
+        """Make a function a hook: `@engine.on.before_tool`, `@engine.on("before_tool", tools="shell", runs=["git push"])`.
 
-        It gets the `Event` and returns a `Verdict`, False to deny, a text such as "deny: reason", or None. A plain
-        function is called directly and should be quick; an `async def` may wait, up to its timeout. The options are the
-        keys of hookline.toml; `if` is spelled `if_`.
+        It gets the `Event`, or the typed event that its parameter is annotated with (`event: BeforeTool`), and returns a
+        `Verdict`, False to deny, a text such as "deny: reason", or None. A plain function is called directly and should be
+        quick; an `async def` may wait, up to its timeout. The options are the keys of hookline.toml; `if` is spelled `if_`.
 
-        Raises:
-            ConfigError: An event or an option is unknown, or the value of an option cannot be used.
-            TypeError: The decorated object cannot be called with an event.
+        The call raises a ConfigError where an event or an option is unknown or the value of an option cannot be used, and
+        the decorator a TypeError where the decorated object cannot be called with an event.
         """
-        if not events or not all(isinstance(event, str) for event in events):
-            raise ConfigError('name the events: `@engine.on("before_tool")`')
+        return EventDecorators(self._register_function)
+
+    def _register_function(
+        self, events: Sequence[str], options: HookOptions, /
+    ) -> Callable[[Callable[..., object]], object]:
+        if not events:
+            raise ConfigError('name the events: `@engine.on("before_tool")` or `@engine.on.before_tool`')
         read = self._components.read_options or default_components().read_options
         fields = read(options) if read is not None else dict(options)
         on = tuple(dict.fromkeys(name for event in events for name in canonical_events(event)))
         fields["matcher"] = narrow_matcher(events, str(fields.get("matcher", "")))
 
-        def register(function: HookFunction) -> HookFunction:
-            refuse_uncallable(function)
+        def register(function: Callable[..., object]) -> None:
+            takes_event = refuse_uncallable(function)
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
             values = {"name": name, **fields, "id": fields.get("id") or self.registry.free_id(name)}
             make_hook: Callable[..., Hook] = Hook
-            self.add(make_hook(on=on, call=function, source=Source.BUILTIN, **values))
-            return function
+            call = function if takes_event else _adapt_to_annotation(function, on)
+            self.add(make_hook(on=on, call=call, source=Source.BUILTIN, **values))
 
         return register
 
-    def rule(self, id: str, **options: Unpack[RuleOptions]) -> Hook:  # noqa: A002 - the key of hookline.toml
+    def rule(self, id: str = "", **options: Unpack[RuleOptions]) -> Hook:  # noqa: A002 - the key of hookline.toml
         """Add a constant answer: `engine.rule("no-force", runs=["git push --force"], deny="no force pushes")`.
 
+        Without an id it is named after its text.
         `on` may be omitted where `deny`, `confirm` or `allow` is narrowed by `tools` or effects: it is about tool calls.
 
         Raises:
@@ -490,6 +520,10 @@ class Engine:
         if read is None:
             raise ConfigError("this engine was put together without a reader of options")
         made = replace(read({**options, "id": id}), source_line=0)
+        if not id:
+            # two rules may say the same
+            names = chain([made.id], (f"{made.id}-{number}" for number in count(2)))
+            made = replace(made, id=next(name for name in names if not self.registry.has_hook(name)))
         self.add(made)
         return made
 
@@ -538,7 +572,14 @@ class Engine:
         self._sync_loop.stop()
         self._close_stores()
 
+    def attach(self, sink: Sink, *, close: Callable[[], None]) -> None:
+        """Send every record to a sink; `close` is called when the engine is closed, before its stores."""
+        self.bus.subscribe(sink)
+        self._close_sinks.append(close)
+
     def _close_stores(self) -> None:
+        for close in self._close_sinks:
+            close()
         try:
             if self.store is not None:
                 self.store.close()
@@ -561,15 +602,11 @@ class Engine:
         await self.close()
 
 
-def _with_id(event: Event) -> Event:
-    if event.id:
-        return event
-    now = int(time() * 1000)
-    return replace(event, id=new_id(now), timestamp=event.timestamp or now)
-
-
-def refuse_uncallable(function: object) -> None:
+def refuse_uncallable(function: object) -> bool:
     """Refuse what cannot be called with an event: at registration, not at the first event.
+
+    Returns:
+        Whether it wants the event itself: its parameter has no annotation, or that of an `Event`.
 
     Raises:
         TypeError: It is no function, takes no event, or is a generator.
@@ -580,9 +617,18 @@ def refuse_uncallable(function: object) -> None:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{name} is a generator; a hook returns its answer")
     try:
-        inspect.signature(function).bind(None)
+        signature = inspect.signature(function)
+        signature.bind(None)
     except TypeError as problem:
         raise TypeError(f"{name} cannot be called with an event: {problem}") from None
     except ValueError:
         # some functions written in C have no signature
-        return
+        return True
+    first = next(iter(signature.parameters.values()))
+    return first.annotation in {inspect.Parameter.empty, Event, "Event", object}
+
+
+def _adapt_to_annotation(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
+    from hookline.events import adapt_function  # noqa: PLC0415 - only few programs have typed events
+
+    return adapt_function(function, on)

@@ -21,13 +21,14 @@ ANONYMOUS: Final = Session()
 class EventOptions(TypedDict, total=False):
     """The keyword arguments of `Engine.emit`, `emit_sync` and `event`.
 
-    A tool call is given as `tool` and `args`, or inside the data of the event.
+    A tool call is given as `tool` and `args`, or inside the data of the event. `host` names the agent in traces.
     """
 
     tool: str
     args: Mapping[str, object] | None
     session: Session
     cwd: str
+    host: str
 
 
 def resolve_event(name: str) -> str:
@@ -96,6 +97,8 @@ def make_event(
     args: Mapping[str, object] | None = None,
     session: Session = ANONYMOUS,
     cwd: str = "",
+    project: str = "",
+    host: str = "",
 ) -> Event:
     """Build an event with an id and the current time.
 
@@ -103,10 +106,11 @@ def make_event(
         ConfigError: There is no such event.
         TypeError: An argument is of another type.
     """
-    check_arguments(data, tool=tool, args=args, session=session)
+    if tool or args is not None or type(data) is not dict or session is not ANONYMOUS:
+        check_arguments(data, tool=tool, args=args, session=session)
     fields = dict(data) if data else {}
     event_name = _NAMES.get(name) or _read_name(resolve_event(name), fields)
-    if not tool or args is None:
+    if (tool and args is None) or (not tool and ("tool" in fields or "tool_name" in fields)):
         tool, own_args = take_tool(fields, tool)
         args = own_args if args is None else args
     # cached by a plain str: a subclass may compare differently
@@ -120,8 +124,10 @@ def make_event(
         args=dict(args) if args else {},
         session=session,
         cwd=cwd,
+        project=project,
         timestamp=now,
         id=new_id(now),
+        host=host,
     )
 
 

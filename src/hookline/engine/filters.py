@@ -29,6 +29,8 @@ from hookline.ports import FileMatch
 # patterns of these layers are relative to the project; all others are relative to the agent's folder
 _PROJECT_LAYERS: Final = frozenset({Layer.LOCAL, Layer.PROJECT})
 _PATH_FIELDS: Final = ("files", "writes", "deletes", "reads")
+# a hook that names files in several of these ways is about calls that touch them in any of them
+_FILE_EFFECTS: Final = (Gate.WRITES, Gate.DELETES, Gate.READS)
 # stands for a file whose name is not known
 _ANY_NAME: Final = "any-name"
 # each star may try every position of a name for every position that the others try
@@ -99,11 +101,6 @@ class HookFilters:
         self._patterns: dict[tuple[str, ...], FileMatch] = {}
         self._matchers: dict[tuple[Gate, tuple[str, ...]], EffectsMatcher] = {}
         self._facts: EventFacts | None = None
-        self._gates: dict[Gate, AskGate] = {
-            Gate.FILES: self._files_gate,
-            **{gate: partial(self._paths_gate, gate) for gate in (Gate.WRITES, Gate.DELETES, Gate.READS)},
-            **{gate: partial(self._texts_gate, gate) for gate in _COMPILERS},
-        }
 
     def check(self, hook: Hook) -> None:
         """Compile the patterns of a hook.
@@ -148,10 +145,7 @@ class HookFilters:
     def first_closed(self, hook: Hook, event: Event) -> GateResult | None:
         """Return the first gate that does not let a hook through."""
         unknown: GateResult | None = None
-        for gate, ask in self._gates.items():
-            if not getattr(hook, gate):
-                continue
-            result = ask(hook, event)
+        for result in self._ask_gates(hook, event):
             if not result.passed and not result.is_unknown:
                 return result
             if not result.passed and unknown is None:
@@ -161,16 +155,25 @@ class HookFilters:
 
     def unknown_reason(self, hook: Hook, event: Event) -> str:
         """Return what cannot be known about an event that a hook is about, or ""."""
-        for gate, ask in self._gates.items():
-            if getattr(hook, gate) and (result := ask(hook, event)).is_unknown:
-                return result.reason
-        return ""
+        return next((result.reason for result in self._ask_gates(hook, event) if result.is_unknown), "")
 
     def results(self, hook: Hook, event: Event) -> Iterator[GateResult]:
         """Yield the result of each gate worth showing: the rare ones only where the hook has them."""
-        for gate, ask in self._gates.items():
-            if gate in {Gate.FILES, Gate.WRITES} or getattr(hook, gate):
-                yield ask(hook, event)
+        if not hook.files:
+            yield self._files_gate(hook, event)
+        if not hook.writes:
+            yield _open_gate(Gate.WRITES)
+        yield from self._ask_gates(hook, event)
+
+    def _ask_gates(self, hook: Hook, event: Event) -> Iterator[GateResult]:
+        """Yield the result of each gate that the hook has."""
+        if hook.files:
+            yield self._files_gate(hook, event)
+        used = [gate for gate in _FILE_EFFECTS if getattr(hook, gate)]
+        yield from _join_alternatives([self._paths_gate(gate, hook, event) for gate in used])
+        for gate in _COMPILERS:
+            if getattr(hook, gate):
+                yield self._texts_gate(gate, hook, event)
 
     def _resolve_links(self, path: str) -> str:
         return self._follow(path) if self._follow is not None else path
@@ -212,8 +215,6 @@ class HookFilters:
     def _paths_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
         """Compare the paths that a call writes, deletes or reads, and the targets of their links."""
         patterns: tuple[str, ...] = getattr(hook, gate)
-        if not patterns:
-            return _open_gate(gate)
         effects = self.effects(event)
         test = self._effect_test(gate, hook, event)
         guarded = _GuardedPaths(patterns, _base_folder(hook, event), self.facts(event).real)
@@ -224,8 +225,6 @@ class HookFilters:
     def _texts_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
         """Compare the commands that a call runs, or the URLs that it reaches."""
         patterns: tuple[str, ...] = getattr(hook, gate)
-        if not patterns:
-            return _open_gate(gate)
         effects = self.effects(event)
         return _effect_result(gate, patterns, effects, hook, event, self._effects_matcher(gate, patterns)(effects))
 
@@ -413,6 +412,25 @@ def _base_folder(hook: Hook, event: Event) -> str:
 
 def _open_gate(gate: Gate) -> GateResult:
     return GateResult(gate, passed=True, reason=f"it does not wait for {_WORDS[gate].waits}")
+
+
+def _join_alternatives(results: list[GateResult]) -> list[GateResult]:
+    """Return the results of gates of which one open gate is enough, the strongest answer taken over by all.
+
+    An unknown answer is stronger than a no: the call may do what that gate is about.
+    """
+    sure = [result for result in results if result.passed and not result.is_unknown]
+    strongest = next(iter(sure or [result for result in results if result.is_unknown]), None)
+    if strongest is None:
+        return results
+    is_unknown = strongest.is_unknown
+    enough = f"{strongest.gate} {'are unknown' if is_unknown else 'match'}, and one of them is enough"
+    return [
+        result
+        if (result.passed, result.is_unknown) == (strongest.passed, is_unknown)
+        else GateResult(result.gate, strongest.passed, f"{result.reason}; {enough}", is_unknown)
+        for result in results
+    ]
 
 
 def _effect_result(

@@ -94,19 +94,20 @@ class IndexBucket:
         self._by_read: dict[str, list[Hook]] = {}
 
     def add(self, hook: Hook) -> None:
-        """Add a hook under the keys of its first list of patterns that has any."""
+        """Add a hook under the keys of the files it names, or else of those that it wants to be touched."""
         self.depends_on_event |= has_filters(hook) or bool(hook.condition)
-        for patterns, table in (
-            (hook.files, self._by_named),
+        # one of the three is enough, and what is deleted is written as well
+        touched = (
             (hook.writes, self._by_written),
-            # what is deleted is written as well
             (hook.deletes, self._by_written),
             (hook.reads, self._by_read),
-        ):
-            keys = pattern_keys(patterns) if patterns else ()
-            for key in keys:
-                table.setdefault(key, []).append(hook)
-            if keys:
+        )
+        for tables in (((hook.files, self._by_named),), touched):
+            keyed = [(pattern_keys(patterns), table) for patterns, table in tables if patterns]
+            if keyed and all(keys for keys, _ in keyed):
+                for keys, table in keyed:
+                    for key in keys:
+                        table.setdefault(key, []).append(hook)
                 return
         self._others.append(hook)
 

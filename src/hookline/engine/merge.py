@@ -29,6 +29,7 @@ def combine_verdicts(verdicts: Sequence[Verdict], *, separator: str = "\n") -> V
         notes=tuple(dict.fromkeys(note for verdict in verdicts for note in verdict.notes)),
         metadata={key: value for verdict in verdicts for key, value in verdict.metadata.items()},
         raised=tuple(name for verdict in verdicts for name in verdict.raised),
+        origin=next((verdict.origin for verdict in verdicts if verdict.origin), ""),
     )
 
 

@@ -2,14 +2,13 @@
 
 import threading
 from collections import deque
-from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.record import Record, Step, text_size
+from hookline.model.run_figures import RunFigures
 
 KEEP: Final = 1_000
 RECENT: Final = 100
@@ -17,41 +16,13 @@ LARGEST: Final = 16 * 1024 * 1024  # approximate bytes of text in all stored rec
 SLOW: Final = 1.0  # seconds; the hook protocol asks for answers within one
 
 
-class HookMetrics(Struct, frozen=True, kw_only=True):
-    """The figures of one hook; times are in seconds.
+class HookMetrics(RunFigures, frozen=True, kw_only=True):
+    """The figures of one hook in this process. `recent` are the last durations, oldest first."""
 
-    `denials` counts what the hook itself blocked, `observed_denials` what it would have blocked without `observe`,
-    `failures` its failures by kind, whether they blocked or not. `recent` are the last durations, oldest first. Runs of
-    unknown duration count as runs only.
-    """
-
-    hook: str
-    runs: int = 0
-    failures: Mapping[str, int] = {}
-    denials: int = 0
-    observed_denials: int = 0
-    timed: int = 0
-    total: float = 0.0
     shortest: float = 0.0
     longest: float = 0.0
     last: float = 0.0
     recent: tuple[float, ...] = ()
-    last_error: str = ""
-
-    @property
-    def failed(self) -> int:
-        """The number of runs that failed."""
-        return sum(self.failures.values())
-
-    @property
-    def success_rate(self) -> float:
-        """The fraction of runs that did not fail; 1.0 before the first run."""
-        return 1.0 - self.failed / self.runs if self.runs else 1.0
-
-    @property
-    def mean(self) -> float:
-        """The mean duration."""
-        return self.total / self.timed if self.timed else 0.0
 
     @property
     def typical(self) -> float:

@@ -24,10 +24,12 @@ from hookline.engine.registry import HookRegistry
 from hookline.errors import ConditionError, ConfigError, MissingValueError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
+from hookline.model.facts import find_named_facts, read_facts
 from hookline.model.hook import Hook, OnError
 from hookline.model.names import primary_name, spell_agents
 from hookline.model.plan import Gate, Plan, Skip
-from hookline.model.template_context import EFFECTS, event_context
+from hookline.model.scope import find_agent, is_for_agent, parse_window
+from hookline.model.template_context import EFFECTS, FACTS, event_context
 from hookline.ports import Dialect
 
 T = TypeVar("T")
@@ -35,6 +37,8 @@ T = TypeVar("T")
 # subjects may be paths, so the number of cached plans is bounded
 CACHE_SIZE: Final = 2048
 
+# how a condition names what is gathered
+FACTS_OF: Final = f"{FACTS}."
 # an event's name, its subject, the agent's name of the tool, and the agent
 _PlanKey = tuple[EventName, str, str, str]
 
@@ -103,6 +107,8 @@ class HookPlanner:
             self.filters.check(hook)
             if hook.condition:
                 self._condition_of(hook.condition)
+            check_scopes(hook)
+            _check_facts(hook)
         except ConfigError as problem:
             raise ConfigError(
                 f'hook "{hook.id}": {problem.message}', path=hook.source_path, line=hook.source_line
@@ -132,7 +138,7 @@ class HookPlanner:
     def plan_single(self, hook: Hook, event: Event) -> Plan:
         """Plan for one hook that is started by name: its events are ignored, all other gates apply."""
         closed = (
-            _first_closed((_enabled_gate, self._matcher_gate), hook, event)
+            _first_closed((_enabled_gate, _agents_gate, self._matcher_gate), hook, event)
             or self.filters.first_closed(hook, event)
             or _first_closed((self._condition_gate,), hook, event)
         )
@@ -142,7 +148,10 @@ class HookPlanner:
 
     def gates(self, hook: Hook, event: Event) -> list[GateResult]:
         """Return the result of every gate, also of those behind a closed one."""
-        first = [gate(hook, event) for gate in (_enabled_gate, _event_gate, self._host_gate, self._matcher_gate)]
+        first = [
+            gate(hook, event)
+            for gate in (_enabled_gate, _event_gate, self._host_gate, _agents_gate, self._matcher_gate)
+        ]
         return [*first, *self.filters.results(hook, event), self._condition_gate(hook, event, explain=True)]
 
     def list_unmatched(self, event: Event) -> Iterator[Skip]:
@@ -215,7 +224,8 @@ class HookPlanner:
                     skipped.append(Skip(hook, filtered.gate, filtered.reason))
                 continue
             own = limited if hook.condition and is_untrusted(hook) else context
-            gates = (_enabled_gate, self._host_gate, partial(self._condition_gate, context=own))
+            scopes = (_agents_gate,) if hook.agents else ()
+            gates = (_enabled_gate, self._host_gate, *scopes, partial(self._condition_gate, context=own))
             closed = _first_closed(gates, hook, event)
             if closed is None:
                 chosen.append(hook)
@@ -234,11 +244,11 @@ class HookPlanner:
 
     def _host_gate(self, hook: Hook, event: Event) -> GateResult:
         """Leave a hook from an agent's own settings to that agent: it would run twice."""
-        host = self._spec_of(event.host) if hook.agents and event.host else None
+        host = self._spec_of(event.host) if hook.run_by and event.host else None
         if host is None:
             return GateResult(Gate.HOST, passed=True, reason="no agent runs it by itself here")
-        passed = not host.runs_itself(hook.agents)
-        whose = f"it stands in the settings of {' and '.join(hook.agents)}"
+        passed = not host.runs_itself(hook.run_by)
+        whose = f"it stands in the settings of {' and '.join(hook.run_by)}"
         reason = f"{whose}, which {event.host} {'does not read' if passed else 'runs by itself'}"
         return GateResult(Gate.HOST, passed, reason)
 
@@ -248,6 +258,8 @@ class HookPlanner:
         """Evaluate the condition; with `explain`, the reason has the values that decided."""
         if not hook.condition:
             return GateResult(Gate.CONDITION, passed=True, reason="it has no condition")
+        if hook.facts and FACTS_OF in hook.condition and not (event.facts or {}).keys() >= {*hook.facts}:
+            return GateResult(Gate.CONDITION, passed=True, reason="looked at when the facts that it names are gathered")
         condition, context = self._condition_of(hook.condition), context or self._context(event, [hook])
         text = f"if `{' '.join(hook.condition.splitlines())}`"
         try:
@@ -311,6 +323,43 @@ def _group_stages(hooks: Iterable[Hook], order: Order) -> Iterator[tuple[Hook, .
 
 def _enabled_gate(hook: Hook, _event: Event) -> GateResult:
     return GateResult(Gate.ENABLED, hook.enabled, "switched on" if hook.enabled else "switched off")
+
+
+def _agents_gate(hook: Hook, event: Event) -> GateResult:
+    if not hook.agents:
+        return GateResult(Gate.AGENTS, passed=True, reason="it is for every agent")
+    listed = " and ".join(hook.agents)
+    here = event.host or "an event that no agent raised"
+    passed = is_for_agent(hook.agents, event.host)
+    return GateResult(Gate.AGENTS, passed, f"it is for {listed}" + ("" if passed else f", not for {here}"))
+
+
+def check_scopes(hook: Hook) -> None:
+    """Check the agents and times of a hook.
+
+    Raises:
+        ConfigError: There is no such agent, or a time cannot be read.
+    """
+    try:
+        for name in hook.agents:
+            find_agent(name)
+        for window in hook.between:
+            parse_window(window)
+    except ValueError as problem:
+        raise ConfigError(str(problem)) from None
+
+
+def _check_facts(hook: Hook) -> None:
+    """Check the facts that a hook asks for, and those that its condition names.
+
+    Raises:
+        ConfigError: There is no such fact.
+    """
+    try:
+        read_facts(hook.facts)
+        find_named_facts((hook.condition,))
+    except ValueError as problem:
+        raise ConfigError(str(problem)) from None
 
 
 def _event_gate(hook: Hook, event: Event) -> GateResult:

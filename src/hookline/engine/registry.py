@@ -11,6 +11,7 @@ import msgspec
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook
+from hookline.model.scope import ONCE_PER_TURN
 
 _NAMES: Final = frozenset(str(name) for name in EventName)
 
@@ -46,6 +47,10 @@ class HookRegistry:
         self.listening: set[str] = set()
         self.idle: set[str] = set(_NAMES)
         self._always_handled: frozenset[str] = frozenset()
+        # whether a hook was registered that runs once per turn
+        self.has_turn_limits = False
+        # whether a hook was registered that asks for facts
+        self.has_facts = False
 
     def handle_always(self, events: frozenset[str]) -> None:
         """Keep these events out of `idle`, whether or not they have hooks."""
@@ -72,6 +77,8 @@ class HookRegistry:
             if made.id in listed:
                 return
             self._registered += 1
+            self.has_facts = self.has_facts or bool(made.facts)
+            self.has_turn_limits = self.has_turn_limits or made.once == ONCE_PER_TURN
             self._order.setdefault(made.id, self._registered)
             listed[made.id] = made
             self._events_of.setdefault(made.id, []).append(key)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf, isfinite
 from time import perf_counter, time
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from hookline.engine.call_splitting import COMPOUND_TOOLS, deny_unsplittable, me
 from hookline.engine.components import STEPS, Components, default_components
 from hookline.engine.event_factory import make_event
 from hookline.engine.failure_policy import apply_failure_policy, failed_verdict, fails_closed
+from hookline.engine.fencing import describe_origin, fence_verdict
 from hookline.engine.filters import HookFilters
 from hookline.engine.hook_index import has_filters
 from hookline.engine.ordering import check_list
@@ -38,6 +39,7 @@ from hookline.engine.translator import HookTranslator
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, snapshot
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
+from hookline.model.facts import NOTES
 from hookline.model.hook import Hook, Layer, OnError, Unknown
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Step
@@ -86,6 +88,8 @@ class _HookProfile(Struct, frozen=True, kw_only=True):
     refusal: str
     timeout: float
     is_dry_run: bool
+    # what the fence around its texts calls it; "" where they are passed on as they are
+    origin: str
     has_filters: bool
     names_values: bool
     names_file: bool
@@ -161,6 +165,8 @@ class HookRunner:
     async def execute_hook_with_metadata(self, hook: Hook, event: Event | Mapping[str, object]) -> Execution:
         """Run one hook if it is trusted; an untrusted one is refused, which counts as its failure."""
         event = self._read_event(event)
+        if hook.facts or hook.steps:
+            event = await self.gather_facts(self._list_facts((hook,)), event)
         vetted = await self._trust.vet(Plan(((hook,),)), event)
         for skip in vetted.skipped:
             return self._fail_unstarted(hook, event, FailureKind.REFUSED, f"not run: {skip.reason}")
@@ -168,6 +174,8 @@ class HookRunner:
 
     async def execute_vetted(self, hook: Hook, event: Event, sealed: Sealed | None) -> Execution:
         """Run one hook whose trust and limits the caller has checked."""
+        if hook.facts:
+            event = await self.gather_facts(hook.facts, event)
         return await self._call_hook(hook, event, sealed)
 
     async def execute_hooks(self, hooks: Sequence[Hook], event: Event | Mapping[str, object]) -> list[Verdict]:
@@ -185,6 +193,36 @@ class HookRunner:
     async def _execute_in_order(self, hooks: Sequence[Hook], event: Event) -> Run:
         vetted = await self._trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
         return await self.run(vetted, event, self.budget())
+
+    async def with_facts(self, event: Event, plan: Plan, make_plan: Callable[[Event], Plan]) -> tuple[Event, Plan]:
+        """Return the event with the facts that the hooks of its plan ask for, and the plan that they lead to."""
+        wanted = self._list_facts(plan.hooks)
+        if wanted <= (event.facts or {}).keys():
+            return event, plan
+        event = await self.gather_facts(wanted, event)
+        return event, make_plan(event)
+
+    def _list_facts(self, hooks: Iterable[Hook]) -> set[str]:
+        """Return the facts that hooks ask for, those of their steps included."""
+        found: set[str] = set()
+        waiting, seen = list(hooks), set[str]()
+        while waiting:
+            hook = waiting.pop()
+            if hook.id not in seen:
+                seen.add(hook.id)
+                found.update(hook.facts)
+                waiting += self._planner.names().steps_of(hook) if hook.steps and self._planner is not None else ()
+        return found
+
+    async def gather_facts(self, wanted: Iterable[str], event: Event) -> Event:
+        """Return an event with these facts; those that it has already are kept."""
+        gather, known = self._components.gather_facts, event.facts or {}
+        missing = {*wanted} - known.keys()
+        if gather is None or not missing:
+            return event
+        found = await gather(missing, event)
+        notes = [note for facts in (known, found) for note in cast("list[str]", facts.get(NOTES, []))]
+        return replace(event, facts={**known, **found, NOTES: notes})
 
     def _read_event(self, event: Event | Mapping[str, object]) -> Event:
         if isinstance(event, Event):
@@ -239,7 +277,10 @@ class HookRunner:
                 break
             planned = {hook.id for one in plans for hook in one.hooks}
             planned |= {skip.hook.id for skip in plans[0].skipped if skip.gate is not Gate.CONDITION}
-            due = [hook for hook in self._planner.plan(event).hooks if hook.id not in planned]
+            fresh = self._planner.plan(event)
+            if self._planner.registry.has_facts:
+                event, fresh = await self.with_facts(event, fresh, self._planner.plan)
+            due = [hook for hook in fresh.hooks if hook.id not in planned]
             if not due:
                 break
             ids = {hook.id for hook in due}
@@ -294,6 +335,10 @@ class HookRunner:
             return Skip(hook, Gate.CHAIN, f"it led to this event itself: {chaining.format_chain(event, hook)}")
         if budget is not None and budget.remaining <= 0 and budget.applies_to(hook):
             return self._fail_unstarted(hook, event, FailureKind.TIMEOUT, f"not started: {budget}")
+        if self._admission is not None and (hook.branches or hook.between):
+            for scope in self._admission.scope_status(hook, event):
+                if not scope.passed:
+                    return Skip(hook, scope.gate, scope.reason)
         profile = self._profile(hook)
         if profile.refusal:
             # fails when it is called, without using up a limit
@@ -306,8 +351,7 @@ class HookRunner:
                 return self._deny(hook, event, answer)
             if answer is not None:
                 verdict = replace(answer, hook=hook.id, cached=True, duration=0.0, observed=profile.is_dry_run)
-                self._trace_verdict(hook, event, verdict, Reply())
-                return Execution(hook=hook, verdict=verdict, reply=Reply(), duration=0.0)
+                return self._finish(profile, event, verdict, Reply())
         if hook.background and self._background is not None:
             return await self._enqueue(hook, event, self._background)
         return None
@@ -415,10 +459,16 @@ class HookRunner:
         if verdict.failure is not None and hook.kind == "function":
             # the program that registered the function sees its error nowhere else
             logger.warning('hook "%s" failed at %s: %s', hook.id, event.name, verdict.failure.message)
-        self._trace_verdict(hook, event, verdict, reply)
         if is_admitted and profile.is_limited and not profile.refusal and self._admission is not None:
             await self._admission.record(hook, event, sealed, verdict)
-        return Execution(hook=hook, verdict=verdict, reply=reply, duration=duration)
+        return self._finish(profile, event, verdict, reply)
+
+    def _finish(self, profile: _HookProfile, event: Event, verdict: Verdict, reply: Reply) -> Execution:
+        """Trace what a hook said in its own words, and fence what the model will read of it."""
+        self._trace_verdict(profile.hook, event, verdict, reply)
+        if profile.origin:
+            verdict = fence_verdict(verdict, event, profile.origin)
+        return Execution(hook=profile.hook, verdict=verdict, reply=reply, duration=verdict.duration)
 
     def _split_event(self, hook: Hook, event: Event) -> tuple[Event, ...]:
         """Return the events a hook gets in place of one; empty where a guard cannot be given the call."""
@@ -550,9 +600,11 @@ class HookRunner:
         budget: TimeBudget | None,
     ) -> Outcome:
         """Run the hooks of a raised event within the same budget; questions and prompts stay in the outcome."""
-        raised = make_event(name, data, session=event.session, cwd=event.cwd or self._cwd)
+        raised = make_event(name, data, session=event.session, cwd=event.cwd or self._cwd, project=event.project)
         raised = replace(raised, chain=(*event.chain, hook.id), parent=event.id)
         plan = planner.plan(raised)
+        if planner.registry.has_facts:
+            raised, plan = await self.with_facts(raised, plan, planner.plan)
         if not plan.stages:
             return Outcome()
         started = perf_counter()
@@ -601,11 +653,12 @@ class HookRunner:
             refusal=refusal,
             timeout=self._timeout_of(hook) if self._translator.knows(hook) else inf,
             is_dry_run=self.is_dry_run(hook),
+            origin=describe_origin(hook) if self._settings.fence else "",
             has_filters=has_filters(hook),
             names_values=names_values,
             names_file=self._subjects.names_file(hook),
             is_limited=is_limited,
-            is_gated=is_limited or names_values or hook.background,
+            is_gated=is_limited or names_values or hook.background or bool(hook.branches or hook.between),
         )
         return profile
 

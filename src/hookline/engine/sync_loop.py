@@ -1,7 +1,6 @@
-"""An event loop in a thread, for callers without a running loop."""
+"""Run coroutines for callers without a running loop."""
 
 import asyncio
-import os
 import threading
 import weakref
 from collections.abc import Coroutine
@@ -9,52 +8,9 @@ from contextlib import suppress
 from typing import TypeVar
 
 from hookline.errors import EngineError
+from hookline.loop_thread import LoopThread
 
 T = TypeVar("T")
-
-
-class LoopThread:
-    """Run coroutines on one loop in a background thread, so that connections and workers stay usable between calls."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._pid = os.getpid()
-        self._is_stopped = False
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=_serve, args=(self._loop,), name="hookline-loop", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it accepts work: it is not stopped, and this process is not a fork without its thread."""
-        return not self._is_stopped and self._pid == os.getpid()
-
-    def run(self, work: Coroutine[object, object, T]) -> T:
-        """Run one coroutine and wait for it; an interrupt of the caller cancels it.
-
-        Raises:
-            EngineError: It was stopped.
-        """
-        with self._lock:
-            if not self.is_usable:
-                work.close()
-                raise EngineError("the engine was closed")
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def stop(self) -> None:
-        """Stop the loop and its thread, and cancel running work."""
-        with self._lock:
-            if not self.is_usable:
-                return
-            self._is_stopped = True
-            self._loop.call_soon_threadsafe(self._loop.stop)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
 
 
 class SyncLoop:
@@ -87,15 +43,3 @@ class SyncLoop:
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
-
-
-# not a method: the thread must not keep its owner alive
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    while tasks := asyncio.all_tasks(loop):
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()

@@ -18,6 +18,8 @@ from hookline.model.verdict import Outcome
 Tool = Callable[..., object | Awaitable[object]]
 # receives each outcome of a call, for what else the hooks returned
 OnOutcome = Callable[[Outcome], object]
+# gets what the hooks before the tool answered and the arguments they left; returns the final arguments, or raises `Blocked`
+Permit = Callable[[Outcome, Mapping[str, object]], Awaitable[Mapping[str, object]]]
 
 _PERMISSION: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH})
@@ -117,12 +119,20 @@ def classify(error: BaseException) -> str:
 
 
 async def run_tool(
-    emit: Emit, name: str, args: Mapping[str, object], function: Tool, *, hear: OnOutcome | None = None
+    emit: Emit,
+    name: str,
+    args: Mapping[str, object],
+    function: Tool,
+    *,
+    hear: OnOutcome | None = None,
+    permit: Permit | None = None,
 ) -> object:
     """Run the hooks before the tool, the tool with the arguments they left, and the hooks after it."""
     before = await emit(EventName.BEFORE_TOOL, None, tool=name, args=args)
     _check(name, before, hear)
     final = before.args if before.args is not None else args
+    if permit is not None:
+        final = await permit(before, final)
     started = perf_counter()
     try:
         result = function(**final)
@@ -161,9 +171,11 @@ def _describe_error(error: Exception, duration: float) -> dict[str, object]:
         message = str(error) or type(error).__name__
     except Exception:  # noqa: BLE001 - __str__ may raise anything, and the tool's own error has to pass through
         message = type(error).__name__
+    kind = classify(error)
     return {
         "error": message,
-        "error_type": classify(error),
+        # an error of a program that a tool ran has no class of its own, but a usual wording
+        "error_type": classify_text(message) if kind == "unknown" else kind,
         "error_code": type(error).__name__,
         "error_stack": "".join(traceback.format_exception(error, limit=-20)),
         "duration": duration,

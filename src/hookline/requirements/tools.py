@@ -68,7 +68,7 @@ async def _read_version(program: str, tool: NeededTool, run_dir: RunDir) -> tupl
     spec = ProcessSpec(
         program=program,
         argv=(program, *words),
-        env={name: value for name, value in env.items() if name not in _DROPPED},
+        env={os.fsencode(name): os.fsencode(value) for name, value in env.items() if name not in _DROPPED},
         cwd=run_dir.version_dir if os.path.isdir(run_dir.version_dir) else "/",  # noqa: PTH112, ASYNC240 - may be no valid path
     )
     try:
