@@ -155,8 +155,10 @@ def test_answers_are_described_on_one_line() -> None:
 
 @pytest.mark.spec("U-02")
 def test_rule_in_a_file_of_the_person_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    folder = tmp_path / "config" / "hookline"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / ".config" / "hookline"
     folder.mkdir(parents=True)
     (folder / "hookline.toml").write_text('[[hook]]\nid = "r"\nruns = "git push"\ndeny = "no {{args.command}}"\n')
     (tmp_path / "project").mkdir()

@@ -18,7 +18,8 @@ import pytest
 from msgspec import Struct
 
 from hookline.caller_context import CallerContext, use
-from hookline.kinds.webhook import ANSWER_LIMIT, Webhook, is_loopback, origin
+from hookline.http_client import ANSWER_LIMIT, is_loopback, origin
+from hookline.kinds.webhook import Webhook
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 import pytest
 
-from hookline.kinds import webhook
-from hookline.kinds.webhook import ANSWER_LIMIT, Webhook
+from hookline import http_client
+from hookline.http_client import ANSWER_LIMIT
+from hookline.kinds.webhook import Webhook
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -216,7 +217,7 @@ def test_an_answer_without_a_length_ends_with_its_connection() -> None:
 
 
 def test_an_old_connection_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook, "IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(http_client, "IDLE_SECONDS", -1.0)
     answers, server = exchanges(2, response(b"one"))
     assert (len(answers), server.connections) == (2, 2)
 
@@ -229,18 +230,18 @@ def test_no_more_connections_are_kept_than_are_allowed() -> None:
             async def call_at_once(count: int) -> None:
                 await asyncio.gather(*(kind.call(hook(server), REQUEST, timeout=30) for _ in range(count)))
 
-            most_kept = webhook.MOST_IDLE
+            most_kept = http_client.MOST_IDLE
             await call_at_once(3 * most_kept)
             before = server.connections
             await call_at_once(most_kept)
             assert server.connections == before
-            await call_at_once(webhook.MOST_CONNECTIONS + 10)
+            await call_at_once(http_client.MOST_CONNECTIONS + 10)
             await kind.close()
             return before, server.connections
 
     before, after = bounded(within())
-    assert before <= webhook.MOST_CONNECTIONS
-    assert after - before <= webhook.MOST_CONNECTIONS
+    assert before <= http_client.MOST_CONNECTIONS
+    assert after - before <= http_client.MOST_CONNECTIONS
 
 
 # what a server may say besides

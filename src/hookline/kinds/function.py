@@ -107,4 +107,5 @@ def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
 def _copy_event(event: Event) -> Event:
     """Return an event with copies of what a hook could change by accident."""
     copies: dict[int, object] = {}
-    return replace(event, args=copy_fields(event.args, copies), data=copy_fields(event.data, copies))
+    args = copy_fields(event.args, copies) if event.args else {}
+    return replace(event, args=args, data=copy_fields(event.data, copies))

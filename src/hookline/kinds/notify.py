@@ -4,23 +4,18 @@ The text is an argument or a variable of the program that shows it, never a part
 program, or it cannot reach a desktop, the text is a message of the hook, which agents show to the user.
 """
 
-import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from hookline import caller_context
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.template_context import template_values
 from hookline.model.verdict import Effect, EffectKind, Verdict
-from hookline.model.workspace_paths import find_program, workspace_roots
-from hookline.process import run
-from hookline.process.environment import Environment
-from hookline.process.result import ExitReason, ProcessResult
-from hookline.process.spec import ProcessSpec
+from hookline.model.workspace_paths import workspace_roots
+from hookline.process.named_program import run_named
 from hookline.shell.templates import fill
 from hookline.text import sanitize
 
@@ -71,8 +66,7 @@ class Notify:
 
     def __init__(self, platform: str = sys.platform) -> None:
         """Take the name of the system, as `sys.platform` has it."""
-        self._notifier = NOTIFIERS.get(platform)
-        self._environment = Environment()
+        self._platform = platform
 
     def refusal(self, hook: Hook) -> str:
         """Return why there is nothing to show."""
@@ -82,7 +76,10 @@ class Notify:
         """Show the text, or give it to the agent as a message."""
         values = template_values(request.event, request.facts, absolute=False)
         text = sanitize(fill(hook.notify, values), longest=LONGEST)
-        problem = await self._show(hook, request, text, timeout=min(timeout, LONGEST_TIME))
+        title = sanitize(hook.name or "Hookline", longest=LONGEST)
+        roots = workspace_roots(hook, request.event.cwd)
+        notifiers = (NOTIFIERS[self._platform],) if self._platform in NOTIFIERS else ()
+        problem = await show(notifiers, title, text, roots=roots, timeout=min(timeout, LONGEST_TIME))
         if not problem:
             return Reply(value=Verdict())
         note = f"no desktop notification: {problem}; it is told as a message instead"
@@ -91,29 +88,17 @@ class Notify:
     async def close(self) -> None:
         """Release nothing: a notification holds no resources."""
 
-    async def _show(self, hook: Hook, request: Request, text: str, *, timeout: float) -> str:
-        """Return why the text could not be shown; empty if it was."""
-        notifier = self._notifier
-        if notifier is None:
-            return f"none is known for {sys.platform}"
-        cwd = request.event.cwd
-        path = caller_context.environ().get("PATH", os.defpath)
-        program = find_program(notifier.program, path, workspace_roots(hook, cwd))
-        if not program:
-            return f"there is no {notifier.program}"
-        title = sanitize(hook.name or "Hookline", longest=LONGEST)
-        variables = {"HOOKLINE_NOTIFY_TITLE": title, "HOOKLINE_NOTIFY_TEXT": text}
-        argv = (notifier.program, *notifier.arguments(title, text))
-        env = self._environment.with_layers(variables)
-        try:
-            finished = await run(ProcessSpec(program=program, argv=argv, env=env), stdin=b"", timeout=timeout)
-        except (OSError, ValueError) as problem:
-            return f"{notifier.program} could not be started: {problem}"
-        return _describe_failure(notifier.program, finished)
 
-
-def _describe_failure(program: str, finished: ProcessResult) -> str:
-    if finished.reason is ExitReason.TIMED_OUT:
-        return f"{program} did not end"
-    message = finished.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return f"{program} failed: {message or finished.exit_code}" if finished.exit_code else ""
+async def show(
+    notifiers: Sequence[Notifier], title: str, text: str, *, roots: Sequence[str], timeout: float = LONGEST_TIME
+) -> str:
+    """Give a text to the first of some programs that can show it, and return why none could; empty if one did."""
+    variables = {"HOOKLINE_NOTIFY_TITLE": title, "HOOKLINE_NOTIFY_TEXT": text}
+    problems: list[str] = []
+    for one in notifiers:
+        words = one.arguments(title, text)
+        _, problem = await run_named(one.program, words, roots=roots, timeout=timeout, variables=variables)
+        if not problem:
+            return ""
+        problems.append(problem)
+    return "; ".join(problems) or f"none is known for {sys.platform}"

@@ -5,7 +5,8 @@ on the event loop, and both share everything with the embedding program: the env
 program's own, what a hook prints goes where the program prints, and a function that hangs cannot be ended, only left
 alone. With `isolated: true` a warm worker process calls the function, with the hook's environment and working folder,
 and is killed when it takes too long. A hook whose dialect gives it variables of the environment (`OLLAMA_SESSION_ID`)
-is also called by a worker, because a process has only one environment, and threads share it.
+is also called by a worker, because a process has only one environment, and threads share it. So is a hook that is
+contained, in a worker of its project.
 
 Modules are looked up in the hook's folders first and among the installed ones then, and get private names: the
 `hooks.py` of two projects do not collide, and no file of a project can stand in for a module of this program. A hook
@@ -24,13 +25,19 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
+from msgspec.structs import replace
+
 from hookline import caller_context, json_codec
 from hookline.kinds.function import finish, timeout_failure
 from hookline.model.event import Event
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
+from hookline.process.containment import CellKey, Containment, make_cell_key
+from hookline.process.environment import Environment, EnvironmentAllowList
+from hookline.process.hook_state import STATE, describe_state_problem
 from hookline.process.memfd import has_changed
 from hookline.process.module_loader import CallResult, ModuleLoader, call_function, locate_module
+from hookline.process.result import describe_limit
 from hookline.process.worker_main import ANSWER_LIMIT, pack_header
 from hookline.process.worker_pool import GroupKey, WorkerLimits, WorkerPool, WorkerResponse, WorkerStatus, tie_to_loop
 
@@ -50,8 +57,11 @@ class Python:
         interpreter: str = "",
         limits: WorkerLimits | None = None,
         always_isolated: bool = False,
+        containment: Containment | None = None,
     ) -> None:
         self._always_isolated = always_isolated
+        self._containment = containment or Containment()
+        self._environment = Environment()
         self._folders = tuple(os.path.abspath(folder) for folder in folders)
         self._interpreter = interpreter or sys.executable or ""
         self._limits = limits or WorkerLimits()
@@ -109,7 +119,14 @@ class Python:
         sources, others = _split_sealed(request.sealed)
         if others and (changed := _find_changed(others)):
             return _refusal_reply(f'"{changed}" changed since it was checked')
-        uses_worker = hook.isolated or self._always_isolated or _needs_variables(request)
+        if hook.state:
+            try:
+                request.env = {**request.env, **self._containment.prepare_state(hook, request.event.session.id)}
+            except OSError as problem:
+                return Reply(failure=describe_state_problem(problem))
+        is_shielded = hook.isolated or self._always_isolated or hook.containment.is_contained
+        # the folders of its state are named by variables, which are those of a process
+        uses_worker = is_shielded or hook.state or _needs_variables(request)
         call = self._call_worker if uses_worker else self._call_in_process
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
         if others and (changed := _find_changed(others)):
@@ -129,6 +146,7 @@ class Python:
                 await lifetime.aclose()
             else:
                 pool.kill()
+        self._containment.close()
 
     async def _call_in_process(
         self, hook: Hook, request: Request, *, folders: tuple[str, ...], sealed: Sealed | None, timeout: float
@@ -167,7 +185,17 @@ class Python:
         if hook.isolated:
             cwd = os.path.join(request.event.cwd or cwd, hook.working_directory)
             variables = {**request.env, **hook.env}
+        cell_key = make_cell_key(
+            hook,
+            request.event.cwd or caller_context.folder(),
+            is_long_lived=True,
+            state=request.env.get(STATE, "") if hook.state else "",
+        )
         whole = None if caller is None else caller.whole
+        if cell_key is not None:
+            with suppress(OSError):  # that folder was removed
+                cwd = cwd or caller_context.folder()
+            whole = self._filter_environment(cell_key)
         header = {
             "module": hook.module,
             "function": hook.function,
@@ -178,9 +206,18 @@ class Python:
             "whole": whole is not None,
         }
         pool = await self._pool_of_loop()
-        key = GroupKey(self._interpreter, folders, approved=sealed is not None)
+        key = GroupKey(self._interpreter, folders, approved=sealed is not None, cell_key=cell_key)
         message = (pack_header(header, sealed), json_codec.dump(request.document))
-        return self._read_response(await pool.call(key, message, timeout=timeout), timeout)
+        response = await pool.call(key, message, timeout=timeout)
+        if response.status is WorkerStatus.LIMITED:
+            failure = describe_limit(response.detail, hook.containment)
+            return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
+        return self._read_response(response, timeout)
+
+    def _filter_environment(self, key: CellKey) -> Mapping[str, str]:
+        """Return the caller's variables that a contained hook gets."""
+        env = self._environment.with_layers(env_filter=EnvironmentAllowList(key.sandbox.env))
+        return {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
 
     async def _pool_of_loop(self) -> WorkerPool:
         loop = asyncio.get_running_loop()
@@ -191,7 +228,7 @@ class Python:
             # the loop of another thread may have removed it
             if gone := self._pools.pop(other, None):
                 gone[0].kill()
-        pool = WorkerPool(self._limits)
+        pool = WorkerPool(self._limits, self._containment)
         lifetime = tie_to_loop(pool)
         self._pools[loop] = (pool, lifetime)
         return await anext(lifetime)
@@ -202,9 +239,9 @@ class Python:
                 result = _parse_frame(response.frame)
             except ValueError as problem:
                 failure = Failure(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
-                return Reply(failure=failure, stderr=response.noise)
-            return _reply(result, stderr=response.noise)
-        return Reply(failure=self._failure(response, timeout), stderr=response.noise)
+                return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
+            return replace(_reply(result, stderr=response.noise), sandbox=response.layers)
+        return Reply(failure=self._failure(response, timeout), stderr=response.noise, sandbox=response.layers)
 
     def _failure(self, response: WorkerResponse, timeout: float) -> Failure:
         match response.status:
@@ -216,6 +253,9 @@ class Python:
             case WorkerStatus.NOT_STARTED:
                 text = f'cannot start the worker with "{self._interpreter}": {response.detail}'
                 return Failure(FailureKind.NOT_FOUND, text)
+            case WorkerStatus.NOT_CONTAINED:
+                text = f"not run, because it could not be contained: {response.detail}"
+                return Failure(FailureKind.REFUSED, text)
             case WorkerStatus.NO_FREE_WORKER:
                 what_now = f"all {self._limits.group} workers of its folder were busy"
                 return timeout_failure(timeout, what_now=what_now)

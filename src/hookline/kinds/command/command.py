@@ -43,8 +43,10 @@ from hookline.model.workspace_paths import USER_SOURCES, workspace_roots
 from hookline.process import run
 from hookline.process.approved_files import ApprovedFileSet, describe_sealing
 from hookline.process.bootstrap import NO_COMPILED_FILES
+from hookline.process.containment import Containment, make_cell_key
 from hookline.process.environment import (
     Environment,
+    EnvironmentAllowList,
     EnvironmentFilter,
     ProgramFinder,
     add_variables,
@@ -53,12 +55,14 @@ from hookline.process.environment import (
 )
 from hookline.process.forkserver import SUPPORTED as CAN_WARM
 from hookline.process.forkserver import ForkserverPool, can_run_warm, parse_python_command
+from hookline.process.hook_state import STATE, describe_state_problem
 from hookline.process.limiter import ConcurrencyLimiter
 from hookline.process.long_lived import CallOrder, LongLivedProcesses
 from hookline.process.memfd import LentDescriptors, MemfdPool
 from hookline.process.result import EXIT_NOT_STARTED, Stdin, refusal_reply, result_to_reply, start_failure_reply
 from hookline.process.spec import Launch, ProcessSpec
 from hookline.shell.templates import ShellTemplate, compile_line, fill_words, has_template, spread_lists
+from hookline.text import shell_quote
 
 __all__ = ["METACHARACTERS", "WHITELIST", "Command", "can_run_warm"]
 
@@ -68,14 +72,31 @@ _NO_SHELL: Final = "it is a shell line, and there is neither sh nor bash here (c
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES})
 
+# what programs print where the kernel refuses something
+_DENIALS: Final = (
+    b"Permission denied",
+    b"Read-only file system",
+    b"Operation not permitted",
+    b"EACCES",
+    b"EROFS",
+    b"EPERM",
+)
+
 _MOST_PREPARED: Final = 256
 
 
 class Command:
     """Runs hooks that are programs, each call in a process of its own."""
 
-    def __init__(self, *, shell_dialects: Collection[str] = (), template_dialects: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        shell_dialects: Collection[str] = (),
+        template_dialects: Collection[str] = (),
+        containment: Containment | None = None,
+    ) -> None:
         """Take the names of the dialects whose commands are shell lines, and of those that fill `{{…}}` in."""
+        self._containment = containment or Containment()
         self._shell_dialects = frozenset(shell_dialects)
         self._template_dialects = frozenset(template_dialects)
         self._environment = Environment()
@@ -84,7 +105,7 @@ class Command:
         self._memfds = MemfdPool()
         self._prepared: dict[str, PreparedCommand] = {}
         self._long_lived = LongLivedProcesses()
-        self._forkservers = ForkserverPool()
+        self._forkservers = ForkserverPool(self._containment)
         self._limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, ConcurrencyLimiter] = WeakKeyDictionary()
 
     def refusal(self, hook: Hook) -> str:
@@ -103,6 +124,11 @@ class Command:
         """Run the program and wait at most `timeout` seconds from its start."""
         if reason := ollm_run_command.why_refused(hook, at=request.event.name):
             return refusal_reply(reason)
+        if hook.state:
+            try:
+                request.env = {**request.env, **self._containment.prepare_state(hook, request.event.session.id)}
+            except OSError as problem:
+                return Reply(failure=describe_state_problem(problem), exit_code=EXIT_NOT_STARTED)
         prepared = self._prepare(hook, request)
         if isinstance(prepared, Failure):
             return Reply(failure=prepared, exit_code=EXIT_NOT_STARTED)
@@ -111,7 +137,10 @@ class Command:
         if hook.persistent:
             reply = await self._call_long_lived(hook, prepared, request, timeout=timeout)
             return _check_script(reply, prepared.spec, request.sealed)
-        limiter = self._limiters.setdefault(asyncio.get_running_loop(), ConcurrencyLimiter())
+        loop = asyncio.get_running_loop()
+        limiter = self._limiters.get(loop)
+        if limiter is None:
+            limiter = self._limiters[loop] = ConcurrencyLimiter()
         await limiter.acquire()
         try:
             # not before it is its turn: files that are used in place are compared right before the start
@@ -123,11 +152,12 @@ class Command:
                 stdin = request.encode_body() if spec.is_queued else request.encode_body
                 try:
                     result = await self._forkservers.run(spec, stdin=stdin, timeout=timeout) if spec.warm else None
-                    reply = result_to_reply(
-                        result or await run(spec, stdin=stdin, timeout=timeout), timeout, launch.display_argv
-                    )
+                    result = result or await run(spec, stdin=stdin, timeout=timeout)
+                    reply = result_to_reply(result, timeout, launch.display_argv, sandbox=spec.sandbox)
                 except (OSError, ValueError) as problem:
                     reply = await self._call_fallback(spec, stdin, problem, argv=launch.display_argv, timeout=timeout)
+                if launch.layers:
+                    reply = replace(reply, sandbox=launch.layers, notes=(*reply.notes, *_explain_denial(hook, reply)))
                 tampering = launch.find_tampering()
             finally:
                 launch.release()
@@ -136,6 +166,16 @@ class Command:
         if reply.failure is not None:
             prepared.sealed = None  # a program may have moved
         return refusal_reply(tampering) if tampering else _check_script(reply, prepared.spec, request.sealed)
+
+    def launch(self, hook: Hook, request: Request) -> Launch | Reply:
+        """Make the command of a hook ready to start, with the approved bytes of its files and contained as it has to be.
+
+        The caller starts it, and releases what is lent to it. A reply says why it cannot be started.
+        """
+        prepared = self._prepare(hook, request)
+        if isinstance(prepared, Failure):
+            return Reply(failure=prepared, exit_code=EXIT_NOT_STARTED)
+        return self._launch(prepared, request)
 
     def sealing(self, hook: Hook, sealed: Sealed, *, cwd: str = "") -> str:
         """Describe which of a hook's files run from the approved bytes, and which are only compared."""
@@ -154,6 +194,7 @@ class Command:
         await self._long_lived.close()
         await self._forkservers.close()
         self._memfds.close()
+        self._containment.close()
 
     # Prepare: parse the command, and put its environment and folder together
 
@@ -193,10 +234,15 @@ class Command:
         if line.refusal:
             return Failure(FailureKind.REFUSED, line.refusal)
         untrusted_dirs = _untrusted_dirs(hook, request.event.cwd)
+        sandbox = hook.containment
         shield = EnvironmentFilter(untrusted_dirs, folder or engine_cwd) if hook.source in USER_SOURCES else None
         safety = _python_safety(line, is_sealed=is_sealed, is_own=shield is not None)
         env = self._environment.with_layers(
-            safety, request.env, {"PWD": folder} if folder else {}, hook.env, env_filter=shield
+            safety,
+            request.env,
+            {"PWD": folder} if folder else {},
+            hook.env,
+            env_filter=EnvironmentAllowList(sandbox.env) if sandbox.is_contained else shield,
         )
         words, script = line.words, line.script
         if hook.warm and script:
@@ -218,6 +264,12 @@ class Command:
             umask=umask,
             is_queued=hook.background,
             has_templates=self._fills_words(hook) and bool(command_names(hook)),
+            cell_key=make_cell_key(
+                hook,
+                cwd or engine_cwd,
+                is_long_lived=hook.persistent,
+                state=request.env.get(STATE, "") if hook.state else "",
+            ),
         )
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
@@ -230,6 +282,18 @@ class Command:
 
     def _launch(self, prepared: PreparedCommand, request: Request) -> Launch | Reply:
         """Make a prepared command ready to start; a reply says why it cannot. The caller releases what is lent to it."""
+        launch = self._lend(prepared, request)
+        key = prepared.spec.cell_key
+        if key is None or isinstance(launch, Reply):
+            return launch
+        try:
+            return replace(launch, spec=launch.spec.put_into(self._containment.acquire(key)))
+        except OSError as problem:
+            launch.release()
+            return refusal_reply(f"not run, because it could not be contained: {problem.strerror or problem}")
+
+    def _lend(self, prepared: PreparedCommand, request: Request) -> Launch | Reply:
+        """Replace approved files by descriptors of their bytes, and find the program."""
         if request.sealed is None:
             spec = self._resolve(prepared.spec, request)
             if isinstance(spec, Failure):
@@ -270,7 +334,10 @@ class Command:
         variable = partial(shell_variable, spec, spec.working_dir)
         words = simple_words(spec.script, variable) if spec.script else spec.argv
         entered = () if words else entered_folders(spec.script, variable)
-        approved = ApprovedFileSet(files, spec.working_dir, entered=entered)
+        # a secret that its command names is not handed to a contained hook, which cannot open it by itself
+        hidden = self._containment.list_hidden(spec.cell_key, files) if spec.cell_key is not None else ()
+        handed = {path: content for path, content in files.items() if path not in hidden}
+        approved = ApprovedFileSet(handed, spec.working_dir, entered=entered)
 
         def find_program(name: str) -> str:
             return self._programs.find(name, spec.path, spec.untrusted_dirs)
@@ -352,7 +419,8 @@ class Command:
         other = self._fallback_spec(spec, problem.errno or 0) if isinstance(problem, OSError) else None
         if other is not None:
             try:
-                return result_to_reply(await run(other, stdin=stdin, timeout=timeout), timeout, argv)
+                result = await run(other, stdin=stdin, timeout=timeout)
+                return result_to_reply(result, timeout, argv, sandbox=spec.sandbox)
             except (OSError, ValueError) as again:
                 problem = again
         return start_failure_reply(spec.program, spec.cwd, argv, problem=problem)
@@ -380,6 +448,13 @@ def _untrusted_dirs(hook: Hook, cwd: str) -> tuple[str, ...]:
         return workspace_roots(hook, cwd)
     except OSError:  # the working folder was removed, so there is nothing in it
         return ()
+
+
+def _explain_denial(hook: Hook, reply: Reply) -> tuple[str, ...]:
+    """Return a note for a contained hook that failed because something was denied to it."""
+    if not reply.exit_code or not any(words in reply.stderr for words in _DENIALS):
+        return ()
+    return (f"it is contained; `hookline sandbox explain {shell_quote(hook.id)}` says what it may do",)
 
 
 def _fill_call(spec: ProcessSpec, request: Request) -> ProcessSpec:
