@@ -506,7 +506,7 @@ def test_copies_for_two_agents_are_one_hook(desk: Desk) -> None:
     desk.put(desk.project / ".windsurf/hooks.json", {"hooks": {"pre_run_command": [command]}})
     loaded = desk.load()
 
-    assert [hook.agents for hook in loaded.hooks] == [("cursor", "windsurf")]
+    assert [hook.run_by for hook in loaded.hooks] == [("cursor", "windsurf")]
     assert loaded.problems == ()
 
 
@@ -515,7 +515,7 @@ def test_workspace_that_copies_a_persons_hook_does_not_take_it_away(desk: Desk) 
     desk.put(desk.home / ".cursor/hooks.json", {"hooks": {"beforeShellExecution": [command]}})
     desk.put(desk.project / ".windsurf/hooks.json", {"hooks": {"pre_run_command": [command]}})
 
-    assert {(hook.source, hook.agents) for hook in desk.load().hooks} == {
+    assert {(hook.source, hook.run_by) for hook in desk.load().hooks} == {
         (Source.USER, ("cursor",)),
         (Source.WORKSPACE, ("windsurf",)),
     }

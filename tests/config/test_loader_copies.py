@@ -12,7 +12,7 @@ CLAUDE = Hook(
     command="python3 guard.py",
     dialect="claude-code",
     matcher="Bash",
-    agents=("claude-code",),
+    run_by=("claude-code",),
     native_event="PreToolUse",
     parallel=True,
 )
@@ -22,7 +22,7 @@ GEMINI = replace(
     name="guard",
     dialect="gemini-cli",
     matcher="run_shell_command",
-    agents=("gemini-cli",),
+    run_by=("gemini-cli",),
     native_event="BeforeTool",
     timeout=5.0,
 )
@@ -31,7 +31,7 @@ CURSOR = replace(
     id="c",
     dialect="cursor",
     matcher="^(?:shell)$",
-    agents=("cursor",),
+    run_by=("cursor",),
     native_event="beforeShellExecution",
     parallel=False,
     on_error=OnError.BLOCK,
@@ -42,7 +42,7 @@ CURSOR = replace(
 def test_copies_for_several_agents_are_one_hook_of_all_of_them() -> None:
     (hook,) = merge_copies([CLAUDE, GEMINI, CURSOR], TOOLS)
 
-    assert hook == replace(CLAUDE, agents=("claude-code", "gemini-cli", "cursor"), on_error=OnError.BLOCK)
+    assert hook == replace(CLAUDE, run_by=("claude-code", "gemini-cli", "cursor"), on_error=OnError.BLOCK)
 
 
 def test_copy_that_is_for_other_tools_is_another_hook() -> None:
@@ -69,7 +69,7 @@ def test_copy_in_a_workspace_takes_nothing_from_a_persons_own_hook() -> None:
 
 
 def test_hook_that_stands_in_no_agents_file_is_left_as_it_is() -> None:
-    ours = replace(CLAUDE, agents=())
+    ours = replace(CLAUDE, run_by=())
 
     assert merge_copies([ours, CLAUDE, ours], TOOLS) == [ours, CLAUDE, ours]
 

@@ -6,7 +6,8 @@ from hookline.config import settings as module
 from hookline.config import toml
 from hookline.config.document import Severity
 from hookline.config.settings import KEYS, SettingsResult, find_foreign_settings, resolve_settings
-from hookline.model.settings import Settings, Unapproved
+from hookline.model.language_models import ModelBudget, ModelSettings
+from hookline.model.settings import Settings, Telemetry, Unapproved
 
 ALL = """\
 [settings]
@@ -19,6 +20,7 @@ budget = "10s"
 per_minute = 600
 cooldown = "200ms"
 builtins = ["read-only"]
+disabled_builtins = ["self-guard"]
 agents_files = ["claude-code"]
 returns = 3
 daemon = false
@@ -26,6 +28,22 @@ unapproved = "block"
 composition = "unanimous"
 on_conflict = "confirm"
 no_hooks = "deny"
+record = "all"
+sandbox = "read-only"
+fence = false
+judge_budget = "2/day"
+
+[settings.models."openai:small"]
+url = "https://models.example/v1"
+key_env = "MODELS_KEY"
+input = 0.15
+output = 0.6
+
+[settings.telemetry]
+endpoint = "https://collector.example"
+headers = { Authorization = "$TOKEN" }
+metrics = false
+timeout = "2s"
 """
 
 
@@ -49,8 +67,8 @@ def test_every_setting_is_read() -> None:
     found = read(ALL, path="hookline.toml", home="/home/ada")
 
     assert found.problems == ()
-    # guards_only follows from the environment
-    assert found.values.keys() == KEYS.keys() == set(Settings.__struct_fields__) - {"guards_only"}
+    # guards_only follows from the environment, and built-in hooks read their options
+    assert found.values.keys() == KEYS.keys() == set(Settings.__struct_fields__) - {"guards_only", "builtin_options"}
     assert settings(own=found.values) == Settings(
         enabled=False,
         timeout=7.0,
@@ -62,12 +80,23 @@ def test_every_setting_is_read() -> None:
         per_minute=600,
         cooldown=0.2,
         builtins=("read-only",),
+        disabled_builtins=("self-guard",),
         agents_files=("claude-code",),
         returns=3,
         daemon=False,
         composition="unanimous",
         on_conflict="confirm",
         no_hooks="deny",
+        record="all",
+        fence=False,
+        sandbox="read-only",
+        models={
+            "openai:small": ModelSettings(url="https://models.example/v1", key_env="MODELS_KEY", input=0.15, output=0.6)
+        },
+        judge_budget=ModelBudget(2.0),
+        telemetry=Telemetry(
+            endpoint="https://collector.example", headers={"Authorization": "$TOKEN"}, metrics=False, timeout=2.0
+        ),
     )
 
 

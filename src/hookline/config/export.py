@@ -68,12 +68,13 @@ Writer = Callable[[Hook, ExportTarget], ExportResult]
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     field.name: field.default for field in structs.fields(Hook) if field.default is not NODEFAULT
-} | {"headers": {}, "env": {}}
+} | {"headers": {}, "env": {}, "platforms": {}, "arguments": {}}
 # what says how a hook is reached, in the order files have it
 _REACHED_BY: Final = (*TARGETS, "args", "function")
 # what every writer sees to itself, or what is about the file and not about the hook
 _NOT_EXPORTED: Final = frozenset(
-    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "agents", "native_event"}
+    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "run_by", "native_event", "server"}
+    | {"model_url"}
     | {"source_path", "source_line", "source_format", "source_pointer"}
 )
 # what keeps a hook from running, or its answers from counting
@@ -91,6 +92,9 @@ _RESTRICTING: Final = frozenset(
             "condition",
             "needs",
             "schedule",
+            "agents",
+            "branches",
+            "between",
         ),
         *("once", "per_minute", "cooldown", "debounce", "batch", "observe", "enabled", "trusted"),
     }
@@ -122,9 +126,9 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
     if hook.native_event not in {"", given}:
         lost.append(f"it was written for {hook.native_event}, and would be told of {given or 'the event in our words'}")
     value: dict[str, object] = {**_title(hook), "on": names[0] if len(names) == 1 else names}
-    apart = {"command", "args", "module", "function", "matcher"}
+    apart = {"command", "args", "platforms", "module", "function", "matcher"}
     carried, left = _export_fields(hook, _fields(native.KEYS), apart=apart)
-    if (hook.deny or hook.confirm) and hook.on_error is OnError.BLOCK:
+    if (hook.deny or hook.confirm or hook.judge) and hook.on_error is OnError.BLOCK:
         # follows from the action
         carried.pop("on_error", None)
     if _TOOLS.fullmatch(hook.matcher):
@@ -139,6 +143,8 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
             lost.append("a shell and separate arguments; it is written without the shell")
     elif hook.module:
         value["call"] = f"{hook.module}:{hook.function}"
+    if hook.platforms:
+        value["run"] = {name: command or value["run"] for name, command in hook.platforms.items()}
     if hook.dialect != target.dialect:
         value["dialect"] = hook.dialect
     entries = (ExportEntry(("hook",), {**value, **carried}),) if names else ()

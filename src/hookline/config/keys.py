@@ -3,15 +3,21 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from msgspec import Struct, structs
 
 from hookline import json_codec
 from hookline.config.known_names import quote, suggest
+from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES
+from hookline.model.facts import FACTS, read_facts
 from hookline.model.hook import OnError, Priority, Unknown
-from hookline.model.requirements import READERS, Caching, Needs
-from hookline.model.settings import CHOICES, Unapproved
+from hookline.model.language_models import PROVIDERS, ModelBudget, ModelSettings, parse_budget, split_model
+from hookline.model.requirements import READERS, Caching, Needs, parse_variable
+from hookline.model.sandbox import LEVELS, PRIVATE, PROJECT, UNIX, Sandbox
+from hookline.model.sandbox import SHARED as SHARED_TMP
+from hookline.model.scope import ONCE_PER_TURN, WINDOW_PATTERN, find_agent, parse_window
+from hookline.model.settings import CHOICES, Telemetry, Unapproved, find_url_problem
 from hookline.model.templates import TEMPLATE
 
 T = TypeVar("T")
@@ -22,6 +28,7 @@ LONG: Final = 3600
 LONGEST: Final = 31_536_000
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST_NAME: Final = 40  # characters of a name that is derived
 _TIME: Final = r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)"
 
 
@@ -77,6 +84,35 @@ def seconds(value: object) -> float:
     if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= LONGEST:
         return float(number)
     raise ValueError(f'wanted seconds above 0 and below a year, such as 5 or "500ms", got {describe(value)}')
+
+
+def once(value: object) -> bool | Literal["turn"]:
+    """Read how often: once in a session, in each turn, or without that limit."""
+    if isinstance(value, bool):
+        return value
+    if value == ONCE_PER_TURN:
+        return ONCE_PER_TURN
+    if value == "session":
+        return True
+    raise ValueError(f'wanted true, false, "session" or "turn", got {describe(value)}')
+
+
+def agents(value: object) -> tuple[str, ...]:
+    """Read the names of agents."""
+    return tuple(dict.fromkeys(map(find_agent, one_or_more_texts(value))))
+
+
+def facts(value: object) -> tuple[str, ...]:
+    """Read the names of facts."""
+    return read_facts(one_or_more_texts(value))
+
+
+def time_windows(value: object) -> tuple[str, ...]:
+    """Read times of the day or week."""
+    windows = one_or_more_texts(value)
+    for window in windows:
+        parse_window(window)
+    return windows
 
 
 BATCH_WINDOW: Final = 1.0
@@ -144,6 +180,14 @@ def request_body(value: object) -> object:
     return value
 
 
+def tool_arguments(value: object) -> Mapping[str, object]:
+    """Read the arguments of a tool: a table, whose texts may hold templates."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"wanted a table, got {describe(value)}")  # noqa: TRY004 - one error for all
+    json.dumps(value, default=_refuse_json)
+    return value
+
+
 def _refuse_json(value: object) -> object:
     raise ValueError(f"JSON has no value for {value}: write it as a text")
 
@@ -177,10 +221,12 @@ def one_of(words: Iterable[T], *, any_case: bool = False) -> Callable[[object], 
 on_error: Final = one_of(OnError, any_case=True)
 read_unapproved: Final = one_of(Unapproved, any_case=True)
 unknown: Final = one_of(Unknown, any_case=True)
-# how the answers of several hooks become one, what becomes of conflicts, and the answer at an event without hooks
+# how the answers of several hooks become one, what becomes of conflicts, the answer at an event without hooks, and
+# which events are traced
 composition: Final = one_of(CHOICES["composition"])
 on_conflict: Final = one_of(CHOICES["on_conflict"])
 no_hooks: Final = one_of(CHOICES["no_hooks"])
+record: Final = one_of(CHOICES["record"])
 
 
 def priority(value: object) -> int:
@@ -223,6 +269,160 @@ def caching(value: object) -> Caching:
         raise ValueError('wanted `for`, the time an answer holds, such as for = "10m"')
     lists = {name: one_or_more_texts(item) for name, item in given.items() if name != "seconds"}
     return Caching(seconds=seconds(given["seconds"]), **lists)
+
+
+_BYTES: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+_SIZE: Final = r"([0-9]+(?:\.[0-9]+)?) ?(B|KB|MB|GB)"
+
+
+def size(value: object) -> int:
+    """Read a size: a number of bytes, or a text with its unit, such as "512MB"."""
+    if isinstance(value, str) and (found := re.fullmatch(_SIZE, value, re.IGNORECASE)):
+        value = int(float(found[1]) * _BYTES[found[2].upper()])
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError(f'wanted a size above 0, such as "512MB", got {describe(value)}')
+
+
+def _writable(value: object) -> tuple[str, ...]:
+    paths = any_texts(value)
+    for path in paths:
+        if any(sign in path.removesuffix("/**") for sign in "*?[") or path == "/":
+            raise ValueError(f'wanted folders, such as "build/**", or files to write, got {describe(path)}')
+    return paths
+
+
+def _readable(value: object) -> tuple[str, ...] | None:
+    return None if value == "all" else _writable(value)
+
+
+def _network(value: object) -> bool | tuple[str, ...]:
+    from hookline.process.connect_proxy import parse_host  # noqa: PLC0415 - only few hooks name hosts
+
+    hosts = flag_or_texts(value)
+    for host in () if isinstance(hosts, bool) else hosts:
+        if host != UNIX:
+            parse_host(host)
+    return hosts
+
+
+# the keys of `sandbox`, and how each is read
+_SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
+    "level": one_of([name for name in LEVELS if name != "none"]),
+    "write": _writable,
+    "read": _readable,
+    "net": _network,
+    "env": any_texts,
+    "memory": size,
+    "cpu": seconds,
+    "processes": count,
+    "file_size": size,
+    "open_files": count,
+    "tmp": one_of((PRIVATE, SHARED_TMP)),
+    "user": nonempty_text,
+    "required": flag,
+}
+
+
+sandbox_level: Final = one_of(LEVELS)
+
+
+def sandbox(value: object) -> Sandbox:
+    """Read what the process of a hook may do: a level, or a table that says what differs from one."""
+    if isinstance(value, str):
+        return LEVELS[sandbox_level(value)]
+    given = {name: _SANDBOX[name](item) for name, item in _parts(value, Sandbox).items()}
+    return structs.replace(LEVELS[str(given.get("level", PROJECT))], **given)
+
+
+def _endpoint(value: object) -> str:
+    url = nonempty_text(value)
+    if problem := find_url_problem(url):
+        raise ValueError(problem)
+    return url
+
+
+def headers(value: object) -> Mapping[str, str]:
+    """Read the headers of a request."""
+    found = table(value)
+    for name, item in found.items():
+        # what HTTP allows as the name of a header
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise ValueError(f"wanted the name of a header, got {describe(name)}")
+        if not item.isprintable():
+            raise ValueError(f"wanted a value on one line for the header {quote(name)}")
+    return found
+
+
+# the keys of `telemetry`, and how each is read
+_TELEMETRY: Final[Mapping[str, Callable[[object], object]]] = {
+    "endpoint": _endpoint,
+    "headers": headers,
+    "traces": flag,
+    "metrics": flag,
+    "service_name": nonempty_text,
+    "arguments": flag,
+    "timeout": seconds,
+}
+
+
+def telemetry(value: object) -> Telemetry:
+    """Read where traces and metrics are exported to; an empty table leaves all of it to the variables of OpenTelemetry."""
+    build: Callable[..., Telemetry] = Telemetry
+    given: dict[str, object] = {}
+    for name, item in _parts(value, Telemetry).items() if value != {} else ():
+        try:
+            given[name] = _TELEMETRY[name](item)
+        except ValueError as problem:
+            raise ValueError(f"{name}: {problem}") from None
+    return build(**given)
+
+
+def model_name(value: object) -> str:
+    """Read the name of a language model, such as "ollama:llama3.2"."""
+    name = nonempty_text(value)
+    split_model(name)
+    return name
+
+
+def model_budget(value: object) -> ModelBudget:
+    """Read what may be spent on language models in a day, such as "0.50/day" or "100k tokens/day"."""
+    return parse_budget(text(value))
+
+
+def _price(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    raise ValueError(f"wanted the price of a million tokens, such as 0.15, got {describe(value)}")
+
+
+def _variable(value: object) -> str:
+    return parse_variable(text(value))
+
+
+# the keys of each table in `models`, and how each is read
+_MODEL: Final[Mapping[str, Callable[[object], object]]] = {
+    "url": _endpoint,
+    "key_env": _variable,
+    "input": _price,
+    "output": _price,
+}
+
+
+def models(value: object) -> Mapping[str, ModelSettings]:
+    """Read where language models are reached and what they cost: a table for each model, or for all of a provider."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"wanted a table for each model, got {describe(value)}")  # noqa: TRY004 - one error for all
+    build: Callable[..., ModelSettings] = ModelSettings
+    found: dict[str, ModelSettings] = {}
+    for name, item in value.items():
+        try:
+            if name not in PROVIDERS:
+                model_name(name)
+            found[name] = build(**{key: _MODEL[key](one) for key, one in _parts(item, ModelSettings).items()})
+        except ValueError as problem:
+            raise ValueError(f"{quote(str(name))}: {problem}") from None
+    return found
 
 
 def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
@@ -272,6 +472,10 @@ def to_file_value(value: object) -> object:
         case Caching():
             depends = {name: list(getattr(value, name)) for name in ("by", "files", "env") if getattr(value, name)}
             return {"for": to_file_value(value.seconds), **depends} if depends else to_file_value(value.seconds)
+        case Sandbox():
+            return _sandbox_to_file(value)
+        case ModelBudget():
+            return str(value)
         case Needs():
             return {name: list(names) for name, names in structs.asdict(value).items() if names}
         case float() if value == int(value):
@@ -288,9 +492,29 @@ def to_file_value(value: object) -> object:
             return value
 
 
+def _sandbox_to_file(value: Sandbox) -> object:
+    level = LEVELS[value.level]
+    if value == level:
+        return value.level
+    given = {name: to_file_value(item) for name, item in structs.asdict(value).items() if item != getattr(level, name)}
+    if "read" in given and value.read is None:
+        given["read"] = "all"
+    return given if value.level == PROJECT else {"level": value.level, **given}
+
+
 def slug(name: str) -> str:
     """Make an id out of a name: "Lint on Save" becomes "lint-on-save"."""
     return re.sub(r"[^\w.:]+", "-", name.lower()).strip("-")
+
+
+def derive_rule_name(actions: Mapping[str, str]) -> str:
+    """Return a name for a rule without one: the beginning of its first text, without templates."""
+    words: list[str] = []
+    for word in slug(re.sub(r"\{\{.*?\}\}", " ", next(iter(actions.values()), ""))).split("-"):
+        if len("-".join([*words, word])) > _LONGEST_NAME and words:
+            break
+        words.append(word[:_LONGEST_NAME])
+    return "-".join(filter(None, words)).strip(".:-")
 
 
 _TEXT: Final = {"type": "string"}
@@ -304,6 +528,14 @@ _A_TIME: Final = (
     {"type": "string", "pattern": f"^{_TIME}$"},
 )
 
+_A_SIZE: Final = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": f"^{_SIZE.replace('(B|', '([bB]|')}$"}]
+}
+
+_AGENT: Final = {"enum": [*EVENT_NAMES, *AGENT_ALIASES]}
+_FACT: Final = {"enum": [*FACTS]}
+_WINDOW: Final = {"type": "string", "pattern": WINDOW_PATTERN}
+
 # what an editor checks a value with, by how the value is read
 SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     text: _TEXT,
@@ -315,11 +547,17 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     texts: {"type": "array", "items": _TEXT},
     flag_or_texts: {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
     one_or_more_texts: _SOME_NAMES,
+    agents: {"anyOf": [_AGENT, {"type": "array", "items": _AGENT, "minItems": 1}]},
+    time_windows: {"anyOf": [_WINDOW, {"type": "array", "items": _WINDOW, "minItems": 1}]},
+    facts: {"anyOf": [_FACT, {"type": "array", "items": _FACT, "minItems": 1}]},
+    once: {"enum": [True, False, "session", ONCE_PER_TURN]},
     any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
     table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
     decision: {"anyOf": [{"type": "string", "pattern": r"\S"}, {"const": True}]},
     on_error: {"enum": [*OnError]},
     request_body: {"type": ["string", "object", "array"]},
+    tool_arguments: {"type": "object"},
+    headers: {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
     read_unapproved: {"enum": [*Unapproved]},
     unknown: {"enum": [*Unknown]},
     priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
@@ -327,12 +565,64 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     composition: {"enum": list(CHOICES["composition"])},
     on_conflict: {"enum": list(CHOICES["on_conflict"])},
     no_hooks: {"enum": list(CHOICES["no_hooks"])},
+    record: {"enum": list(CHOICES["record"])},
     count_or_none: {"type": "integer", "minimum": 0},
+    telemetry: {
+        "type": "object",
+        "properties": {
+            "endpoint": {"type": "string", "pattern": "^https?://"},
+            "headers": {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
+            **{name: {"type": "boolean"} for name in ("traces", "metrics", "arguments")},
+            "service_name": {"type": "string", "pattern": r"\S"},
+            "timeout": {"anyOf": [*_A_TIME]},
+        },
+        "additionalProperties": False,
+    },
     needs: {
         "type": "object",
         "properties": {field.name: _SOME_NAMES for field in structs.fields(Needs)},
         "additionalProperties": False,
         "minProperties": 1,
+    },
+    model_name: {"type": "string", "pattern": f"^({'|'.join(PROVIDERS)}):."},
+    model_budget: {"type": "string", "pattern": "/ ?day$"},
+    models: {
+        "type": "object",
+        "propertyNames": {"pattern": f"^({'|'.join(PROVIDERS)})(:.+)?$"},
+        "additionalProperties": {
+            "type": "object",
+            "properties": {
+                "url": {"type": "string", "pattern": "^https?://"},
+                "key_env": NAME,
+                **{name: {"type": "number", "minimum": 0} for name in ("input", "output")},
+            },
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+    },
+    sandbox_level: {"enum": list(LEVELS)},
+    sandbox: {
+        "anyOf": [
+            {"enum": list(LEVELS)},
+            {
+                "type": "object",
+                "properties": {
+                    "level": {"enum": [name for name in LEVELS if name != "none"]},
+                    "write": {"type": "array", "items": _TEXT},
+                    "read": {"anyOf": [{"const": "all"}, {"type": "array", "items": _TEXT}]},
+                    "net": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
+                    "env": {"type": "array", "items": NAME},
+                    **dict.fromkeys(("memory", "file_size"), _A_SIZE),
+                    "cpu": {"anyOf": [*_A_TIME]},
+                    **{name: {"type": "integer", "minimum": 1} for name in ("processes", "open_files")},
+                    "tmp": {"enum": [PRIVATE, SHARED_TMP]},
+                    "user": NAME,
+                    "required": {"type": "boolean"},
+                },
+                "additionalProperties": False,
+                "minProperties": 1,
+            },
+        ]
     },
     caching: {
         "anyOf": [
@@ -422,7 +712,18 @@ SHARED: Final[Mapping[str, Key]] = make_keys(
         ),
         "after": (one_or_more_texts, False, "Runs after these hooks, named by their ids."),
         "before": (one_or_more_texts, False, "Runs before these hooks, named by their ids."),
-        "once": (flag, False, "Runs once in a session."),
+        "agents": (agents, True, 'Runs only under these agents: "claude", "codex".'),
+        "branches": (
+            one_or_more_texts,
+            True,
+            'Runs only on these branches of git: "main", "release/*"; "!main" is any other.',
+        ),
+        "between": (
+            time_windows,
+            True,
+            'Runs only at these times of the day or week: "09:00-18:00", "mon-fri 22:00-06:00".',
+        ),
+        "once": (once, False, 'Runs once in a session, or, with "turn", once in each turn of the agent.'),
         "per_minute": (count, False, "Runs at most this often in any minute."),
         "cooldown": (seconds, False, "How long it rests after each run."),
         "debounce": (
@@ -438,6 +739,17 @@ SHARED: Final[Mapping[str, Key]] = make_keys(
         "breaker": (count, False, "After so many failures in a row it pauses."),
         "retry_after": (seconds, False, "How long it pauses before it is tried again."),
         "needs": (needs, False, "Tools, files, services and variables that must be there."),
+        "sandbox": (
+            sandbox,
+            True,
+            'What its process may do: "read-only", "project", "none", or a table; { net = ["api.example.com:443"] }.',
+        ),
+        "facts": (facts, True, "What is gathered for it once per event: git, transcript, diff."),
+        "state": (
+            flag,
+            True,
+            "It has a private folder, HOOKLINE_STATE, and one for the session, HOOKLINE_SESSION_STATE.",
+        ),
         "cache": (caching, False, "How long its answer holds, and what the answer depends on."),
         "background": (flag, False, "The agent does not wait for it: it runs from a queue, at least once."),
         "persistent": (flag, True, "The command stays and answers one event per line."),

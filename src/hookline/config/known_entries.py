@@ -32,7 +32,7 @@ Read = Callable[[str, DiscoveredFile], list[Hook]]
 _DEFAULTS: Final = {
     field.name: field.default_factory() if callable(field.default_factory) else field.default
     for field in fields(Hook)
-    if field.name not in {"id", "source", "layer", "root", "enabled", "agents"}
+    if field.name not in {"id", "source", "layer", "root", "enabled", "run_by"}
     and field.name not in {"source_path", "source_line", "source_format", "source_pointer"}
 }
 

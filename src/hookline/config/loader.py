@@ -41,7 +41,7 @@ FindReason = Callable[[Hook], str]
 _DEFINING_FIELDS: Final = attrgetter(
     *sorted(
         {field.name for field in fields(Hook)}
-        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "agents"}
+        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "run_by"}
     )
 )
 # how the variables end in which agents say it
@@ -282,14 +282,15 @@ def _read(
         return [], [Problem(file.path, 0, why)], []
 
 
-def read_text(path: str, *, is_managed: bool = False) -> str:
-    """Read a configuration, which is a regular file of at most a megabyte in UTF-8.
+def read_text(path: str, *, is_managed: bool = False, largest: int | None = None) -> str:
+    """Read a configuration, which is a regular file of at most a megabyte, or `largest` bytes, in UTF-8.
 
     A managed file must have the owner of its folder, and only the owner may write to it.
 
     Raises:
         ConfigError: It is not.
     """
+    most = largest or MAX_FILE_BYTES
     # a named pipe would keep us waiting for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -301,13 +302,13 @@ def read_text(path: str, *, is_managed: bool = False) -> str:
             if is_managed and (info.st_mode & _OTHERS_WRITE or info.st_uid != Path(path).parent.stat().st_uid):
                 why = "the file can be changed by others than the administrator; chmod 644, chown root"
                 raise ConfigError(why, path=path)
-            raw = os.read(handle, min(info.st_size, MAX_FILE_BYTES) + 1)
+            raw = os.read(handle, min(info.st_size, most) + 1)
         finally:
             os.close(handle)
     except OSError as problem:
         raise ConfigError(f"the file cannot be read: {problem.strerror}", path=path) from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise ConfigError(f"the file is larger than {MAX_FILE_BYTES // 1024} KB; nothing in it is in force", path=path)
+    if len(raw) > most:
+        raise ConfigError(f"the file is larger than {most // 1024} KB; nothing in it is in force", path=path)
     try:
         return raw.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as problem:
@@ -392,7 +393,7 @@ def _location(hook: Hook) -> str:
 # compared by the tools it means.
 _MAY_DIFFER: Final = frozenset(
     {
-        *("id", "name", "dialect", "agents", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
+        *("id", "name", "dialect", "run_by", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
         *("working_directory", "root", "layer", "source_path", "source_line", "source_format", "source_pointer"),
     }
 )
@@ -409,7 +410,7 @@ def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
     found: list[Hook] = []
     places: dict[bytes, int] = {}
     for hook in hooks:
-        if not hook.agents:
+        if not hook.run_by:
             found.append(hook)
             continue
         # what a hook does and when, in no agent's words
@@ -423,7 +424,7 @@ def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
         blocks = OnError.BLOCK in {first.on_error, hook.on_error}
         found[place] = replace(
             first,
-            agents=tuple(dict.fromkeys((*first.agents, *hook.agents))),
+            run_by=tuple(dict.fromkeys((*first.run_by, *hook.run_by))),
             on_error=OnError.BLOCK if blocks else first.on_error,
         )
     return found

@@ -185,7 +185,7 @@ class FileReader:
         # a matcher that names a tool that does not exist narrows nothing
         matcher = "|".join(_texts_of(entry.get("tools", entry.get("matcher", ""))))
         kept: dict[str, object] = {"matcher": "" if find_unknown_tools(matcher) else matcher}
-        for name in NARROWING[1:]:
+        for name in (*NARROWING[1:], *SCOPES):
             if name in entry:
                 with suppress(ValueError):
                     kept[name] = SHARED[name].read(entry[name])
@@ -197,7 +197,7 @@ class FileReader:
             on = tuple(found) or (EventName.BEFORE_TOOL,)
         kept |= {"on": on, "kind": INVALID, "on_error": OnError.BLOCK}
         kept["invalid"] = f"{message}; it is not in force: mend {place}, then `hookline check`"
-        kept["agents"] = (self.origin.agent,) if self.origin.agent else ()
+        kept["run_by"] = (self.origin.agent,) if self.origin.agent else ()
         self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
 
     def _is_guard(self, entry: Mapping[str, object]) -> bool:
@@ -306,15 +306,17 @@ class FileReader:
 
 # what narrows a hook down to some of its events
 NARROWING: Final = ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "if")
+# the agents, branches and hours it is for
+SCOPES: Final = ("agents", "branches", "between")
 # what people write in place of these, and may mean by them
 _LIKE_NARROWING: Final = frozenset(
     {*NARROWING, "tools", "match", "pattern", "patterns", "filter", "only", "paths", "globs", "condition"}
 )
 _NEARLY: Final = 0.75
-_GUARDING: Final = ("deny", "confirm", "block", "forbid", "reject")
+_GUARDING: Final = ("deny", "confirm", "judge", "block", "forbid", "reject")
 _GUARD_KEYS: Final[Mapping[str, Key]] = {
-    **{name: SHARED[name] for name in NARROWING},
-    **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "agents")},
+    **{name: SHARED[name] for name in (*NARROWING, *SCOPES)},
+    **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "run_by")},
 }
 
 

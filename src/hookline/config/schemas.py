@@ -11,6 +11,8 @@ from hookline.config import settings
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
 from hookline.config.keys import SCHEMAS, TARGETS, Key
 from hookline.config.known_names import KnownNames
+from hookline.config.mcp_tables import KEYS as SERVER_KEYS
+from hookline.config.mcp_tables import TABLE as MCP_TABLE
 from hookline.config.reader import WRAPPER_KEYS
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import ACTIONS, DECISIONS
@@ -102,13 +104,17 @@ def _native(known: KnownNames) -> Schema:
     hook = _object(native.KEYS, on=_ANY_EVENTS, dialect={"enum": [*known.names]})
     hook["oneOf"] = [*_require_each(native.TARGET_KEYS), {"anyOf": _require_each(ACTIONS)}]
     # a decision that narrows by tools or effects is about tool calls
-    decides = {"allOf": [{"anyOf": _require_each(DECISIONS)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
+    decides = {"allOf": [{"anyOf": _require_each(native.DECIDING)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
     hook["anyOf"] = [*_require_each(("on", "schedule")), decides]
+    hook["dependentRequired"] = {"judge": ["model"], **{name: ["judge"] for name in native.OF_JUDGES}}
     pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
     hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
+    hook["dependentRequired"] = {"arguments": ["mcp"]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}
     tables[settings.TABLE] |= _closed_object({name: SCHEMAS[read] for name, read in settings.KEYS.items()})
+    tables[settings.OPTIONS] |= {"type": "object", "additionalProperties": {"type": "object"}}
+    tables[MCP_TABLE] |= {"type": "object", "additionalProperties": _object(SERVER_KEYS)}
     return _closed_object(tables, **{"$defs": _all_events(known, has_tools=True)})
 
 

@@ -20,6 +20,8 @@ from hookline.errors import ConfigError
 from hookline.model.settings import VARIABLES, Settings, Unapproved, read_variables
 
 TABLE: Final = "settings"
+# the tables with the options of built-in hooks
+OPTIONS: Final = "builtin"
 
 # how the other systems spell what decides about trust
 _TRUST_WORDS: Final = frozenset(
@@ -40,13 +42,22 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = {
     "per_minute": keys.count,
     "cooldown": seconds,
     "builtins": texts,
+    "disabled_builtins": texts,
     "agents_files": keys.flag_or_texts,
     "returns": keys.count_or_none,
     "daemon": flag,
     "composition": keys.composition,
     "on_conflict": keys.on_conflict,
     "no_hooks": keys.no_hooks,
+    "record": keys.record,
+    "fence": flag,
+    "sandbox": keys.sandbox_level,
+    "telemetry": keys.telemetry,
+    "models": keys.models,
+    "judge_budget": keys.model_budget,
 }
+# what holds where the value of a setting cannot be read, if not its default
+_HOLDS: Final[Mapping[str, str]] = {"unapproved": "such hooks block", "telemetry": "no telemetry is exported"}
 
 
 class SettingsResult(Struct, frozen=True):
@@ -88,8 +99,7 @@ def _value(name: str, value: object, *, home: str) -> object:
             _check_agents(found)
         return found  # noqa: TRY300 - the rest of the same thought
     except ValueError as problem:
-        holds = "such hooks block" if name == "unapproved" else "the default holds"
-        raise ValueError(f"the setting {name}: {problem}; {holds}") from None
+        raise ValueError(f"the setting {name}: {problem}; {_HOLDS.get(name, 'the default holds')}") from None
 
 
 def _check_agents(names: tuple[str, ...]) -> None:
@@ -125,7 +135,8 @@ def resolve_settings(
     # the built-in hooks of both count
     lists = (names for table in (managed, own) if isinstance(names := table.get("builtins"), tuple))
     builtins = tuple(dict.fromkeys(str(name) for names in lists for name in names))
-    settings = build(**{**own, **given, **managed, "builtins": builtins})
+    options = _merge_options(own, managed)
+    settings = build(**{**own, **given, **managed, "builtins": builtins, "builtin_options": options})
     if given.get("enabled") is False and not settings.enabled and own.get("enabled", True):
         # a project may ship the environment it is worked on in: a variable never switches off a guard
         why = "HOOKS_ENABLED switches every hook off, but managed ones and those that fail closed; unset it to have them back"
@@ -134,9 +145,20 @@ def resolve_settings(
     return settings, problems
 
 
+def _merge_options(own: Mapping[str, object], managed: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
+    """Return the options of built-in hooks; of those that the administrator switched on, the user's do not count."""
+    enforced = {name.removeprefix(f"{OPTIONS}:") for name in keys.read_texts(managed, "builtins")}
+    merged: dict[str, Mapping[str, object]] = {}
+    for table in (own.get("builtin_options"), managed.get("builtin_options")):
+        for name, options in table.items() if isinstance(table, Mapping) else ():
+            if table is not own.get("builtin_options") or name not in enforced:
+                merged[name] = {**merged.get(name, {}), **options}
+    return merged
+
+
 def find_foreign_settings(text: str, *, path: str) -> list[Problem]:
     """Report settings in a file of a project, where they have no effect."""
-    if "rust" not in text and TABLE not in text:
+    if not any(word in text for word in ("rust", TABLE, OPTIONS)):
         return []
     try:
         document = (toml if path.endswith(".toml") else jsonc).parse(text, path=path)
@@ -157,4 +179,8 @@ def find_foreign_settings(text: str, *, path: str) -> list[Problem]:
     # a table that holds nothing but trust options has been spoken of
     if path.endswith(".toml") and TABLE in value and not (isinstance(own, Mapping) and named and named == set(own)):
         found.append(((TABLE,), "settings have no effect here: they are read from your own configuration only"))
+    if path.endswith(".toml") and OPTIONS in value:
+        found.append(
+            ((OPTIONS,), "options of built-in hooks have no effect here: they are read from your own files only")
+        )
     return [Problem(path, document.line_of(where), why) for where, why in found]

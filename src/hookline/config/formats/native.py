@@ -1,16 +1,30 @@
 """Hookline's own format: `[[hook]]` tables in TOML."""
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from pathlib import PurePath
 from typing import Final
 
-from hookline.config import keys
+from msgspec import Struct
+
+from hookline.config import hook_tests, keys
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.keys import SCHEMAS, SHARED, Key, describe, make_keys, nonempty_text, one_or_more_texts
-from hookline.config.known_names import KnownNames, find_closest, quote
+from hookline.config.keys import (
+    SCHEMAS,
+    SHARED,
+    Key,
+    derive_rule_name,
+    describe,
+    make_keys,
+    nonempty_text,
+    one_or_more_texts,
+)
+from hookline.config.known_names import KnownNames, find_closest, quote, suggest
+from hookline.config.mcp_tables import TABLE as MCP_TABLE
+from hookline.config.mcp_tables import ServerReader
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
@@ -19,12 +33,49 @@ from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import TOOL_NAMES
 from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, DECISIONS, TARGETS, TEXT_TARGETS, Hook, Layer, Source
+from hookline.model.language_models import PROVIDERS
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
 
+# the keys of a command that differs by platform, with what `sys.platform` says there
+PLATFORMS: Final = {"windows": "win32", "macos": "darwin", "linux": "linux"}
+_DEFAULT: Final = "default"
 
-def _run(value: object) -> tuple[str, ...] | str:
+
+class PlatformCommand(Struct, frozen=True):
+    """A command that differs by platform: the one that runs here, and the table of all, with a blank for that one."""
+
+    command: tuple[str, ...] | str
+    table: Mapping[str, str | list[str]]
+
+
+def _run(value: object) -> tuple[str, ...] | str | PlatformCommand:
+    if isinstance(value, Mapping):
+        return _run_by_platform(value)
+    return _run_here(value)
+
+
+def _run_by_platform(value: Mapping[object, object]) -> PlatformCommand:
+    known = (*PLATFORMS, _DEFAULT)
+    commands: dict[str, tuple[str, ...] | str] = {}
+    for name, command in value.items():
+        if name not in known:
+            raise ValueError(
+                f"unknown platform {quote(str(name))}{suggest(str(name), known)}; there are {', '.join(known)}"
+            )
+        commands[str(name)] = _run_here(command)
+    here = next((name for name, platform in PLATFORMS.items() if sys.platform == platform), "")
+    chosen = here if here in commands else _DEFAULT
+    if chosen not in commands:
+        raise ValueError(
+            f'there is no command for {here or sys.platform}: add {here or _DEFAULT} = "…", or default = "…"'
+        )
+    table = {name: list(one) if isinstance(one, tuple) else one for name, one in commands.items()}
+    return PlatformCommand(commands[chosen], {**table, chosen: ""})
+
+
+def _run_here(value: object) -> tuple[str, ...] | str:
     if not isinstance(value, str):
         return one_or_more_texts(value)
     if not value.strip():
@@ -45,6 +96,13 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
+_COMMAND: Final = (SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
+_COMMANDS: Final = {
+    "type": "object",
+    "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, _DEFAULT)},
+    "additionalProperties": False,
+    "minProperties": 1,
+}
 KEYS: Final[Mapping[str, Key]] = make_keys(
     {
         "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
@@ -58,8 +116,8 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
         "run": Key(
             _run,
             vital=True,
-            about="The command to run: one line, or a list with one word each.",
-            schema={"anyOf": [SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1}]},
+            about='The command to run: one line, a list with one word each, or one for each platform, { windows = "…", default = "…" }.',
+            schema={"anyOf": [*_COMMAND, _COMMANDS]},
         ),
         "call": Key(
             _call,
@@ -72,6 +130,18 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             one.key: Key(nonempty_text, field, vital=True, about=f"{one.about[0].upper()}{one.about[1:]}.")
             for field, one in TEXT_TARGETS.items()
         },
+        "arguments": (keys.tool_arguments, True, "The arguments of the tool that `mcp` names; {{…}} is filled in."),
+        "model": (
+            keys.model_name,
+            True,
+            'The language model that a judge asks: "ollama:llama3.2", "openai:…", "anthropic:…".',
+        ),
+        "budget": (keys.model_budget, True, 'What a judge may spend in a day: "0.50/day", or "100k tokens/day".'),
+        "redact": (
+            keys.flag,
+            True,
+            "Whether secrets are masked in what a judge shows its model; true unless it is given.",
+        ),
         "steps": (one_or_more_texts, True, "The hooks it consists of, by their ids; they run one after another."),
         "raise": Key(nonempty_text, "raises", vital=True, about="The event it raises, with what this event says."),
         "deny": (
@@ -90,12 +160,18 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
         ),
         "cwd": Key(keys.text, "working_directory", vital=True, about="The folder it runs in."),
         "dialect": Key(keys.text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
+        "test": Key(
+            hook_tests.list_tables,
+            "tests",
+            about="What it answers to an event; `hookline test --all` checks it.",
+            schema=hook_tests.SCHEMA,
+        ),
         **SHARED,
     }
 )
 _FIELDS: Final[Mapping[str, Key]] = {
     **KEYS,
-    **{name: Key(keys.anything, name) for name in ("command", "args", "module", "function")},
+    **{name: Key(keys.anything, name) for name in ("command", "args", "platforms", "module", "function")},
 }
 # the keys that say how a hook is reached, beside the answers of a rule
 TARGET_KEYS: Final = tuple(
@@ -103,12 +179,19 @@ TARGET_KEYS: Final = tuple(
 )
 # the keys that only events with a tool call can match
 OF_TOOL_CALLS: Final = ("tools", *(str(gate) for gate in EFFECT_GATES))
+# the keys of hooks that exist to decide
+DECIDING: Final = (*DECISIONS, "judge")
+# the keys that only judges have, and the models that they may name
+OF_JUDGES: Final = ("model", "budget", "redact")
+_MODELS: Final = ", ".join(f'"{provider}:NAME"' for provider in PROVIDERS)
 # what may stand beside the hooks: settings have a reader of their own, files belong to a shared pack
 TABLES: Final[Mapping[str, str]] = {
     "hook": "One hook each.",
     "settings": "How hooks run as a whole; read from your own files only.",
+    "builtin": "Options of built-in hooks, a table each; read from your own files only.",
     "pack": "What a shared pack says of itself.",
     "file": "A file of a shared pack.",
+    MCP_TABLE: "MCP servers, each with its name: [mcp.NAME].",
     "$schema": "The schema an editor completes this file with.",
 }
 # what other systems call the same, so that who comes from there is not left with "unknown key"
@@ -169,7 +252,9 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
             # the guards among them are kept as refused ones
             with reader.reading_hook(entry if isinstance(entry, Mapping) else {}, at):
                 reader.error(at, f"{misplaced}; the hook is not loaded")
-    return reader.hooks, reader.problems
+    servers = ServerReader(document, origin.path, is_ours=True)
+    list(servers.read((MCP_TABLE,)))
+    return reader.hooks, [*reader.problems, *servers.problems]
 
 
 def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath) -> None:
@@ -187,6 +272,8 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
         # report both mistakes, so that the user mends them together
         _events(reader, names, (*where, "on"), dialect=reader.origin.dialect)
         return
+    if isinstance(by_platform := values.get("run"), PlatformCommand):
+        values |= {"run": by_platform.command, "platforms": by_platform.table}
     dialect = reader.resolve_dialect(values, where)
     if not dialect or not _is_complete(reader, values, where, owner=owner):
         return
@@ -213,7 +300,18 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
             values |= {"command": quote_program(program, args), "args": tuple(args), "shell": False}
         case {"call": (module, function)}:
             values |= {"module": module, "function": function}
+    _check_tests(reader, entry.get("test"), on, (*where, "test"), owner=owner)
     reader.add_hook(values, where, keys=_FIELDS, event=names[0])
+
+
+def _check_tests(reader: FileReader, tests: object, on: tuple[str, ...], where: KeyPath, *, owner: str) -> None:
+    """Report mistakes in the tests of a hook; the hook itself is in force without them."""
+    for place, table in enumerate(tests if isinstance(tests, list) else ()):
+        if isinstance(table, Mapping):
+            try:
+                hook_tests.read_test(table, on)
+            except hook_tests.HookTestError as problem:
+                reader.warn((*where, place, *problem.where), f"test {place + 1} of {owner}: {problem}")
 
 
 def _events(reader: FileReader, names: tuple[str, ...], where: KeyPath, *, dialect: str) -> tuple[str, ...]:
@@ -238,7 +336,7 @@ def _spell_for_agent(agent: str, matcher: str) -> str:
 
 def decides_about_tools(values: Mapping[str, object]) -> bool:
     """Return whether a hook without `on` can only mean tool calls: a decision that narrows by tools or effects."""
-    return any(values.get(key) for key in DECISIONS) and any(values.get(key) for key in OF_TOOL_CALLS)
+    return any(values.get(key) for key in DECIDING) and any(values.get(key) for key in OF_TOOL_CALLS)
 
 
 def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPath, *, owner: str) -> bool:
@@ -248,6 +346,7 @@ def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPat
     decisions = [name for name in DECISIONS if values.get(name)]
     found = " and ".join([*targets, *actions]) or "none"
     has_list = isinstance(values.get("run"), tuple)
+    of_judges = [name for name in OF_JUDGES if name in values]
     has_event = "on" in values or "schedule" in values or decides_about_tools(values)
     objections = [
         ("has no `on`: say at which event it runs", not has_event),
@@ -260,6 +359,12 @@ def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPat
         (
             "has `batch`, which runs in the background; leave background out",
             values.get("batch") and values.get("background") is False,
+        ),
+        ("has arguments, which only `mcp` takes", "arguments" in values and not values.get("mcp")),
+        (f"has `judge` and no model: write model = {_MODELS}", values.get("judge") and not values.get("model")),
+        (
+            f"has {' and '.join(of_judges)}, which only a hook with `judge` can have",
+            of_judges and not values.get("judge"),
         ),
         ("has both tools and matcher; keep one", "tools" in values and "matcher" in values),
         ("gives a list to run and wants a shell; give the shell one line", has_list and values.get("shell") is True),
@@ -277,7 +382,19 @@ _SPELLED: Final = {key: option for option, key in _KEYWORDS.items()}
 _NOT_FOR_FUNCTIONS: Final = frozenset(
     {
         *(*TARGET_KEYS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
-        *("headers", "header_env", "body", "method", "includes", "isolated", "persistent", "warm", "source_version"),
+        *(
+            "headers",
+            "header_env",
+            "body",
+            "method",
+            "includes",
+            "arguments",
+            "isolated",
+            "persistent",
+            "warm",
+            "source_version",
+        ),
+        *("sandbox", "state", "test", *OF_JUDGES),
     }
 )
 FUNCTION_KEYS: Final[Mapping[str, Key]] = {name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS}
@@ -311,6 +428,9 @@ def read_hook(options: Mapping[str, object], vocabulary: KnownNames) -> Hook:
     """
     values = _to_file_values(options)
     _reject_foreign_keys(values)
+    if not values.get("id"):
+        texts = {key: text for key in ACTIONS if isinstance(text := values.get(key), str)}
+        values["id"] = derive_rule_name(texts) or "rule"
     origin = FileOrigin(
         path="", dialect="hookline", source=Source.BUILTIN, layer=Layer.PROGRAM, format="native", known_names=vocabulary
     )

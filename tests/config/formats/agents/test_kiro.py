@@ -102,7 +102,7 @@ def test_older_file_has_when_and_then(reads: Reads) -> None:
 
     assert problems == []
     assert (hook.id, hook.on, hook.files) == ("lint", ("file_edited",), ("src/**/*.ts",))
-    assert (hook.command, hook.timeout, hook.agents) == ("npm run lint", 30, ("kiro",))
+    assert (hook.command, hook.timeout, hook.run_by) == ("npm run lint", 30, ("kiro",))
 
 
 def test_older_file_names_its_tools(reads: Reads) -> None:

@@ -25,7 +25,7 @@ def test_hook_of_an_agent_knows_its_agent_its_event_and_its_line(reads: Reads) -
     )
 
     assert problems == []
-    assert (hook.agents, hook.native_event, hook.on) == (("claude-code",), "PreToolUse", ("before_tool",))
+    assert (hook.run_by, hook.native_event, hook.on) == (("claude-code",), "PreToolUse", ("before_tool",))
     assert (hook.source_format, hook.source_line) == ("claude-code", 9)
     assert hook.source_pointer == ("hooks", "PreToolUse", 0, "hooks", 0)
 

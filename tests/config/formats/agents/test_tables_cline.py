@@ -12,7 +12,7 @@ def test_program_is_the_hook_of_the_event_it_is_called_after(reads: Reads) -> No
 
     assert problems == []
     assert (hook.command, hook.shell, hook.on) == ("/p/.clinerules/hooks/PreToolUse", False, ("before_tool",))
-    assert (hook.agents, hook.native_event) == (("cline",), "PreToolUse")
+    assert (hook.run_by, hook.native_event) == (("cline",), "PreToolUse")
 
 
 def test_program_in_a_folder_with_blanks_is_one_word(reads: Reads) -> None:

@@ -43,4 +43,4 @@ def test_hooks_in_json_stand_under_hooks(reads: Reads) -> None:
     (hook,), problems = reads("codex-cli", document)
 
     assert problems == []
-    assert (hook.command, hook.parallel, hook.agents) == ("x", True, ("codex-cli",))
+    assert (hook.command, hook.parallel, hook.run_by) == ("x", True, ("codex-cli",))

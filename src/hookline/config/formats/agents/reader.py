@@ -165,7 +165,7 @@ _CONDITIONS: Final[Mapping[MatchTarget, str]] = {
 FIELDS: Final[Mapping[str, Key]] = {
     field.name: Key(anything, field.name)
     for field in structs.fields(Hook)
-    if field.name not in {"id", "name", "layer", "root"} and not field.name.startswith("source")
+    if field.name not in {"id", "name", "layer", "root", "implicit"} and not field.name.startswith("source")
 }
 
 
@@ -300,7 +300,7 @@ def add_entry(
     aimed = _match_fields(reader, entry, fields, agent_event=agent_event)
     if aimed is not None:
         given = {**fields, **aimed, "native_event": entry.event}
-        given["agents"] = (reader.origin.agent,) if reader.origin.agent else ()
+        given["run_by"] = (reader.origin.agent,) if reader.origin.agent else ()
         reader.add_hook({**given, "on": agent_event.on}, entry.where, keys=FIELDS, event=entry.event)
 
 
