@@ -193,7 +193,7 @@ def test_file_of_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
-    with pytest.raises(StoreError, match=r"newer Hookline \(schema 99, this one knows 1\): update Hookline"):
+    with pytest.raises(StoreError, match=r"newer Hookline \(schema 99, this one knows 2\): update Hookline"):
         store.traces()
     store.write(line("two"))
     with pytest.raises(StoreError, match="newer Hookline"):

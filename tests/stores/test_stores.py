@@ -81,6 +81,10 @@ def test_export_gives_one_line_of_json_per_record_oldest_first(store: TraceStore
             "session": "s0",
             "hook": "lint",
             "detail": {"number": 0},
+            "host": "",
+            "project": "",
+            "tool": "",
+            "subject": "",
         }
     ]
     assert [numbered(text) for text in lines] == list(range(2_500))

@@ -8,7 +8,7 @@ import pytest
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step
 from hookline.stores.sqlite import SqliteTraces
-from hookline.stores.trace_queries import TraceFilter, TraceQueries, summarise
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
 
 START = 1_700_000_000.0
 
@@ -16,20 +16,15 @@ START = 1_700_000_000.0
 def trace(name: str, at: float, *, hook: str = "lint", decision: str = "pass", session: str = "") -> list[Record]:
     failed = decision == "failed"
     end = Step.FAILED if failed else Step.COMPLETED
+    outcome = {"decision": "pass" if failed else decision, "reasons": ["why"], "duration": 0.5}
+    counts = {"ran": 1, "failed": int(failed), "skipped": 1}
+    about = {"host": "claude-code", "project": "/home/ada/shop", "tool": "shell", "subject": "ls"}
     return [
-        Record(name, Step.EVENT, at, "before_tool", session, "", {"tool": "shell", "args": {"command": "ls"}}),
+        Record(name, Step.EVENT, at, "before_tool", session, "", {"tool": "shell", "args": {"command": "ls"}}, **about),
         Record(name, Step.STARTED, at, "before_tool", session, hook, {"dialect": "ollm"}),
         Record(name, end, at + 0.5, "before_tool", session, hook, {"decision": decision, "duration": 0.5}),
         Record(name, Step.SKIPPED, at + 0.5, "before_tool", session, "other", {"gate": "matcher", "reason": "no"}),
-        Record(
-            name,
-            Step.OUTCOME,
-            at + 0.5,
-            "before_tool",
-            session,
-            "",
-            {"decision": "pass" if failed else decision, "reasons": ["why"], "duration": 0.5},
-        ),
+        Record(name, Step.OUTCOME, at + 0.5, "before_tool", session, "", outcome | counts, **about),
     ]
 
 
@@ -48,6 +43,7 @@ def test_trace_is_summed_up_in_one_line(history: TraceQueries) -> None:
 
     assert [one.trace for one in (newest, middle, oldest)] == ["t2", "t1", "t0"]
     assert (middle.at, middle.event, middle.tool, middle.session) == (START + 1, "before_tool", "shell", "s1")
+    assert (middle.host, middle.project, middle.subject) == ("claude-code", "/home/ada/shop", "ls")
     assert (middle.decision, middle.blocked, middle.reasons, middle.duration) == ("deny", True, ("why",), 0.5)
     assert (newest.ran, newest.failed, newest.skipped, newest.blocked) == (1, 1, 1, False)
 
@@ -103,9 +99,13 @@ def test_what_came_after_a_record_is_given_with_numbers(history: TraceQueries, s
     assert history.after(number, TraceFilter(event="before_tool")) == []
 
 
-def test_trace_of_a_program_that_was_ended_is_unfinished() -> None:
-    assert summarise("t", trace("t", START)[:2]).decision == "unfinished"
-    assert summarise("t", []).event == ""
+def test_trace_of_a_program_that_was_ended_is_unfinished(path: Path, store: SqliteTraces) -> None:
+    for record in (*trace("whole", START), *trace("ended", START + 9)[:2]):
+        store.write(record)
+    store.flush()
+
+    found = TraceQueries(path).traces(TraceFilter())
+    assert [(one.trace, one.decision) for one in found] == [("ended", "unfinished"), ("whole", "pass")]
 
 
 def test_old_records_are_removed_and_nothing_else(history: TraceQueries, path: Path) -> None:

@@ -24,13 +24,15 @@ SWITCH_PAUSE: Final = 0.005
 class Layout(Struct, frozen=True, kw_only=True):
     """The schema of a file: its application id, its version, and its tables.
 
-    `indexes` are created if they are missing, as in files of earlier versions.
+    `indexes` are created if they are missing, as in files of earlier versions. `migrations` has the statements that turn a
+    file of an earlier version into one of the next.
     """
 
     application: int
     schema: int
     tables: tuple[str, ...]
     indexes: tuple[str, ...] = ()
+    migrations: Mapping[int, tuple[str, ...]] = {}
 
 
 # one statement, because another process may be creating all three
@@ -85,6 +87,8 @@ def _open_to_write(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.C
         connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
         if fresh:
             _create(connection, path, layout)
+        elif is_old(connection, layout):
+            _migrate(connection, path, layout)
         for index in layout.indexes:
             connection.execute(index)
     except BaseException:
@@ -100,12 +104,16 @@ def _open_to_read(path: Path, busy_timeout: float, layout: Layout) -> sqlite3.Co
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=busy_timeout, isolation_level=None)
         try:
             fresh = _is_fresh(connection, path, layout)
+            old = not fresh and is_old(connection, layout)
         except BaseException:
             connection.close()
             raise
-        if not fresh:
+        if not fresh and not old:
             return connection
         connection.close()
+        if old:
+            _open_to_write(path, busy_timeout, layout).close()
+            return _open_to_read(path, busy_timeout, layout)
     nothing = sqlite3.connect(":memory:", isolation_level=None)
     _create(nothing, path, layout)
     return nothing
@@ -161,6 +169,27 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
         connection.execute(f"PRAGMA application_id = {layout.application}")
         connection.execute(f"PRAGMA user_version = {layout.schema}")
     connection.execute("COMMIT")
+
+
+def is_old(connection: sqlite3.Connection, layout: Layout) -> bool:
+    """Return whether an earlier version of Hookline made the tables."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] < layout.schema)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """Bring the tables up to date, in one transaction: a process that is killed meanwhile changes nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # another process may have done it while this one waited for the lock
+        if not _is_fresh(connection, path, layout):
+            for version in range(connection.execute("PRAGMA user_version").fetchone()[0], layout.schema):
+                for statement in layout.migrations.get(version, ()):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {layout.schema}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def to_utf8(value: str) -> str:

@@ -20,7 +20,9 @@ from msgspec.structs import asdict
 from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step, text_size
+from hookline.stores import counters
 from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8
+from hookline.stores.record_chain import GENESIS, HEAD, START, Link, extend, read_link, write_link
 
 logger: Final = logging.getLogger(__name__)
 
@@ -38,6 +40,12 @@ _FOREVER: Final = -1.0
 # A program with a session per request and a full disk must not fill the memory with counts.
 MOST_SESSIONS: Final = 1_000
 
+_TABLES_OF_VERSION_2: Final = (
+    "CREATE TABLE chain (name TEXT PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL) WITHOUT ROWID",
+    # names this chain in receipts
+    "INSERT INTO chain VALUES ('id', 0, randomblob(16))",
+    counters.TABLE,
+)
 _TABLES: Final = (
     """CREATE TABLE records (
         number INTEGER PRIMARY KEY,
@@ -47,38 +55,71 @@ _TABLES: Final = (
         event TEXT NOT NULL,
         session TEXT NOT NULL,
         hook TEXT NOT NULL,
-        detail TEXT NOT NULL
+        detail TEXT NOT NULL,
+        host TEXT NOT NULL DEFAULT '',
+        project TEXT NOT NULL DEFAULT '',
+        tool TEXT NOT NULL DEFAULT '',
+        subject TEXT NOT NULL DEFAULT '',
+        decision TEXT NOT NULL DEFAULT '',
+        duration REAL NOT NULL DEFAULT 0,
+        hash BLOB
     )""",
+    *_TABLES_OF_VERSION_2,
     "CREATE INDEX records_by_trace ON records (trace)",
     "CREATE INDEX records_by_session ON records (session)",
     # records of events have no hook
     "CREATE INDEX records_by_hook ON records (hook, at) WHERE hook <> ''",
     "CREATE INDEX records_by_time ON records (at)",
 )
-# records of failed hooks, and of blocked operations
-FAILED: Final = f"step = '{Step.FAILED}'"
-BLOCKED: Final = (
-    'step = \'outcome\' AND (instr(detail, \'"decision":"deny"\') > 0 OR instr(detail, \'"decision":"stop"\') > 0)'
+# Version 2: agent, project, tool, subject, decision and duration became columns, and records became links of a chain, and are counted.
+_TO_VERSION_2: Final = (
+    *(
+        f"ALTER TABLE records ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+        for name in ("host", "project", "tool", "subject")
+    ),
+    "ALTER TABLE records ADD COLUMN decision TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE records ADD COLUMN duration REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE records ADD COLUMN hash BLOB",
+    *_TABLES_OF_VERSION_2,
+    "DROP INDEX IF EXISTS records_blocked",
+    """UPDATE records SET
+        decision = coalesce(json_extract(detail, '$.decision'), ''),
+        duration = coalesce(json_extract(detail, '$.duration'), 0),
+        tool = coalesce(json_extract(detail, '$.tool'), '')
+    WHERE json_valid(detail)""",
+    # what the other records of a trace say
+    f"""UPDATE records SET
+        tool = coalesce((SELECT tool FROM records AS event WHERE event.trace = records.trace AND event.tool <> ''), ''),
+        detail = json_set(detail, '$.failed', (
+            SELECT count(*) FROM records AS run WHERE run.trace = records.trace AND run.step = '{Step.FAILED}'))
+    WHERE step = '{Step.OUTCOME}' AND json_valid(detail)""",  # noqa: S608 - constants only
 )
+# records of failed hooks, of blocked operations, of events as a whole, and of runs of hooks
+FAILED: Final = f"step = '{Step.FAILED}'"
+BLOCKED: Final = "step = 'outcome' AND decision IN ('deny', 'stop')"
+OUTCOMES: Final = "step = 'outcome'"
+RUNS: Final = f"step IN ('{Step.COMPLETED}', '{Step.FAILED}')"
 _INDEXES: Final = (
     f"CREATE INDEX IF NOT EXISTS records_failed ON records (number) WHERE {FAILED}",
     f"CREATE INDEX IF NOT EXISTS records_blocked ON records (number) WHERE {BLOCKED}",
+    # these two hold all that lists of sessions and figures of hooks need, so that neither reads the records
+    f"CREATE INDEX IF NOT EXISTS records_outcomes ON records (session, at, host, project, decision) WHERE {OUTCOMES}",
+    f"CREATE INDEX IF NOT EXISTS records_runs ON records (hook, at, host, duration, decision, step, event) WHERE {RUNS}",
 )
 # the application id is "hklt"
-TRACES: Final = Layout(application=0x686B_6C74, schema=1, tables=_TABLES, indexes=_INDEXES)
-COLUMNS: Final = "trace, step, at, event, session, hook, detail"
-_INSERT: Final = f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
+TRACES: Final = Layout(
+    application=0x686B_6C74, schema=2, tables=_TABLES, indexes=_INDEXES, migrations={1: _TO_VERSION_2}
+)
+COLUMNS: Final = "trace, step, at, event, session, hook, detail, host, project, tool, subject, decision, duration"
+_INSERT: Final = f"INSERT INTO records (number, {COLUMNS}, hash) VALUES ({', '.join('?' * 15)})"  # noqa: S608 - constants only
 
-# which records are removed
-UP_TO: Final = "number <= ? ORDER BY number"
-OLDER_THAN: Final = "at < ?"
 # records in one transaction, so that other writers get their turn in between
 REMOVED_AT_ONCE: Final = 5_000
 # transactions between two measurements of the file
 MOST_ROUNDS: Final = 4
 
 _STEPS: Final[Mapping[str, Step]] = MappingProxyType({step.value: step for step in Step})
-Row = tuple[str, str, float, str, str, str, str]
+Row = tuple[str, str, float, str, str, str, str, str, str, str, str, str, float]
 
 
 class DropCounter:
@@ -343,7 +384,7 @@ class _Writer:
                 batch.extend(self._queue.popleft() for _ in range(most))
             rows = [_record_to_row(record) for record in (*self._dropped.warnings(dropped), *batch)]
             with self.file.transaction() as connection:
-                connection.executemany(_INSERT, rows)
+                _insert(connection, rows)
         except BaseException:
             self._queue.extendleft(reversed(batch))
             self._dropped.make_room(self._queue, self._bound)
@@ -351,7 +392,7 @@ class _Writer:
             self.file.close()
             raise
         self._dropped.forget(dropped)
-        self._written += sum(len(row[-1]) for row in rows)
+        self._written += sum(len(row[6]) for row in rows)
         if self._written > self._largest // LOOKS:
             self._written = 0
             with self.file.open() as connection:
@@ -425,12 +466,34 @@ def _record_to_row(record: Record) -> Row:
     trace, step, event, session, hook = map(
         to_utf8, (record.trace, record.step, record.event, record.session, record.hook)
     )
-    return trace, step, to_number(record.at), event, session, hook, json_codec.dump(record.detail).decode()
+    decided = record.decision
+    if decided and record.detail.get("observed"):
+        decided = f"observed {decided}"
+    host, project, tool, subject, decision = map(
+        to_utf8, (record.host, record.project, record.tool, record.subject, decided)
+    )
+    detail = json_codec.dump(record.detail).decode()
+    at = to_number(record.at)
+    # an answer from the cache says nothing about how long its hook takes
+    duration = 0.0 if record.detail.get("cached") else max(0.0, to_number(record.duration))
+    return trace, step, at, event, session, hook, detail, host, project, tool, subject, decision, duration
+
+
+def _insert(connection: sqlite3.Connection, rows: list[Row]) -> None:
+    """Insert rows as the next links of the chain and count them, in a transaction of the caller."""
+    head = read_link(connection, HEAD) or Link()
+    # a file of an earlier version has records that are not in the chain
+    newest = int(connection.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()[0])
+    linked, head = extend(Link(max(head.number, newest), head.hash), rows)
+    connection.executemany(_INSERT, linked)
+    write_link(connection, HEAD, head)
+    counted = ((row[1], row[3], row[5], row[6], row[7], row[11], row[12]) for row in rows)
+    counters.add_counts(connection, counters.count_rows(counted))
 
 
 def row_to_record(row: Row) -> Record:
     """Return the record of a row."""
-    trace, name, at, event, session, hook, raw = row
+    trace, name, at, event, session, hook, raw, host, project, tool, subject, _decision, _duration = row
     try:
         loaded = json_codec.load(raw)
         detail = loaded if isinstance(loaded, dict) else {}
@@ -440,7 +503,7 @@ def row_to_record(row: Row) -> Record:
     if step is None:
         # written by another version of Hookline
         step, detail = Step.WARNING, {**detail, "step": name}
-    return Record(trace, step, to_number(at), event, session, hook, detail)
+    return Record(trace, step, to_number(at), event, session, hook, detail, host, project, tool, subject)
 
 
 def _make_room(connection: sqlite3.Connection, largest: int) -> int:
@@ -455,19 +518,30 @@ def _make_room(connection: sqlite3.Connection, largest: int) -> int:
         return 0
     removed = 0
     for _ in range(MOST_ROUNDS):
-        count = remove_records(connection, UP_TO, first + (last - first) // 4)
+        count = remove_records(connection, first + (last - first) // 4)
         removed += count
         if not count:
             break
     return removed
 
 
-def remove_records(connection: sqlite3.Connection, which: str, bound: float) -> int:
-    """Remove a batch of the records OLDER_THAN a time or UP_TO a number; return how many."""
+def remove_records(connection: sqlite3.Connection, number: int) -> int:
+    """Remove a batch of the oldest records, up to a number; return how many.
+
+    Only the oldest are ever removed, and the hash of the last of them is kept: the chain of the others starts there.
+    """
     connection.execute("BEGIN IMMEDIATE")
-    removed = connection.execute(
-        f"DELETE FROM records WHERE number IN (SELECT number FROM records WHERE {which} LIMIT ?)",  # noqa: S608 - constants only
-        (bound, REMOVED_AT_ONCE),
-    ).rowcount
-    connection.execute("COMMIT")
+    try:
+        oldest = "SELECT number FROM records WHERE number <= ? ORDER BY number LIMIT ?"
+        last = connection.execute(f"SELECT max(number) FROM ({oldest})", (number, REMOVED_AT_ONCE)).fetchone()[0]  # noqa: S608 - constants only
+        removed = 0
+        if last is not None:
+            (known,) = connection.execute("SELECT hash FROM records WHERE number = ?", (last,)).fetchone()
+            removed = connection.execute("DELETE FROM records WHERE number <= ?", (last,)).rowcount
+            # a record of before the chain has no hash
+            write_link(connection, START, Link(last, known or GENESIS))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
     return removed

@@ -1,7 +1,9 @@
 """Queries over the stored traces."""
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -9,13 +11,15 @@ from msgspec import Struct
 
 from hookline.model.record import Record, Step
 from hookline.stores._sqlite_file import SqliteConnection, to_utf8
+from hookline.stores.record_chain import HEAD, ID, START, Checked, Entry, Link, check, digest, read_link
 from hookline.stores.sqlite import (
     BLOCKED,
     COLUMNS,
     FAILED,
-    OLDER_THAN,
+    OUTCOMES,
+    RUNS,
     TRACES,
-    UP_TO,
+    Row,
     read_trace,
     remove_records,
     row_to_record,
@@ -24,42 +28,84 @@ from hookline.stores.sqlite import (
 BUSY_TIMEOUT: Final = 2.0
 
 _BLOCKED: Final = frozenset({"deny", "stop"})
-_RUNS: Final = (Step.COMPLETED, Step.FAILED)
+# the first and the last record of a trace
+_ENDS: Final = f"step IN ('{Step.EVENT}', '{Step.OUTCOME}')"
+# fields of a filter that have to be equal
+_EQUAL: Final = ("session", "hook", "event", "host", "project")
+# rows of one page: a long read transaction would block checkpoints of the write-ahead log
+_PAGE: Final = 5_000
 
 
 class TraceFilter(Struct, frozen=True, kw_only=True):
-    """A filter of records; empty fields match all. `since` is in seconds since the epoch."""
+    """A filter of records; empty fields match all. `since` and `until` are in seconds since the epoch.
+
+    `decision` may be several words separated by commas; `text` is a part of the subject, the hook, the tool or the session.
+    """
 
     session: str = ""
     hook: str = ""
     event: str = ""
+    host: str = ""
+    project: str = ""
+    decision: str = ""
+    text: str = ""
     since: float = 0.0
+    until: float = 0.0
 
-    def to_sql(self) -> tuple[str, tuple[str | float, ...]]:
-        """Return the SQL condition and its values."""
-        wanted: list[tuple[str, str | float]] = [
-            ("session = ?", to_utf8(self.session)),
-            ("hook = ?", to_utf8(self.hook)),
-            ("event = ?", to_utf8(self.event)),
-            ("at >= ?", self.since),
-        ]
-        given = [(condition, value) for condition, value in wanted if value]
-        return " AND ".join(condition for condition, _ in given) or "true", tuple(value for _, value in given)
+    def to_sql(self, *, without: tuple[str, ...] = ()) -> tuple[str, tuple[str | float, ...]]:
+        """Return the SQL condition and its values; `without` names fields that are left out."""
+        conditions: list[str] = []
+        values: list[str | float] = []
+        for name in _EQUAL:
+            if (value := getattr(self, name)) and name not in without:
+                conditions.append(f"{name} = ?")
+                values.append(to_utf8(value))
+        if self.decision and "decision" not in without:
+            words = self.decision.split(",")
+            conditions.append(f"decision IN ({', '.join('?' * len(words))})")
+            values += [to_utf8(word.strip()) for word in words]
+        if self.text and "text" not in without:
+            conditions.append("instr(lower(subject || ' ' || hook || ' ' || tool || ' ' || session), ?) > 0")
+            values.append(to_utf8(self.text.lower()))
+        for name, sign, moment in (("since", ">=", self.since), ("until", "<", self.until)):
+            if moment and name not in without:
+                conditions.append(f"at {sign} ?")
+                values.append(moment)
+        return " AND ".join(conditions) or "true", tuple(values)
+
+    def matches(self, one: "Record | Summary", hooks: Collection[str] = ()) -> bool:
+        """Return whether a record, or the summary of a call with its hooks, matches, as the SQL condition does."""
+        hook = one.hook if isinstance(one, Record) else ""
+        if any((value := getattr(self, name)) and value != getattr(one, name) for name in _EQUAL if name != "hook"):
+            return False
+        words = [word.strip() for word in self.decision.split(",")]
+        return (
+            (not self.hook or self.hook == hook or self.hook in hooks)
+            and (not self.decision or one.decision in words)
+            and self.text.lower() in f"{one.subject} {hook} {one.tool} {one.session}".lower()
+            and one.at >= self.since
+            and (not self.until or one.at < self.until)
+        )
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """A trace in one line; times are in seconds."""
+    """A trace in one line; times are in seconds. `number` is that of its last record."""
 
     trace: str
+    number: int = 0
     at: float = 0.0
     event: str = ""
     session: str = ""
+    host: str = ""
+    project: str = ""
     tool: str = ""
+    subject: str = ""
     decision: str = ""
     reasons: tuple[str, ...] = ()
     ran: int = 0
     failed: int = 0
     skipped: int = 0
+    rewrote: bool = False
     duration: float = 0.0
 
     @property
@@ -68,28 +114,53 @@ class Summary(Struct, frozen=True, kw_only=True):
         return self.decision in _BLOCKED
 
 
-def summarise(trace: str, records: list[Record]) -> Summary:
-    """Return the summary of a trace's records."""
-    if not records:
-        return Summary(trace=trace)
-    outcome = next((record.detail for record in records if record.step is Step.OUTCOME), {})
-    event = next((record.detail for record in records if record.step is Step.EVENT), {})
-    reasons = outcome.get("reasons")
-    duration = outcome.get("duration")
+class SessionSummary(Struct, frozen=True, kw_only=True):
+    """A session of an agent in one line; times are in seconds since the epoch."""
+
+    session: str
+    host: str = ""
+    project: str = ""
+    first: float = 0.0
+    last: float = 0.0
+    calls: int = 0
+    blocked: int = 0
+    asked: int = 0
+
+
+def summarise(record: Record, number: int = 0) -> Summary:
+    """Return the summary of a trace from its outcome, or from its event where it has no outcome."""
+    detail = record.detail
+    reasons = detail.get("reasons")
     return Summary(
-        trace=trace,
-        at=records[0].at,
-        event=records[0].event,
-        session=records[0].session,
-        tool=str(event.get("tool", "")),
+        trace=record.trace,
+        number=number,
+        # an outcome is written when all is over
+        at=record.at - record.duration,
+        event=record.event,
+        session=record.session,
+        host=record.host,
+        project=record.project,
+        tool=record.tool,
+        subject=record.subject,
         # without an outcome, the process was ended before it
-        decision=str(outcome.get("decision", "unfinished")),
+        decision=record.decision if record.step is Step.OUTCOME else "unfinished",
         reasons=tuple(map(str, reasons)) if isinstance(reasons, list | tuple) else (),
-        ran=sum(record.step in _RUNS for record in records),
-        failed=sum(record.step is Step.FAILED for record in records),
-        skipped=sum(record.step is Step.SKIPPED for record in records),
-        duration=float(duration) if isinstance(duration, int | float) else 0.0,
+        ran=_count(detail, "ran"),
+        failed=_count(detail, "failed"),
+        skipped=_count(detail, "skipped"),
+        rewrote=bool(detail.get("rewrote")),
+        duration=record.duration,
     )
+
+
+def _count(detail: Mapping[str, object], name: str) -> int:
+    value = detail.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _has_outcome(connection: sqlite3.Connection, trace: str) -> bool:
+    query = f"SELECT 1 FROM records WHERE trace = ? AND {OUTCOMES}"  # noqa: S608 - constants only
+    return connection.execute(query, (trace,)).fetchone() is not None
 
 
 class TraceQueries:
@@ -103,22 +174,50 @@ class TraceQueries:
         self._read = self._file.read
         self.path = self._file.path
 
-    def traces(self, wanted: TraceFilter, *, failed: bool = False, blocked: bool = False) -> Iterator[Summary]:
-        """Yield summaries of traces with such a record, the newest first; optionally only failed or blocked ones."""
-        where, values = wanted.to_sql()
-        query = f"SELECT trace FROM records WHERE {where} ORDER BY number DESC"  # noqa: S608 - constants only
-        if failed or blocked:
-            # uses the partial indexes
-            query = (
-                f"SELECT trace FROM records AS mark WHERE {FAILED if failed else BLOCKED} AND "  # noqa: S608 - as above
-                f"EXISTS (SELECT 1 FROM records WHERE trace = mark.trace AND {where}) ORDER BY number DESC"
-            )
-        seen: set[str] = set()
+    def traces(
+        self, wanted: TraceFilter, *, failed: bool = False, blocked: bool = False, before: int = 0
+    ) -> Generator[Summary]:
+        """Yield summaries of traces, the newest first; optionally only failed or blocked ones, or those before a number.
+
+        A trace is listed if a record about it as a whole matches; `hook` is looked for in all records of the trace.
+        """
+        where, values = wanted.to_sql(without=("hook",))
+        conditions = [where, _ENDS]
+        if failed:
+            conditions.append(f"trace IN (SELECT trace FROM records WHERE {FAILED})")  # noqa: S608 - constants only
+        if blocked:
+            conditions.append(BLOCKED)
+        if wanted.hook:
+            conditions.append("EXISTS (SELECT 1 FROM records AS run WHERE run.trace = records.trace AND run.hook = ?)")
+            values = (*values, to_utf8(wanted.hook))
+        if before:
+            conditions.append("number < ?")
+            values = (*values, before)
+        query = f"SELECT number, {COLUMNS} FROM records WHERE {' AND '.join(conditions)} ORDER BY number DESC"  # noqa: S608 - constants only
         with self._read() as connection:
-            for (trace,) in connection.execute(query, values):
-                if trace not in seen:
-                    seen.add(trace)
-                    yield summarise(trace, read_trace(connection, trace))
+            for number, *row in connection.execute(query, values):
+                record = row_to_record(tuple(row))
+                if record.step is Step.OUTCOME or not _has_outcome(connection, record.trace):
+                    yield summarise(record, number)
+
+    def sessions(self, wanted: TraceFilter, *, limit: int = 50) -> list[SessionSummary]:
+        """Return the sessions with the newest events first; `hook`, `event` and `text` do not count."""
+        where, values = wanted.to_sql(without=("hook", "event", "text", "decision"))
+        query = (
+            "SELECT session, max(host), max(project), min(at), max(at), count(*), "  # noqa: S608 - constants only
+            "sum(decision IN ('deny', 'stop')), sum(decision = 'ask') "
+            f"FROM records WHERE {OUTCOMES} AND {where} GROUP BY session ORDER BY max(at) DESC LIMIT ?"
+        )
+        with self._read() as connection:
+            rows = connection.execute(query, (*values, limit)).fetchall()
+        names = ("session", "host", "project", "first", "last", "calls", "blocked", "asked")
+        return [SessionSummary(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def find_start(self, session: str) -> float:
+        """Return when the first stored event of a session began; 0 if none is stored."""
+        query = f"SELECT coalesce(min(at - duration), 0) FROM records WHERE {OUTCOMES} AND session = ?"  # noqa: S608 - constants only
+        with self._read() as connection:
+            return float(connection.execute(query, (to_utf8(session),)).fetchone()[0])
 
     def records(self, trace: str) -> list[Record]:
         """Return the records of a trace, in order; a prefix of its id will do if only one has it."""
@@ -132,29 +231,39 @@ class TraceQueries:
 
     def matching(self, wanted: TraceFilter) -> Iterator[Record]:
         """Yield the records that match, oldest first."""
-        yield from self._select("true", wanted)
+        yield from (record for _, record in self._select("true", wanted))
 
     def runs(self, wanted: TraceFilter) -> Iterator[Record]:
         """Yield the last record of every run of a hook, oldest first."""
-        steps = ", ".join(f"'{step}'" for step in _RUNS)
-        yield from self._select(f"step IN ({steps})", wanted)
+        yield from (record for _, record in self._select(RUNS, wanted))
 
-    def _select(self, which: str, wanted: TraceFilter) -> Iterator[Record]:
+    def _select(self, which: str, wanted: TraceFilter, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         where, values = wanted.to_sql()
-        query = f"SELECT {COLUMNS} FROM records WHERE {which} AND {where} ORDER BY number"  # noqa: S608 - constants only
-        with self._read() as connection:
-            for row in connection.execute(query, values):
-                yield row_to_record(row)
+        query = (
+            f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {which} AND {where} "  # noqa: S608 - constants only
+            f"ORDER BY number LIMIT {_PAGE}"
+        )
+        while True:
+            with self._read() as connection:
+                page = connection.execute(query, (after, *values)).fetchall()
+            for number, *row in page:
+                yield number, row_to_record(tuple(row))
+            if len(page) < _PAGE:
+                return
+            after = page[-1][0]
 
-    def last_of_each(self, steps: tuple[Step, ...] = _RUNS) -> Mapping[str, Record]:
+    def last_of_each(self, steps: tuple[Step, ...] = (Step.COMPLETED, Step.FAILED)) -> Mapping[str, Record]:
         """Return the newest record of these steps for each hook."""
-        marks = ", ".join("?" * len(steps))
+        # as the indexes spell it, so that SQLite uses them
+        words = [f"'{step}'" for step in steps]
+        of_steps = f"step IN ({', '.join(words)})" if len(words) > 1 else f"step = {words[0]}"
         query = (
             f"SELECT {COLUMNS} FROM records WHERE number IN "  # noqa: S608 - constants only
-            f"(SELECT max(number) FROM records WHERE hook <> '' AND step IN ({marks}) GROUP BY hook)"
+            # with the plus sign, SQLite chooses an index by the steps
+            f"(SELECT max(number) FROM records WHERE +hook <> '' AND {of_steps} GROUP BY hook)"
         )
         with self._read() as connection:
-            found = [row_to_record(row) for row in connection.execute(query, tuple(map(str, steps)))]
+            found = [row_to_record(row) for row in connection.execute(query)]
         return {record.hook: record for record in found}
 
     def newest(self) -> int:
@@ -164,10 +273,63 @@ class TraceQueries:
 
     def after(self, number: int, wanted: TraceFilter) -> list[tuple[int, Record]]:
         """Return the records after a number, with their numbers."""
-        where, values = wanted.to_sql()
-        query = f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {where} ORDER BY number"  # noqa: S608 - constants only
+        return list(self._select("true", wanted, after=number))
+
+    def outcomes(self, *, after: int, limit: int) -> list[Summary]:
+        """Return the summaries of traces that ended after the record with a number, in this order, at most `limit`."""
+        query = f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {OUTCOMES} ORDER BY number LIMIT ?"  # noqa: S608 - constants only
         with self._read() as connection:
-            return [(row[0], row_to_record(row[1:])) for row in connection.execute(query, (number, *values))]
+            rows = connection.execute(query, (after, limit)).fetchall()
+        return [summarise(row_to_record(tuple(row)), number) for number, *row in rows]
+
+    def find_call(self, trace: str) -> Summary | None:
+        """Return the summary of one trace; None if there is none."""
+        query = f"SELECT number, {COLUMNS} FROM records WHERE trace = ? AND {_ENDS} ORDER BY number DESC LIMIT 1"  # noqa: S608 - constants only
+        with self._read() as connection:
+            found = connection.execute(query, (to_utf8(trace),)).fetchone()
+        return summarise(row_to_record(tuple(found[1:])), found[0]) if found is not None else None
+
+    def session_events(self, session: str, *, limit: int, before: int = 0) -> list[Summary]:
+        """Return the newest summaries of one session, or those before a number, oldest first."""
+        found = self.traces(TraceFilter(session=session), before=before)
+        with closing(found):
+            return list(islice(found, limit))[::-1]
+
+    def hooks_of(self, trace: str) -> frozenset[str]:
+        """Return the hooks that the records of a trace name."""
+        query = "SELECT DISTINCT hook FROM records WHERE trace = ? AND hook <> ''"
+        with self._read() as connection:
+            return frozenset(name for (name,) in connection.execute(query, (to_utf8(trace),)))
+
+    def projects(self, *, limit: int = 100) -> list[str]:
+        """Return the folders that agents worked in, those with the newest events first."""
+        query = (
+            f"SELECT project FROM records WHERE {OUTCOMES} AND project <> '' "  # noqa: S608 - constants only
+            "GROUP BY project ORDER BY max(at) DESC LIMIT ?"
+        )
+        with self._read() as connection:
+            return [name for (name,) in connection.execute(query, (limit,))]
+
+    def hooks(self) -> list[str]:
+        """Return the ids of hooks that records name, in order."""
+        # one step in the index for each id
+        query = (
+            "WITH RECURSIVE names(name) AS (SELECT min(hook) FROM records WHERE hook <> '' UNION ALL SELECT "
+            "(SELECT min(hook) FROM records WHERE hook <> '' AND hook > name) FROM names WHERE name IS NOT NULL) "
+            "SELECT name FROM names WHERE name IS NOT NULL"
+        )
+        with self._read() as connection:
+            return [name for (name,) in connection.execute(query)]
+
+    def agent_version(self, session: str) -> str:
+        """Return the version of the agent in a session, as far as its newest event says it; else empty."""
+        query = (
+            f"SELECT json_extract(detail, '$.version') FROM records WHERE session = ? AND {_ENDS} "  # noqa: S608 - constants only
+            "AND json_valid(detail) AND json_extract(detail, '$.version') <> '' ORDER BY number DESC LIMIT 1"
+        )
+        with self._read() as connection:
+            found = connection.execute(query, (to_utf8(session),)).fetchone()
+        return str(found[0]) if found is not None else ""
 
     def count(self) -> int:
         """Return the number of records."""
@@ -180,16 +342,62 @@ class TraceQueries:
             found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if found == "ok" else found
 
+    def links(self) -> tuple[Link, Link | None]:
+        """Return where the chain of records starts, and its head."""
+        with self._read() as connection:
+            return read_link(connection, START) or Link(), read_link(connection, HEAD)
+
+    def chain_id(self) -> str:
+        """Return the random name of the chain in this file."""
+        with self._read() as connection:
+            link = read_link(connection, ID)
+        return link.hash.hex() if link is not None else ""
+
+    def hash_of(self, number: int) -> bytes | None:
+        """Return the hash of a record; None where it is not there, or is not in the chain."""
+        with self._read() as connection:
+            row = connection.execute("SELECT hash FROM records WHERE number = ?", (number,)).fetchone()
+        return row[0] if row is not None else None
+
+    def rows(self) -> Iterator[tuple[int, Row, bytes | None]]:
+        """Yield every record with its number and its hash, oldest first, without those that are written meanwhile."""
+        query = (
+            f"SELECT number, {COLUMNS}, hash FROM records WHERE number > ? AND number <= ? "  # noqa: S608 - constants only
+            f"ORDER BY number LIMIT {_PAGE}"
+        )
+        number, last = -1, self.newest()
+        while number < last:
+            with self._read() as connection:
+                page = connection.execute(query, (number, last)).fetchall()
+            for first, *row, known in page:
+                yield first, tuple(row), known
+            number = page[-1][0] if page else last
+
+    def verify(self) -> Checked:
+        """Follow the chain of all records, and return where it breaks."""
+        start, head = self.links()
+        entries = (
+            Entry(number=number, at=row[2], digest=digest((number, *row)), hash=known)
+            for number, row, known in self.rows()
+        )
+        return check(start, entries, head)
+
     def prune(self, *, older_than: float = 0.0, keep: int = 0) -> int:
-        """Remove records from before a time, or all but the newest `keep`; return how many."""
+        """Remove records from before a time, or all but the newest `keep`; return how many.
+
+        Only the oldest are removed: a record from before the time that follows a later one stays, as clocks may be set back.
+        """
         if not self.path.exists():
             return 0
         removed = 0
         with closing(self._file), self._file.open() as connection:
-            query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
-            last = connection.execute(query, (keep,)).fetchone()
-            which, bound = (OLDER_THAN, older_than) if older_than else (UP_TO, last[0] if last else 0)
-            while count := remove_records(connection, which, bound):
+            if older_than:
+                query = "SELECT coalesce((SELECT min(number) FROM records WHERE at >= ?) - 1, max(number)) FROM records"
+                last = connection.execute(query, (older_than,)).fetchone()
+            else:
+                query = "SELECT number FROM records ORDER BY number DESC LIMIT 1 OFFSET ?"
+                last = connection.execute(query, (keep,)).fetchone()
+            while count := remove_records(connection, last[0] or 0) if last else 0:
                 removed += count
             if removed:
                 # also overwrites the removed records in free pages
