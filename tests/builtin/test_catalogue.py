@@ -15,9 +15,9 @@ from hookline.user_dirs import UserDirs
 from tests.cli.program import configure, hookline
 
 
-def _hooks(**names: tuple[str, ...]) -> dict[str, Hook]:
+def _hooks(*, on: tuple[str, ...] = (), managed: tuple[str, ...] = ()) -> dict[str, Hook]:
     place = BuiltinScope(root="/nowhere", home="/nowhere/home")
-    return {hook.id: hook for hook in builtin_hooks(place, **names)}
+    return {hook.id: hook for hook in builtin_hooks(place, on=on, managed=managed)}
 
 
 def test_every_built_in_hook_is_off_until_it_is_named() -> None:
@@ -116,7 +116,9 @@ def test_what_the_administrator_switches_on_stays_on_whatever_the_person_sets(tm
             return [await ask("rm -rf /"), await ask("ls")]
 
     assert asyncio.run(both()) == [Decision.DENY, Decision.PASS]
-    assert {hook.id: (hook.enabled, hook.layer) for hook in opened.builtins} == {
+    assert {hook.id: (hook.enabled, hook.layer) for hook in opened.builtins[:3]} == {
         "builtin:read-only": (True, Layer.USER),
         "builtin:dangerous": (True, Layer.MANAGED),
+        "builtin:self-guard": (False, Layer.USER),
     }
+    assert not any(hook.enabled for hook in opened.builtins[3:])

@@ -1,5 +1,6 @@
-"""Hooks that come with Hookline and are off until the user enables them.
+"""Hooks that come with Hookline; most are off until the user enables them.
 
-`catalogue` lists them. `allow_readonly` and `deny_dangerous` judge a tool call by the files that it names, and a shell
-line with the parser and the table of programs of `hookline.shell`.
+`catalogue` lists them. `allow_readonly`, `deny_dangerous` and `self_guard` judge a tool call by its files, and a shell
+line with the parser and the table of programs of `hookline.shell`. The other modules tell the model or the user something, or
+write it down.
 """

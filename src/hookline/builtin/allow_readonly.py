@@ -20,6 +20,7 @@ from msgspec import Struct, structs
 from hookline import caller_context
 from hookline.builtin._boundaries import FOLDER_KEYS, Boundaries, find_boundaries, is_secret, may_name_secrets
 from hookline.builtin._safe_git import is_harmless
+from hookline.builtin.catalogue import BuiltinScope, Judge, Options
 from hookline.effects.effects import EffectsBuilder
 from hookline.effects.shell import read_line
 from hookline.model.event import Event
@@ -80,6 +81,11 @@ _GIT_LOOKING_INSIDE: Final = frozenset(("status", "diff", "describe", "ls-files"
 _WRITES: Final = frozenset((">", ">>", "&>", "&>>"))
 
 _Judge = Callable[[Sequence[Word], Boundaries], bool]
+
+
+def make_judge(scope: BuiltinScope, _options: Options) -> Judge:
+    """Return the hook."""
+    return partial(judge, root=scope.root, home=scope.home)
 
 
 def judge(event: Event, *, root: str = "", home: str = "") -> Verdict | None:

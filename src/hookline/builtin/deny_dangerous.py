@@ -12,12 +12,22 @@ import re
 import shlex
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from msgspec import Struct, structs
 
 from hookline.builtin._boundaries import Boundaries, find_boundaries
+from hookline.builtin._protected import (
+    ALL_IN_IT,
+    ASKS_FOR_HELP,
+    LOOSENING,
+    OF_HOOKS,
+    expand_home,
+    list_paths,
+    show_path,
+)
+from hookline.builtin.catalogue import BuiltinScope, Judge, Options
 from hookline.config.discovery import LOCATIONS, Root
 from hookline.effects import event_paths
 from hookline.effects.effects import Effects, EffectsBuilder
@@ -36,16 +46,12 @@ PROJECT: Final = "the whole project"
 HOME: Final = "your home folder"
 EVERYTHING: Final = "everything on this machine"
 SYSTEM: Final = "a folder of the system"
-OF_HOOKS: Final = "decides which hooks run"
 
 _SYSTEM_FOLDERS: Final = split_names(
     "/bin /boot /dev /etc /home /lib /lib32 /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var /usr/bin /usr/lib"
     " /usr/local /usr/sbin /usr/share /var/lib /var/log /Applications /Library /System /Users /Volumes /private /mnt"
     " /media /etc/ssh /etc/ssl"
 )
-_LONGEST_PATH: Final = 4096
-# a glob for everything in a directory means the directory
-_ALL_IN_IT: Final = re.compile(r"(?:(?:^|(?<=/))(?:\*\*?|\.\*|\.\?\?\*|\.\[!\.\]\*)/?)+$")
 # files with agents' hooks, or with settings that disable them, besides those that Hookline reads hooks from
 _OF_AGENTS: Final = (
     *(f".claude/{name}" for name in ("settings.json", "settings.local.json")),
@@ -148,20 +154,13 @@ _RULES: Final = (
     ),
     _DangerRule("deletes everything that you have planned", ("crontab -r",)),
     _DangerRule("hands a shell of this machine to another one", ("{nc,ncat,netcat} {-e,-c,--exec,--sh-exec}",)),
-    _DangerRule(
-        OF_HOOKS,
-        (
-            "hookline {disable,remove,uninstall,undo,edit}",
-            "hookline trust {approve,import,revoke,token,workspace}",
-            "hookline {git uninstall,daemon stop}",
-            "{pkill,killall} *hookline*",
-            "{pip,pipx} uninstall hookline",
-            "uv tool uninstall hookline",
-            "uv pip uninstall hookline",
-        ),
-        ("--help", "-h"),
-    ),
+    _DangerRule(OF_HOOKS, LOOSENING, ASKS_FOR_HELP),
 )
+
+
+def make_judge(scope: BuiltinScope, _options: Options) -> Judge:
+    """Return the hook."""
+    return partial(judge, root=scope.root, home=scope.home, protected=scope.protected)
 
 
 def judge(event: Event, *, root: str = "", home: str = "", protected: tuple[str, ...] = ()) -> Verdict | None:
@@ -237,7 +236,7 @@ def _judge_command(command: ShellCommand, bounds: Boundaries) -> str:
 def _judge_deletes(command: ShellCommand, effects: Effects, bounds: Boundaries) -> Iterator[str]:
     verb = "moves {} away" if command.name in {"mv", "gmv"} else "deletes {}"
     for target in effects.targets.get("deletes", ()):
-        path = _expand(target.pattern or target.path, bounds)
+        path = expand_home(target.pattern or target.path, bounds)
         # a directory is deleted as a whole, or find deletes every file in it
         is_whole = target.is_recursive or "**" in target.pattern
         if target.is_sure and is_whole and (loss := name_loss(path, bounds)):
@@ -253,7 +252,7 @@ def _judge_deletes(command: ShellCommand, effects: Effects, bounds: Boundaries) 
     if command.name == "find" and arguments.has("-delete") and not arguments.has(*_NARROWING):
         roots = [word.text for word in arguments.operands if word.text not in {"(", ")", "!", ","}] or ["."]
         for root in roots[:1]:
-            if loss := name_loss(_expand(root, bounds), bounds):
+            if loss := name_loss(expand_home(root, bounds), bounds):
                 yield f"find: deletes {loss}"
 
 
@@ -265,7 +264,7 @@ def _judge_writes(command: ShellCommand, effects: Effects, bounds: Boundaries) -
     is_guess = command.row is not None and command.row.interpreter
     redirected = {one.target.text for one in command.redirects if one.target is not None}
     for target in effects.targets.get("writes", ()):
-        path = _expand(target.pattern or target.path, bounds)
+        path = expand_home(target.pattern or target.path, bounds)
         if not target.is_sure or target.is_partial:
             continue
         yield find_hook_objection(path, bounds, is_recursive=target.is_recursive)
@@ -277,16 +276,12 @@ def _judge_writes(command: ShellCommand, effects: Effects, bounds: Boundaries) -
         protected = {EVERYTHING, SYSTEM, HOME} if command.name == "chmod" else {EVERYTHING, SYSTEM}
         for target in effects.targets.get("writes", ()):
             loss = (
-                name_loss(_expand(target.pattern or target.path, bounds), bounds)
+                name_loss(expand_home(target.pattern or target.path, bounds), bounds)
                 if target.is_recursive and target.is_sure
                 else ""
             )
             if loss in protected:
                 yield f"{command.name}: changes the rights of every file in {loss}"
-
-
-def _expand(path: str, bounds: Boundaries) -> str:
-    return bounds.home + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 @cache
@@ -316,8 +311,8 @@ def _judge_push(command: ShellCommand) -> str:
 
 def name_loss(name: str, bounds: Boundaries) -> str:
     """Return what deleting a directory would delete: everything, the home directory, the project; else empty."""
-    bare = _ALL_IN_IT.sub("", name) or ("/" if name.startswith("/") else ".")
-    for path in _list_paths(bare, bounds):
+    bare = ALL_IN_IT.sub("", name) or ("/" if name.startswith("/") else ".")
+    for path in list_paths(bare, bounds):
         if path == os.sep:
             return EVERYTHING
         if is_inside(bounds.home, (path,)):
@@ -337,7 +332,7 @@ def find_write_objection(name: str, bounds: Boundaries) -> str:
 def _find_reason(
     name: str, bounds: Boundaries, anywhere: tuple[tuple[str, str], ...], of_home: tuple[tuple[str, str], ...] = ()
 ) -> str:
-    for path in _list_paths(name, bounds):
+    for path in list_paths(name, bounds):
         below = os.path.relpath(path, bounds.home) if is_inside(path, (bounds.home,)) else ""
         for patterns, relative in ((of_home, below), (anywhere, path)):
             why = next((why for pattern, why in patterns if relative and fnmatchcase(relative, pattern)), "")
@@ -348,8 +343,8 @@ def _find_reason(
 
 def find_hook_objection(name: str, bounds: Boundaries, *, is_recursive: bool = False) -> str:
     """Return why a file should not be changed because hooks depend on it; with `is_recursive`, all below it count."""
-    bare = _ALL_IN_IT.sub("", name) if is_recursive else name
-    for path in _list_paths(bare or os.sep, bounds):
+    bare = ALL_IN_IT.sub("", name) if is_recursive else name
+    for path in list_paths(bare or os.sep, bounds):
         if is_inside(path, bounds.protected) or (
             is_recursive and any(is_inside(one, (path,)) for one in bounds.protected)
         ):
@@ -375,22 +370,3 @@ def _is_hook_file(path: str, folder: str, patterns: tuple[str, ...], *, is_recur
     # deleting the folder of a hook file deletes the file
     below_it = [pattern for pattern in patterns if is_recursive and below and pattern.startswith(f"{below}/")]
     return any(os.path.lexists(os.path.join(folder, pattern.partition("*")[0])) for pattern in below_it)
-
-
-def show_path(path: str, bounds: Boundaries) -> str:
-    """Return a path relative to the project, or with `~` for the home directory."""
-    base = bounds.bases[0] if bounds.bases else ""
-    if base and path.startswith(f"{base}/"):
-        return path[len(base) + 1 :]
-    return f"~{path[len(bounds.home) :]}" if path.startswith(f"{bounds.home}/") else path
-
-
-def _list_paths(name: str, bounds: Boundaries) -> Iterator[str]:
-    """Yield the paths that a name may mean: as it is written, and with symbolic links resolved; none for an invalid name."""
-    if len(name) > _LONGEST_PATH or "\0" in name:
-        return
-    for base in bounds.bases if not name.startswith("/") else ("/",):
-        path = os.path.normpath(os.path.join(base, name))
-        # normpath keeps two leading slashes, which mean one on every supported system
-        yield "/" + path.lstrip("/")
-        yield os.path.realpath(path)

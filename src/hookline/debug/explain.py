@@ -60,6 +60,10 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
 def explain(hook: Hook, event: Event, *, engine: Engine) -> Explanation:
     """Check every gate, also those behind a closed one."""
+    if hook.facts:
+        # in a thread: the caller may have a running event loop
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            event = pool.submit(asyncio.run, engine.runner.gather_facts(hook.facts, event)).result()
     answers = tuple(answer for gate in GATES for answer in gate(hook, event, engine))
     return Explanation(hook=hook, event=event, gates=answers)
 
@@ -82,7 +86,7 @@ def _check_enabled(hook: Hook, _event: Event, engine: Engine) -> Iterator[GateAn
 
 def _check_plan(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswer]:
     # gates that are only reported for hooks with this field
-    fields = {Gate.CONDITION: hook.condition, Gate.HOST: hook.agents}
+    fields = {Gate.CONDITION: hook.condition, Gate.HOST: hook.run_by, Gate.AGENTS: hook.agents}
     for result in engine.planner.gates(hook, event):
         if fields.get(result.gate, True):
             yield GateAnswer(str(result.gate), result.passed, result.reason)
@@ -105,6 +109,11 @@ def _check_needs(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswe
     with ThreadPoolExecutor(max_workers=1) as pool:
         missing = pool.submit(asyncio.run, engine.admission.missing(hook, event)).result()
     yield GateAnswer("needs", not missing, missing or "everything it needs is there")
+
+
+def _check_scopes(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswer]:
+    for one in engine.admission.scope_status(hook, event):
+        yield GateAnswer(str(one.gate), one.passed, one.reason)
 
 
 def _check_limits(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswer]:
@@ -138,5 +147,5 @@ def resolve_program(hook: Hook, event: Event) -> ResolvedProgram:
 
 # In the order in which the engine checks them. A new gate is a function and a row here.
 GATES: Final[Sequence[Callable[[Hook, Event, Engine], Iterator[GateAnswer]]]] = (
-    *(_check_enabled, _check_plan, _check_trust, _check_needs, _check_limits, _check_command),
+    *(_check_enabled, _check_plan, _check_trust, _check_scopes, _check_needs, _check_limits, _check_command),
 )

@@ -26,7 +26,9 @@ from hookline.kinds.command.command import can_run_warm
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
 from hookline.model.exchange import CallFacts
+from hookline.model.facts import FACTS, NOTES
 from hookline.model.hook import DECISIONS, OWN_DIALECT, TEXT_TARGETS, Hook, Layer, OnError
+from hookline.model.language_models import find_model_settings
 from hookline.model.names import (
     alternatives,
     find_unknown_tools,
@@ -36,6 +38,7 @@ from hookline.model.names import (
 )
 from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.template_context import EFFECTS, event_context, template_values
+from hookline.model.template_context import FACTS as GATHERED
 from hookline.model.templates import body_texts, find_names
 from hookline.requirements import find_missing
 from hookline.text import shell_quote
@@ -164,8 +167,8 @@ _PERMITS: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST
 
 
 def _check_decision(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
-    """Report decisions of a rule at events that ignore them, with what is possible there."""
-    decision = next((name for name in DECISIONS if getattr(hook, name)), "")
+    """Report decisions of a rule or a judge at events that ignore them, with what is possible there."""
+    decision = next((name for name in (*DECISIONS, "judge") if getattr(hook, name)), "")
     if not decision:
         return
     can_decide = [
@@ -187,15 +190,15 @@ def _check_decision(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]
 def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report templates that no event of the hook can fill."""
     events = [parse_event_name(event) for event in hook.on]
-    known: dict[str, object] = {}
+    known: dict[str, object] = {GATHERED: {**FACTS, NOTES: ()}}
     facts = CallFacts(files=("/",), effects=dict.fromkeys(_OF_EFFECTS))
     for event in events:
         known |= dict.fromkeys(EVENTS[event].fields)
         known |= template_values(sample(event, hook=hook, fits=event_paths.list_event_paths), facts)
     run = " ".join((hook.command, *hook.args)) if hook.dialect == OWN_DIALECT else ""
-    body = " ".join(body_texts(hook.body))
+    body, arguments = (" ".join(body_texts(value)) for value in (hook.body, hook.arguments))
     texts = {target.key: getattr(hook, field) for field, target in TEXT_TARGETS.items()}
-    for key, text in {"run": run, "body": body, **texts, **hook.actions}.items():
+    for key, text in {"run": run, "body": body, "arguments": arguments, **texts, **hook.actions}.items():
         for path in find_names(text) if isinstance(text, str) else ():
             name = ".".join(path)
             # the fields of a value if they are fixed
@@ -216,16 +219,16 @@ def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]
 
 _OF_EFFECTS: Final = (*EFFECT_GATES, "unknown")
 _OF_FILES: Final = ("path", "content", "changes")
-_FIXED: Final = frozenset({"file", EFFECTS, "event", "session"})
+_FIXED: Final = frozenset({"file", EFFECTS, GATHERED, "event", "session"})
 
 
-def _check_keys(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
+def _check_keys(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
     """Report keys that mean nothing, or not what was meant, beside other keys of the hook."""
     blocks = hook.on_error is OnError.BLOCK
     limits = [f"`{name}`" for name in _LIMITS if getattr(hook, name)]
     if hook.prompt and any(event in _PERMITS for event in hook.on):
         yield "note", "has `ask`, which gives the agent something to do; to ask the person first, write `confirm`"
-    if hook.kind != "rule" and blocks and not any(spec.can_block for spec in _get_specs(hook)):
+    if hook.kind not in {"rule", "judge"} and blocks and not any(spec.can_block for spec in _get_specs(hook)):
         yield "warning", f'has on_error "block", and {_join(hook.on)} cannot be blocked'
     if limits and blocks:
         yield "warning", f'has on_error "block", and {_join(limits)}: what it is not asked about is not blocked'
@@ -234,6 +237,12 @@ def _check_keys(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
         yield "warning", f"has `cache`, which means nothing here: what it does, it does {why}, each time"
     elif hook.cache is not None and hook.kind in {"ask_agent", "rule"}:
         yield "warning", "has `cache`, which saves nothing: to fill in a text takes no time, and one kept grows old"
+    budget = hook.budget
+    if budget is not None and not budget.in_tokens and hook.model.startswith("ollama:"):
+        prices = find_model_settings(hook.model, engine.settings.models)
+        if not (prices.input or prices.output):
+            text = f'`{hook.model}` has no price, so it never ends: write "100k tokens/day", or set a price in your settings'
+            yield "warning", f"has a budget in money, and {text}"
     if hook.background and blocks:
         text = "and runs in the background: by then the event is answered, so it blocks nothing"
         yield "warning", f'has on_error "block", {text}'
@@ -274,7 +283,7 @@ def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight
     # conditions in full CEL expose no names, and the loader has reported syntax errors
     with suppress(ConfigError):
         names = compile_condition(hook.condition).names if hook.condition else frozenset()
-        known = {field for spec in EVENTS.values() for field in spec.fields}
+        known = {GATHERED, *(field for spec in EVENTS.values() for field in spec.fields)}
         known.update(
             *(
                 event_context(sample(event, hook=hook, fits=event_paths.list_event_paths), effects={})
