@@ -1,0 +1,1 @@
+"""Metrics and traces for other programs: Prometheus and OpenTelemetry."""

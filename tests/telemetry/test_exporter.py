@@ -1,0 +1,47 @@
+from pathlib import Path
+
+from hookline.model.record import Record, Step
+from hookline.telemetry.exporter import TelemetryExporter
+from hookline.telemetry.target import CollectorTarget
+from tests.telemetry.collector import Collector
+from tests.waiting import until
+
+
+def target_of(collector: Collector) -> CollectorTarget:
+    return CollectorTarget(
+        traces=f"{collector.url}/v1/traces", metrics="", headers=(), service_name="test", timeout=1.0, arguments=False
+    )
+
+
+def outcome(number: int) -> Record:
+    return Record(f"t{number}", Step.OUTCOME, 1_700_000_000.0 + number, "before_tool", "s", "", {"decision": "pass"})
+
+
+def test_a_full_queue_drops_and_counts(tmp_path: Path, collector: Collector) -> None:
+    collector.hangs = True
+    exporter = TelemetryExporter(target_of(collector), tmp_path, bound=100, gather=0.01)
+    exporter.put(outcome(0))
+    until(lambda: collector.requests, "the first request hangs")
+
+    for number in range(1, 151):
+        exporter.put(outcome(number))
+    warning = exporter.take_warning()
+
+    assert warning is not None
+    assert warning.step is Step.WARNING
+    assert warning.detail["telemetry_dropped"] == 50
+    assert exporter.take_warning() is None
+    collector.released.set()
+    exporter.close()
+
+
+def test_closing_sends_the_queue_and_the_open_sessions(tmp_path: Path, collector: Collector) -> None:
+    exporter = TelemetryExporter(target_of(collector), tmp_path, gather=0.01)
+    exporter.put(outcome(0))
+    until(lambda: collector.spans, "the first span has come")
+
+    exporter.put(outcome(1))
+    exporter.close()
+
+    assert [span.name for span in collector.spans] == ["before_tool", "before_tool", "invoke_agent"]
+    assert exporter.take_warning(is_last=True) is None
