@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from glob import escape, iglob
 from pathlib import Path
 
 import msgspec
@@ -11,12 +12,21 @@ from hookline import json_codec
 from hookline.config.undo_log import FileEdit, read_bytes
 
 
+class ForeignHook(Struct, frozen=True):
+    """A hook of another program in the settings of an agent: its event, its command, and the digest of all it says."""
+
+    at: str
+    command: str
+    digest: str
+
+
 class SettingsBackup(Struct, frozen=True, kw_only=True):
     """One file: its bytes without us, None where there was none, what we made of it, and the folders we made for it.
 
     `events` are those at which the agent asks us since then; `approvals` are the keys and hashes that we wrote there.
     `mode` is the mode that the file had, where a token of ours made it private. `policy` is what happens when Hookline
-    cannot answer, for the agent `host`; `is_automatic` says that the user did not choose it.
+    cannot answer, for the agent `host`; `is_automatic` says that the user did not choose it. `others` are the hooks of others
+    that the user knows of, in every file of the scope that the agent reads.
     """
 
     path: str
@@ -30,6 +40,7 @@ class SettingsBackup(Struct, frozen=True, kw_only=True):
     scope: str = ""
     policy: str = ""
     is_automatic: bool = False
+    others: Mapping[str, tuple[ForeignHook, ...]] | None = None
 
 
 def digest(raw: bytes | None) -> str:
@@ -60,6 +71,12 @@ def created_folders(data: Path, path: str) -> tuple[str, ...]:
 def list_automatic(data: Path, policy: str) -> list[SettingsBackup]:
     """Return the records of settings that have a policy which `hookline install` chose by itself."""
     return [kept for kept in _list_backups(data) if kept.is_automatic and kept.policy == policy]
+
+
+def has_backups(data: Path) -> bool:
+    """Return whether Hookline was installed into any agent, and not taken out since."""
+    # unlike Path.glob, this never raises
+    return any(True for _ in iglob(f"{escape(str(data / 'hosts'))}/*.json"))  # noqa: PTH207
 
 
 def _list_backups(data: Path) -> Iterator[SettingsBackup]:

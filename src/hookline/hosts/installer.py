@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.errors import ConfigError
-from hookline.hosts import acceptance, codex_approvals
+from hookline.hosts import acceptance, codex_approvals, drift
 from hookline.hosts.backup import SettingsBackup, created_folders, digest, load_backup, plan_record
 from hookline.hosts.command_line import command_line, command_words
 from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
@@ -81,7 +81,14 @@ def install(  # noqa: PLR0913 - each is an option of the command
         by_url.get(event) or EventCall(event, line(event), words(event), host.seconds.get(event, CALL_SECONDS))
         for event in events
     )
-    chosen = {"host": host.name, "scope": scope, "policy": policy, "is_automatic": is_automatic}
+    known = drift.load_known(host, scope, around)
+    chosen = {
+        "host": host.name,
+        "scope": scope,
+        "policy": policy,
+        "is_automatic": is_automatic,
+        "others": drift.list_hooks(host, scope, around) if known is None else known,
+    }
     steps: list[_FilePlan] = []
     notes: list[str] = []
     place, is_program = host.settings_path(scope, around), host.has_programs(scope)
@@ -123,6 +130,17 @@ def uninstall(host: Host, scope: Scope, around: HostEnvironment, *, together: Se
             steps.append(_plan_approvals(host, around, path, step, leaving=leaving))
         steps.append(step)
     return _plan(host, scope, files, steps)
+
+
+def accept(host: Host, scope: Scope, around: HostEnvironment) -> InstallPlan:
+    """Plan that the hooks of others in the settings of an agent count as known, as they are now."""
+    others = drift.list_hooks(host, scope, around)
+    kept = [backup for path in host.settings_paths(scope, around) if (backup := load_backup(around.data, path))]
+    records = (plan_record(around.data, one.path, replace(one, others=others)) for one in kept)
+    files = tuple(one.path for one in kept)
+    return InstallPlan(
+        host=host.name, scope=scope, files=files, records=tuple(edit for some in records for edit in some)
+    )
 
 
 def execute(

@@ -17,11 +17,11 @@ from hookline.errors import ConfigError
 from hookline.hosts import HOSTS, acceptance, http_endpoint
 from hookline.hosts.backup import digest, load_backup
 from hookline.hosts.codex_approvals import are_approved
+from hookline.hosts.drift import SYSTEM, find_drift, list_files
 from hookline.hosts.host import Host, HostEnvironment, Scope
 from hookline.hosts.settings_shapes import OwnedFile, count_entries
 from hookline.model.installed_entry import InstalledEntry, parse_entry
 
-_SYSTEM: Final = "system"
 # the name that entries have in agents that give them one
 _NAME: Final = "hookline"
 
@@ -40,8 +40,13 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
 def find_settings(host: Host, around: HostEnvironment, *, others: bool = True) -> list[SettingsFile]:
     """List every file with hooks that an agent reads: its own, and those of the agents whose settings it runs."""
     owners = [host, *(HOSTS[name] for name in host.spec.runs_files_of if others and name in HOSTS)]
-    files = (_read(owner, path, scope) for owner in owners for path, scope in _list_files(owner, around))
+    files = (_read(owner, path, scope) for owner in owners for path, scope in list_files(owner, around))
     return [file for file in files if file is not None]
+
+
+def find_installed(around: HostEnvironment) -> list[Host]:
+    """Return the agents with entries of Hookline in their settings."""
+    return [host for host in HOSTS.values() if any(file.ours for file in find_settings(host, around, others=False))]
 
 
 class Obstacle(Struct, frozen=True):
@@ -63,6 +68,7 @@ def find_obstacles(host: Host, around: HostEnvironment, *, ask: bool = False, ap
     """
     files = [file for file in find_settings(host, around, others=False) if file.ours]
     said = [*_find_missing(host, around), *_find_gone_programs(host, files), *_find_url_troubles(host, around, files)]
+    said += (Obstacle(text, fix, is_error=False) for text, fix in find_drift(host, around))
     if not files:
         return said
     said += [*_find_refused(host, around, files, ask=ask), *_find_switches(host, around, files)]
@@ -146,7 +152,7 @@ def _find_url_troubles(host: Host, around: HostEnvironment, files: Sequence[Sett
             text = f"{file.path} has the token of our daemon, and others on this machine can read it"
             yield Obstacle(text, f"chmod go= {file.path}", is_error=False)
         # any URL may be called unless settings list those that may
-        values = [_value(path) for path, _ in _list_files(host, around)]
+        values = [_value(path) for path, _ in list_files(host, around)]
         lists = [edit.value_at(value, pointer) for value in values for pointer in host.url_lists]
         patterns = [pattern for found in lists if isinstance(found, list) for pattern in found]
         is_limited = any(isinstance(found, list) for found in lists)
@@ -162,7 +168,7 @@ def _find_refused(
 ) -> Iterator[Obstacle]:
     """Read the settings as strictly as the agent does."""
     ours = {file.path for file in files}
-    for path in dict.fromkeys(path for path, scope in _list_files(host, around) if scope != _SYSTEM):
+    for path in dict.fromkeys(path for path, scope in list_files(host, around) if scope != SYSTEM):
         raw = read_bytes(path) if path.endswith(".json") else None
         if raw is None or (path not in ours and not host.strictness.is_known):
             continue
@@ -184,7 +190,7 @@ def _find_refused(
 
 def _find_switches(host: Host, around: HostEnvironment, files: Sequence[SettingsFile]) -> Iterator[Obstacle]:
     """Find settings that switch hooks off: all of them, those that are not the administrator's, or ours by name."""
-    listed = list(_list_files(host, around))
+    listed = list(list_files(host, around))
     # the last file that says something wins
     read = [(path, scope, value) for path, scope in listed if (value := _value(path)) is not None]
     for pointer, off in host.switches:
@@ -193,8 +199,8 @@ def _find_switches(host: Host, around: HostEnvironment, files: Sequence[Settings
             what = f"{said[-1][0]} switches all hooks of {host.title} off ({'.'.join(pointer)})"
             yield Obstacle(what, f"take {'.'.join(pointer)} out of it")
     for path, scope, value in read:
-        for pointer, only in host.managed_only if scope == _SYSTEM else ():
-            if edit.value_at(value, pointer) == only and any(file.scope != _SYSTEM for file in files):
+        for pointer, only in host.managed_only if scope == SYSTEM else ():
+            if edit.value_at(value, pointer) == only and any(file.scope != SYSTEM for file in files):
                 what = f"{path} lets {host.title} run hooks of the administrator only ({'.'.join(pointer)})"
                 yield Obstacle(what, "ask the administrator to add ours there")
         names = edit.value_at(value, host.disabled_names) if host.disabled_names else None
@@ -209,15 +215,7 @@ def _install_command(host: Host, scope: str) -> str:
 
 
 def _scope_words(scope: str) -> str:
-    return "" if scope in {Scope.USER, _SYSTEM} else f" --scope {scope}"
-
-
-def _list_files(host: Host, around: HostEnvironment) -> Iterator[tuple[str, str]]:
-    """List the files that an agent takes hooks from, with the scope of each; those for the whole machine come last."""
-    patterns = [(host.root(scope, around), one, str(scope)) for scope, some in host.reads.items() for one in some]
-    for root, pattern, scope in [*patterns, *((Path("/"), one.removeprefix("/"), _SYSTEM) for one in host.system)]:
-        for path in sorted(root.glob(pattern)) if "*" in pattern else [os.path.normpath(root / pattern)]:
-            yield str(path), scope
+    return "" if scope in {Scope.USER, SYSTEM} else f" --scope {scope}"
 
 
 def _value(path: str) -> object:
