@@ -1,15 +1,24 @@
 """Load a project: its hooks, settings and trust, without an engine; the engine is built when it is first used."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import caller_context
-from hookline.builtin.catalogue import BUILTINS, BuiltinScope, builtin_hooks, strip_prefix
+from hookline.builtin.catalogue import (
+    BUILTINS,
+    Builtin,
+    BuiltinScope,
+    GuardedPath,
+    builtin_hooks,
+    read_options,
+    strip_prefix,
+)
 from hookline.config import cron, toml
 from hookline.config import settings as tables
 from hookline.config.discovery import select_locations as chosen_places
@@ -28,9 +37,12 @@ from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
+from hookline.model.sandbox import PROJECT
 from hookline.model.settings import Settings
 from hookline.model.workspace_paths import clear_caches
 from hookline.ports import JobQueue, TraceStore
+from hookline.process.hook_state import find_state_root
+from hookline.stores.state import SqliteState
 from hookline.trust import repository
 from hookline.trust.policy import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.user_dirs import (
@@ -42,6 +54,18 @@ from hookline.user_dirs import (
     working_folder,
 )
 from hookline.wiring import known_names, make_components, shell_dialects
+
+if TYPE_CHECKING:
+    from hookline.config.mcp_servers import FoundServers
+    from hookline.telemetry.exporter import TelemetryExporter
+    from hookline.telemetry.target import CollectorTarget
+
+_OWN_DIALECT: Final = "hookline"
+_BUILTIN_KEYS: Final = ("builtins", "disabled_builtins")
+# lists what Hookline depends on besides its own folders: the settings of agents, the daemon, the hooks of git
+ListGuarded = Callable[[UserDirs, Path], Iterable[GuardedPath]]
+# returns the exporter that the engines of a process share
+ShareExporter = Callable[["CollectorTarget", UserDirs], "TelemetryExporter"]
 
 
 class Project(Struct, kw_only=True, eq=False, dict=True):
@@ -72,6 +96,13 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
         return self.loaded.hooks
 
     @cached_property
+    def servers(self) -> "FoundServers":
+        """The MCP servers that the user, the project and agents define."""
+        from hookline.config.mcp_servers import find_servers  # noqa: PLC0415 - few projects use any
+
+        return find_servers(self.search)
+
+    @cached_property
     def engine(self) -> Engine:
         """The engine with the hooks in force."""
         return self.make_engine(self)
@@ -89,6 +120,11 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
     def fails_closed(self, hook: Hook) -> bool:
         """Return whether a failure of the hook blocks."""
         return fails_closed(hook, self.components.default_on_error(hook))
+
+    def find_output(self, builtin: Builtin) -> str:
+        """Return the file or folder that a built-in hook writes to; empty where it writes none."""
+        scope = BuiltinScope(root=str(self.root), home=str(self.folders.home), data=str(self.folders.data))
+        return builtin.find_output(scope, self.settings.builtin_options.get(builtin.name, {}))
 
     async def close(self) -> None:
         """Close the engine, if one was built."""
@@ -113,26 +149,43 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     traced: bool = True,
     tell_agent: TellAgent | None = None,
     shared_traces: Callable[[UserDirs], TraceStore] | None = None,
+    share_exporter: ShareExporter | None = None,
     records: bool = True,
+    guarded: ListGuarded | None = None,
+    only_dialect: str = "",
 ) -> Project:
     """Load everything configured for a project and for the user.
 
     `settings` replace those of files and environment; managed hooks run whatever they say. A process that serves many calls
-    passes `shared_traces`, the store its engines share; then no code of a hook runs inside the process. Without `traced` the
-    engine writes neither traces nor queue; without `records`, as for a dry run, loading writes nothing either.
+    passes `shared_traces`, the store its engines share, and `share_exporter` for telemetry; then no code of a hook runs inside
+    the process. Without `traced` the
+    engine writes neither traces nor queue; without `records`, as for a dry run, loading writes nothing either. With `guarded`,
+    as where agents call, the built-in hook that keeps them from changing what guards them is on by default. With
+    `only_dialect`, only our own files and those of one dialect are read.
     """
     root = (root or working_folder()).absolute()
     clear_caches()
     dirs = folders or find_user_dirs(root)
     parsed: dict[str, tuple[str, Document]] = {}
     managed, managed_problems = _read_settings(dirs.managed, dirs, parsed, is_managed=True)
+    is_given = settings is not None
     if settings is None:
         own, own_problems = _read_settings(dirs.config, dirs, parsed, is_managed=False)
         settings, odd = tables.resolve_settings(managed=managed, own=own, environ=caller_context.environ())
         problems = [*odd, *managed_problems, *own_problems]
     else:
         problems = []
-    components = make_components(always_isolated=shared_traces is not None)
+    target, telemetry_problems = _find_export_target(settings)
+    problems += telemetry_problems
+    state = SqliteState(dirs.data / "state.db")
+    components = make_components(
+        always_isolated=shared_traces is not None,
+        protected=(str(dirs.data),),
+        state_root=find_state_root(dirs.data),
+        data=dirs.data,
+        settings=settings,
+        state=state,
+    )
     registry = HookRegistry()
     planner = HookPlanner.from_components(registry, components)
     vocabulary = known_names()
@@ -144,27 +197,58 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         managed=dirs.managed,
         data=dirs.data,
         records=records,
-        locations=chosen_places(settings.agents_files),
+        locations=tuple(
+            place
+            for place in chosen_places(settings.agents_files)
+            if not only_dialect or place.dialect in {_OWN_DIALECT, only_dialect}
+        ),
         known_names=vocabulary,
         parsed=parsed,
     )
+    candidates = read_candidates(search)
+    if any(hook.mcp for hook in candidates.hooks):
+        candidates = _attach_servers(candidates, search)
     loaded = judge(
-        read_candidates(search),
+        candidates,
         tools=vocabulary.tools,
         unusable=partial(find_problem, planner),
         refusal=components.refusal,
     )
+    if settings.sandbox != PROJECT:
+        loaded = replace(loaded, hooks=tuple(replace(hook, default_sandbox=settings.sandbox) for hook in loaded.hooks))
+    if any(hook.judge for hook in loaded.hooks):
+        from hookline.llm.target import add_url  # noqa: PLC0415 - few projects have a judge
+
+        named = (add_url(hook, settings.models, caller_context.environ()) for hook in loaded.hooks)
+        loaded = replace(loaded, hooks=tuple(named))
     # the parsed documents are only good for this one load
     search = replace(search, parsed={})
-    place = BuiltinScope(root=str(root), home=str(dirs.home), protected=(str(dirs.config), str(dirs.data)))
-    builtins = builtin_hooks(place, on=settings.builtins, managed=_list_builtins(managed))
+    place = BuiltinScope(
+        root=str(root),
+        home=str(dirs.home),
+        data=str(dirs.data),
+        above=tuple(map(str, search.above)),
+        protected=tuple(
+            str(folder)
+            for folder in (dirs.config, dirs.data, find_state_root(dirs.data), dirs.managed)
+            if folder is not None
+        ),
+        list_guarded=partial(guarded, dirs, root) if guarded is not None else None,
+    )
+    builtins = builtin_hooks(
+        place,
+        on=settings.builtins,
+        off=settings.disabled_builtins,
+        managed=_list_builtins(managed, "builtins"),
+        options=settings.builtin_options,
+        layer=Layer.PROGRAM if is_given else Layer.USER,
+    )
     loaded = _add_builtins(loaded, builtins)
 
     def make_engine(project: Project) -> Engine:
-        from hookline.stores.state import SqliteState  # noqa: PLC0415 - as above
-
         # an engine that is switched off runs nothing, and managed hooks run all the same
         enabled = settings.enabled or settings.guards_only or dirs.managed is not None
+        record = settings.record if settings.record != "auto" else "all" if guarded is not None else "hooks"
         # a command that keeps no traces only looks at hooks or tries one: it must leave no job behind
         queue: JobQueue | None = None
         # a worker looks where every other program of the user looks
@@ -177,15 +261,22 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         engine = Engine(
             components=components,
             planner=planner,
-            settings=replace(settings, enabled=enabled),
+            settings=replace(settings, enabled=enabled, record=record),
             trust=project.trust,
             ask=ask,
             store=(shared_traces or open_traces)(dirs) if traced else None,
-            state=SqliteState(dirs.data / "state.db"),
+            state=state,
             queue=queue,
             tell_agent=tell_agent,
             cwd=str(root),
         )
+        if target is not None and traced:
+            from hookline.telemetry.exporter import EngineExport, TelemetryExporter  # noqa: PLC0415 - few users export
+
+            shared = share_exporter(target, dirs) if share_exporter is not None else None
+            exporter = shared or TelemetryExporter(target, dirs.data)
+            sink = EngineExport(exporter, engine.bus.publish, is_shared=shared is not None)
+            engine.attach(sink, close=sink.close)
         engine.problems = tuple(str(problem) for problem in project.problems if problem.severity is not Severity.NOTE)
         return engine
 
@@ -230,6 +321,35 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     return project
 
 
+def _attach_servers(candidates: LoadResult, search: SearchPaths) -> LoadResult:
+    """Give hooks the MCP servers that they name; the files of servers are watched as those of hooks are."""
+    from hookline.config import mcp_servers  # noqa: PLC0415 - few projects use any
+
+    # before they are read, so that a change in between shows
+    before = capture((), (), others=mcp_servers.list_server_files(search))
+    found = mcp_servers.find_servers(search)
+    attached = mcp_servers.attach_servers(candidates.hooks, found)
+    stamps = candidates.stamps
+    deciding = (stamp for stamp in before.others if stamp[0] in attached.files)
+    return replace(
+        candidates,
+        hooks=attached.hooks,
+        problems=(*candidates.problems, *attached.problems),
+        notes=(*candidates.notes, *(one for one in found.problems if one not in candidates.problems)),
+        stamps=replace(stamps, others=(*stamps.others, *deciding)),
+    )
+
+
+def _find_export_target(settings: Settings) -> tuple["CollectorTarget | None", list[Problem]]:
+    """Return where telemetry is exported to, and why it is not."""
+    if settings.telemetry is None:
+        return None, []
+    from hookline.telemetry.target import find_target  # noqa: PLC0415 - few users export
+
+    target, problem = find_target(settings.telemetry, caller_context.environ())
+    return target, [Problem("environment", 0, problem, Severity.WARNING)] if problem else []
+
+
 def _add_stamps(stamps: FileStamps, folders: UserDirs, root: Path) -> FileStamps:
     """Add the paths that decide which folders are searched, how far above the project, and whose approvals count."""
     named = list_deciding_paths(caller_context.environ())
@@ -248,7 +368,7 @@ def _add_stamps(stamps: FileStamps, folders: UserDirs, root: Path) -> FileStamps
         # in a worktree, .git is a file that names the repository
         others=map(str, [record_path(folders.data), *decided, *([marker] if marker.is_file() else [])]),
     )
-    return replace(stamps, owners=around.owners, names=around.names, others=around.others)
+    return replace(stamps, owners=around.owners, names=around.names, others=(*stamps.others, *around.others))
 
 
 def _add_builtins(loaded: LoadResult, builtins: tuple[Hook, ...]) -> LoadResult:
@@ -267,13 +387,13 @@ def _add_builtins(loaded: LoadResult, builtins: tuple[Hook, ...]) -> LoadResult:
 def _read_settings(
     folder: Path | None, folders: UserDirs, parsed: dict[str, tuple[str, Document]], *, is_managed: bool
 ) -> tuple[Mapping[str, object], tuple[Problem, ...]]:
-    """Return the `[settings]` of a hookline.toml, and its problems; `parsed` gets the document."""
+    """Return the settings of a hookline.toml and the options of built-in hooks, and problems; `parsed` gets the document."""
     if folder is None:
         return {}, ()
     path = str(folder / "hookline.toml")
     try:
         text = read_text(path, is_managed=is_managed)
-        if tables.TABLE not in text:
+        if tables.TABLE not in text and tables.OPTIONS not in text:
             return {}, ()
         document = toml.parse(text, path=path)
     except ConfigError:
@@ -282,16 +402,21 @@ def _read_settings(
     parsed[str(folder.resolve() / "hookline.toml")] = (text, document)
     found = tables.read(document, path=path, home=str(folders.home))
     problems = [*found.problems]
-    for name in _list_builtins(found.values):
+    named = [(key, name) for key in _BUILTIN_KEYS for name in _list_builtins(found.values, key)]
+    for key, name in named:
         if (plain := strip_prefix(name)) not in BUILTINS:
             known = suggest(plain, BUILTINS) or f"; there are {', '.join(sorted(BUILTINS))}"
-            line = document.line_of((tables.TABLE, "builtins"))
+            line = document.line_of((tables.TABLE, key))
             problems.append(Problem(path, line, f"there is no built-in hook {quote(name)}{known}"))
-    return found.values, tuple(problems)
+    if not isinstance(document.value, Mapping) or tables.OPTIONS not in document.value:
+        return found.values, tuple(problems)
+    options, wrong = read_options(document.value[tables.OPTIONS])
+    problems += (Problem(path, document.line_of(where), message) for where, message in wrong)
+    return {**found.values, "builtin_options": options}, tuple(problems)
 
 
-def _list_builtins(values: Mapping[str, object]) -> tuple[str, ...]:
-    named = values.get("builtins")
+def _list_builtins(values: Mapping[str, object], key: str) -> tuple[str, ...]:
+    named = values.get(key)
     return tuple(map(str, named)) if isinstance(named, tuple) else ()
 
 

@@ -5,14 +5,18 @@ import logging
 import time
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hookline import caller_context
 from hookline.caller_context import CallerContext
 from hookline.errors import StoreError
 from hookline.ports import TraceStore
-from hookline.project import Project, load_project, open_traces
+from hookline.project import ListGuarded, Project, load_project, open_traces
 from hookline.user_dirs import UserDirs, find_user_dirs
+
+if TYPE_CHECKING:
+    from hookline.telemetry.exporter import TelemetryExporter
+    from hookline.telemetry.target import CollectorTarget
 
 logger: Final = logging.getLogger(__name__)
 
@@ -77,15 +81,17 @@ class ProjectCache:
 
     With `serves_callers`, as in the daemon, every call brings a caller context, engines share one trace store per user, and no
     code of a hook runs in this process. A project loaded less than `fresh` seconds ago is taken as current without a look at
-    its files.
+    its files. `guarded` is as for `load_project`.
     """
 
-    def __init__(self, *, serves_callers: bool = False, fresh: float = 0.0) -> None:
+    def __init__(self, *, serves_callers: bool = False, fresh: float = 0.0, guarded: ListGuarded | None = None) -> None:
         self._serves_callers = serves_callers
         self._fresh = fresh
+        self._guarded = guarded
         self._entries: dict[str, list[_OpenProject]] = {}
         self._used: dict[int, _OpenProject] = {}
         self._stores: dict[Path, TraceStore] = {}
+        self._exporters: dict[tuple[Path, CollectorTarget], TelemetryExporter] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     @property
@@ -131,6 +137,8 @@ class ProjectCache:
         for entry in self._list_entries():
             self._retire(entry)
         await asyncio.gather(*self._closing, return_exceptions=True)
+        await asyncio.gather(*(self._close_exporter(data, exporter) for (data, _), exporter in self._exporters.items()))
+        self._exporters.clear()
         for store in self._stores.values():
             await _close_store(store)
         self._stores.clear()
@@ -156,7 +164,12 @@ class ProjectCache:
         before = set(caller.read_vars) if caller is not None else set()
         if caller is not None:
             caller.read_vars.clear()
-        project = load_project(root, shared_traces=self._share_traces if self._serves_callers else None)
+        project = load_project(
+            root,
+            shared_traces=self._share_traces if self._serves_callers else None,
+            share_exporter=self._share_exporter,
+            guarded=self._guarded,
+        )
         if self._serves_callers:
             # recent runs are in the traces; here they would only use memory
             project.engine.stop_debugger()
@@ -173,6 +186,22 @@ class ProjectCache:
         if store is None:
             store = self._stores[dirs.data] = open_traces(dirs)
         return _SharedStore(store)
+
+    def _share_exporter(self, target: "CollectorTarget", dirs: UserDirs) -> "TelemetryExporter":
+        """Return the one exporter for a collector: one thread sends the records of all engines."""
+        from hookline.telemetry.exporter import TelemetryExporter  # noqa: PLC0415 - few users export
+
+        key = (dirs.data, target)
+        if key not in self._exporters:
+            self._exporters[key] = TelemetryExporter(target, dirs.data)
+        return self._exporters[key]
+
+    async def _close_exporter(self, data: Path, exporter: "TelemetryExporter") -> None:
+        """Send what is left, and record what could not be sent."""
+        await asyncio.to_thread(exporter.close)
+        warning = exporter.take_warning(is_last=True)
+        if warning is not None and data in self._stores:
+            self._stores[data].write(warning)
 
     def _retire(self, entry: _OpenProject) -> None:
         entry.is_retired = True

@@ -1,6 +1,7 @@
 """The composition root: the only module that knows every dialect, kind and store."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline.config.file_patterns import file_patterns, follow_links, list_files
@@ -9,33 +10,52 @@ from hookline.engine.components import Components, Condition
 from hookline.kinds.ask_agent import AskAgent
 from hookline.kinds.command.command import Command
 from hookline.kinds.function import Function
+from hookline.kinds.judge import ModelJudge
+from hookline.kinds.mcp import Mcp
 from hookline.kinds.notify import Notify
 from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
 from hookline.model.dialect_names import EVENT_NAMES
+from hookline.model.event import Event
 from hookline.model.hook import Hook
+from hookline.model.settings import Settings
 from hookline.ports import StateStore
+from hookline.process.containment import Containment
 from hookline.stores.state import MemoryState
 
 if TYPE_CHECKING:
     from hookline.config.known_names import KnownNames
 
 
-def make_components(*, always_isolated: bool = False) -> Components:
+def make_components(
+    *,
+    always_isolated: bool = False,
+    protected: tuple[str, ...] = (),
+    state_root: str = "",
+    data: Path | None = None,
+    settings: Settings | None = None,
+    state: StateStore | None = None,
+) -> Components:
     """Return the components that Hookline ships, with new instances of every kind.
 
-    With `always_isolated`, no Python code of a hook runs in this process.
+    With `always_isolated`, no Python code of a hook runs in this process. No contained hook reads what is `protected`. Hooks
+    keep their state in `state_root`; `data` is the data folder of the user, which has the logins at MCP servers. `settings` and
+    `state` are those of the engine, for the kinds that need them.
     """
+    containment = Containment(protected, state_root=state_root)
+    command = Command(shell_dialects=SHELL_DIALECTS, template_dialects=TEMPLATE_DIALECTS, containment=containment)
     return Components(
         dialects=DIALECTS,
         kinds={
             "ask_agent": AskAgent(),
-            "command": Command(shell_dialects=SHELL_DIALECTS, template_dialects=TEMPLATE_DIALECTS),
+            "command": command,
             "function": Function(),
+            "mcp": Mcp(command, data),
+            "judge": ModelJudge(settings or Settings(), state or make_state()),
             "notify": Notify(),
-            "python": Python((), always_isolated=always_isolated),
+            "python": Python((), always_isolated=always_isolated, containment=containment),
             "raise_event": RaiseEvent(),
             "rule": Rule(),
             "webhook": Webhook(),
@@ -45,6 +65,7 @@ def make_components(*, always_isolated: bool = False) -> Components:
         list_files=list_files,
         conditions=_condition,
         missing=_missing,
+        gather_facts=_gather_facts,
         read_options=_read_options,
         read_hook=_read_hook,
     )
@@ -83,6 +104,13 @@ async def _missing(hook: Hook, cwd: str) -> str:
     from hookline.requirements import find_missing  # noqa: PLC0415
 
     return await find_missing(hook, cwd)
+
+
+async def _gather_facts(wanted: Collection[str], event: Event) -> Mapping[str, object]:
+    """Gather the facts that hooks ask for."""
+    from hookline.facts.gather import gather_facts  # noqa: PLC0415 - most hooks ask for none
+
+    return await gather_facts(wanted, event)
 
 
 def _condition(text: str) -> Condition:

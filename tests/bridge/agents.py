@@ -11,6 +11,7 @@ from typing import Final
 from hookline import caller_context
 from hookline.bridge import call_log
 from hookline.bridge.call import Call, IfBroken
+from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.bridge.serve import serve
 from hookline.caller_context import CallerContext
 from hookline.dialects import DIALECTS
@@ -97,6 +98,9 @@ run = ["/bin/sh", "guard.sh"]
 on_error = "block"
 """
 
+# no hook is asked
+UNGUARDED: Final = '[settings]\ndisabled_builtins = ["self-guard"]\n'
+
 GUARD_PROGRAM: Final = """
 case $(cat) in
   *"rm -rf"*) echo '{"decision": "deny", "reason": "nothing is removed here"}' ;;
@@ -109,7 +113,7 @@ class Staying:
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._projects = ProjectCache(serves_callers=True)
+        self._projects = ProjectCache(serves_callers=True, guarded=list_guarded_paths)
         root = logging.getLogger()
         others = root.handlers[:]
         # also between two calls, when what was traced is stored

@@ -45,6 +45,15 @@ def test_only_what_the_key_of_the_person_proves_counts(tmp_path: Path, monkeypat
     assert depth({MARK: old}, data) == 0
 
 
+def test_mark_is_the_same_for_calls_that_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hour = int(time.time()) // 3600 * 3600
+    marks = []
+    for seconds in (0, 1, 3599, 3600):
+        monkeypatch.setattr(time, "time", lambda at=hour + seconds: at)
+        marks.append(_mark(1, tmp_path))
+    assert marks[0] == marks[1] == marks[2] != marks[3]
+
+
 def test_where_no_key_can_be_kept_nothing_is_said(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.write_text("in the way")

@@ -11,8 +11,9 @@ from hookline.bridge.serve import PATIENCE
 from hookline.dialects import DIALECTS
 from hookline.hosts.host import CALL_SECONDS
 from hookline.model.exchange import Answer
+from hookline.model.record import Step
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from tests.bridge.agents import AGENTS, GUARD, NEUTRAL, Person, document, is_neutral, is_refused, told
+from tests.bridge.agents import AGENTS, GUARD, NEUTRAL, UNGUARDED, Person, document, is_neutral, is_refused, told
 from tests.waiting import until
 
 
@@ -96,6 +97,7 @@ def test_a_trace_that_is_lost_is_told_with_the_next_answer(person: Person) -> No
 
 
 def test_every_call_is_in_the_ledger_of_its_session(person: Person) -> None:
+    person.configure(UNGUARDED)
     person.ask("claude-code", person.event("session_start", source="startup"))
     person.ask("claude-code", person.event(command="ls", call_id="toolu_1"))
     event = DIALECTS["claude-code"].decode_event(person.said(DIALECTS["claude-code"], person.event())[0])
@@ -166,9 +168,18 @@ def test_the_log_of_the_program_around_us_is_given_back(person: Person) -> None:
     assert logging.getLogger().handlers == before
 
 
-def test_nothing_is_left_behind_but_the_ledger_and_the_known_entries_where_no_hook_is_asked(person: Person) -> None:
+def test_a_call_that_no_hook_is_asked_about_leaves_one_record_unless_the_user_wants_none(person: Person) -> None:
+    person.configure(UNGUARDED + 'record = "hooks"\n')
     person.ask("claude-code")
     assert {path.name for path in person.data.iterdir()} == {"sessions", "known-hooks.json"}
+
+    person.configure(UNGUARDED)
+    person.ask("claude-code")
+    traces = TraceQueries(person.data / "traces.db")
+    until(lambda: traces.newest() > 0)
+    (found,) = traces.matching(TraceFilter())
+    assert (found.step, found.host, found.project) == (Step.OUTCOME, "claude-code", str(person.project))
+    assert (found.decision, found.detail["ran"], found.detail["args"]) == ("pass", 0, {"command": found.subject})
 
 
 def test_hooks_have_less_time_than_agents_wait() -> None:

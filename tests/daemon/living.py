@@ -18,6 +18,7 @@ from tests.cli.program import environment
 from tests.waiting import PATIENCE, until
 
 WORDS: Final = ("--if-broken", "block", "claude-code", "PreToolUse")
+CODEX: Final = ("--if-broken", "block", "codex-cli", "PreToolUse")
 
 
 def payload(project: Path, command: str = "ls", **more: object) -> bytes:
@@ -31,6 +32,29 @@ def payload(project: Path, command: str = "ls", **more: object) -> bytes:
         "tool_input": {"command": command},
     }
     return json.dumps(said | more).encode()
+
+
+def codex_payload(project: Path, **more: object) -> bytes:
+    """Say what Codex CLI says before it runs a command."""
+    said = {
+        "session_id": "two",
+        "turn_id": "t",
+        "transcript_path": None,
+        "cwd": str(project),
+        "hook_event_name": "PreToolUse",
+        "model": "m",
+        "permission_mode": "default",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "u",
+    }
+    return json.dumps(said | more).encode()
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git as a person who has a name."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, timeout=PATIENCE)
 
 
 @contextmanager

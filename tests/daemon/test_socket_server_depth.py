@@ -18,7 +18,8 @@ from hookline.project_cache import ProjectCache
 from tests.daemon.living import WORDS, payload
 
 SOURCE: Final = str(Path(hookline.__file__).parent)
-STARTS: Final = frozenset({"posix_spawn", "posix_spawnp", "fork_exec"})
+# our own library is announced to auditors in the frame that calls it
+STARTS: Final = frozenset({"posix_spawn", "posix_spawnp", "fork_exec", "audit"})
 DEEPEST: Final = 9
 GUARD: Final = '[[hook]]\nid = "guard"\non = "before_tool"\nrun = ["/bin/true"]\n'
 

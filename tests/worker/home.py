@@ -23,9 +23,10 @@ class Home:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = folder / "home"
         self.project = folder / "project"
-        self.out = folder / "out"
-        self.out.mkdir()
+        # in the project, where its own hooks may write
+        self.out = self.project / "out"
         configure(self.home, "")
+        self.out.mkdir()
         monkeypatch.setenv("HOME", str(self.home))
         for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
             monkeypatch.delenv(name, raising=False)

@@ -167,6 +167,20 @@ def test_project_that_is_gone_is_said_to_be(home: Home) -> None:
     assert home.queue.jobs()[0].error == f"there is no folder {home.project} any more"
 
 
+def test_queued_hook_of_a_project_is_contained(home: Home) -> None:
+    outside = home.home / "outside"
+    home.configure(run=f"touch {home.out}/ran; touch {outside}; true", of_project=True)
+    home.hookline("trust", "approve", "later", "--yes")
+    home.put()
+    trace = home.queue.jobs()[0].event.id
+
+    tally = home.work()
+
+    assert (tally.done, (home.out / "ran").exists(), outside.exists()) == (1, True, False)
+    with closing(SqliteTraces(home.data / "traces.db")) as store:
+        assert any("seccomp" in str(record.detail.get("sandbox", "")) for record in store.records(trace))
+
+
 def test_approval_that_was_taken_back_counts(home: Home) -> None:
     home.configure(run=f"touch {home.out}/ran", of_project=True)
     home.hookline("trust", "approve", "later", "--yes")

@@ -5,13 +5,9 @@ ask hooks first: a false alarm makes users ignore the next one. Settings are rea
 module waits until then.
 """
 
-import os
-import re
-import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +16,17 @@ from msgspec import Struct
 from hookline import json_codec
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import ABOUT_CALLS
+from hookline.bridge.transcript_file import read_part
+from hookline.bridge.transcripts import (
+    Document,
+    ToolCallEnd,
+    TranscriptPart,
+    read_claude,
+    read_codex,
+    read_gemini,
+    read_qwen,
+    read_time,
+)
 from hookline.errors import EngineError
 from hookline.hosts import HOSTS, status
 from hookline.hosts.host import HostEnvironment, Scope
@@ -28,8 +35,6 @@ from hookline.user_dirs import UserDirs
 
 _NAMED: Final = 3
 LARGEST: Final = 8 * 1024 * 1024  # bytes, counted from the end
-
-Document = Mapping[str, object]
 
 
 class ToolRun(Struct, frozen=True):
@@ -43,12 +48,11 @@ class ToolRun(Struct, frozen=True):
 class TranscriptReader(Struct, frozen=True):
     """How one agent's transcript is read.
 
-    `read` yields what a line says of calls: the id of each, the name of its tool where the line has it, and whether it ran.
-    Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
+    `read` yields what a line says of calls. Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
     `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
     """
 
-    read: Callable[[Document], Iterator[tuple[str, str, bool]]]
+    read: Callable[[Document], Iterator[TranscriptPart]]
     marks: tuple[bytes, ...]
     asks: frozenset[str]
     mcp: str = "mcp__"
@@ -137,7 +141,7 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
 def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
     """Return the tool calls of a transcript that ran; None where it cannot be read, or there is no reader for the agent."""
     reader = READERS.get(host)
-    raw = _read_tail(path) if reader is not None else None
+    raw = read_part(path, LARGEST, from_end=True) if reader is not None else None
     if reader is None or raw is None:
         return None
     called: dict[str, ToolRun] = {}
@@ -151,116 +155,37 @@ def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
             continue
         if not isinstance(document, dict):
             continue
-        for call, tool, has_run in reader.read(document):
-            if tool:
-                called.setdefault(call, ToolRun(_read_time(document), tool, call))
-            if has_run and call in called:
-                ran[call] = called[call]
+        for part in reader.read(document):
+            if part.tool:
+                called.setdefault(part.id, ToolRun(read_time(document), part.tool, part.id))
+            if part.result is ToolCallEnd.RAN and part.id in called:
+                ran[part.id] = called[part.id]
     return [run for run in ran.values() if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
-
-
-def _read_tail(path: str) -> bytes | None:
-    """Return the end of a regular file; the payload names it, and reading a pipe could block."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (OSError, ValueError):
-        return None
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            return None
-        os.lseek(handle, max(info.st_size - LARGEST, 0), os.SEEK_SET)
-        return os.read(handle, LARGEST)
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
-
-
-def _read_claude(document: Document) -> Iterator[tuple[str, str, bool]]:
-    for part in _parts(_object(document, "message"), "content"):
-        if part.get("type") == "tool_use":
-            yield str(part.get("id")), str(part.get("name")), False
-        elif part.get("type") == "tool_result":
-            # a call with invalid arguments is refused by the agent before any hook
-            yield str(part.get("tool_use_id")), "", not _text(part.get("content")).startswith("<tool_use_error>")
-
-
-# how the result of a call that ran begins; a refusal is a sentence for the model
-_CODEX_RAN: Final = re.compile(r"(Chunk ID|Exit code|Wall time|Process exited)")
-
-
-def _read_codex(document: Document) -> Iterator[tuple[str, str, bool]]:
-    payload = _object(document, "payload")
-    kind, call = payload.get("type"), str(payload.get("call_id"))
-    if kind in {"function_call", "custom_tool_call"}:
-        yield call, f"{payload.get('namespace') or ''}{payload.get('name') or ''}", False
-    elif kind in {"function_call_output", "custom_tool_call_output"}:
-        yield call, "", _CODEX_RAN.match(_text(payload.get("output"))) is not None
-
-
-def _read_gemini(document: Document) -> Iterator[tuple[str, str, bool]]:
-    # the agent writes a message again with each update
-    for part in _parts(document, "toolCalls"):
-        if part.get("status") == "success":
-            yield str(part.get("id")), str(part.get("name")), True
-
-
-def _read_qwen(document: Document) -> Iterator[tuple[str, str, bool]]:
-    for part in _parts(_object(document, "message"), "parts"):
-        if function := _object(part, "functionCall"):
-            yield str(function.get("id")), str(function.get("name")), False
-    result = _object(document, "toolCallResult")
-    yield str(result.get("callId")), "", result.get("status") == "success"
 
 
 _FILES: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
 
 READERS: Final[Mapping[str, TranscriptReader]] = {
     "claude-code": TranscriptReader(
-        _read_claude,
+        read_claude,
         (b'"tool_use"', b'"tool_result"'),
         frozenset(
             {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
         ),
     ),
     "codex-cli": TranscriptReader(
-        _read_codex,
+        read_codex,
         (b'"function_call', b'"custom_tool_call'),
         frozenset({"exec_command", "apply_patch"}),
     ),
     "gemini-cli": TranscriptReader(
-        _read_gemini,
+        read_gemini,
         (b'"toolCalls"',),
         _FILES | {"grep_search", "list_directory", "read_many_files"},
         "mcp_",
         by_id=False,
     ),
     "qwen-code": TranscriptReader(
-        _read_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}
+        read_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}
     ),
 }
-
-
-def _object(document: Document, key: str) -> Document:
-    value = document.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _parts(document: Document, key: str) -> Iterator[Document]:
-    value = document.get(key)
-    return (part for part in value if isinstance(part, dict)) if isinstance(value, list) else iter(())
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in value)
-    return value if isinstance(value, str) else ""
-
-
-def _read_time(document: Document) -> float:
-    """Return the time of a line; 0, too old to count, where it has none."""
-    try:
-        return datetime.fromisoformat(str(document.get("timestamp"))).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0

@@ -14,6 +14,7 @@ from hookline.errors import ConfigError, StoreError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.plan import Gate, Plan
+from hookline.model.scope import is_for_agent
 from hookline.model.verdict import Decision, Outcome
 from hookline.model.workspace_paths import USER_SOURCES
 from hookline.ports import Dialect
@@ -48,7 +49,7 @@ def find_outdated(call: Call, project: Project) -> str:
     """Return a notice if the entries of an agent still allow what a guard of the user should block; empty if not."""
     if call.if_broken is not IfBroken.ALLOW:
         return ""
-    own = (hook for hook in project.hooks if hook.enabled and hook.source in USER_SOURCES)
+    own = (hook for hook in project.hooks if hook.enabled and not hook.implicit and hook.source in USER_SOURCES)
     guard = next((hook for hook in own if project.fails_closed(hook)), None)
     if guard is None or not _is_automatic(call, project):
         return ""
@@ -77,7 +78,7 @@ def find_lost_guard(project: Project) -> str:
 
 
 def _has_guards(project: Project) -> bool:
-    if any(project.fails_closed(hook) for hook in project.hooks if hook.enabled):
+    if any(project.fails_closed(hook) for hook in project.hooks if hook.enabled and not hook.implicit):
         return True
     for path in {problem.path for problem in project.loaded.lost}:
         # a file whose hooks were lost may define one that fails closed, judging by its words
@@ -97,7 +98,10 @@ async def can_deny(project: Project, event: Event) -> bool:
         hook
         for hook in project.registry.get_hooks_for_event(event.name)
         # an agent runs the hooks of its own files by itself
-        if hook.enabled and not (hook.background or hook.observe or event.host in hook.agents)
+        if hook.enabled and not (hook.background or hook.observe or event.host in hook.run_by)
+        if is_for_agent(hook.agents, event.host)
+        # the hook that guards the others has nothing to guard where there are none
+        if not hook.implicit
         if not hook.actions or {"deny", "confirm"} & hook.actions.keys()
     ]
     try:

@@ -17,6 +17,7 @@ from hookline.bridge.call import event_from_name
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, EngineError
 from hookline.hosts import HOSTS, http_endpoint, status
+from hookline.hosts.backup import load_backup
 from hookline.hosts.command_line import POLICIES, command_line, command_words, find_launcher
 from hookline.hosts.host import HostEnvironment, Scope
 from hookline.hosts.status import Obstacle, SettingsFile
@@ -68,7 +69,9 @@ def check_agents(around: HostEnvironment) -> Iterator[AgentCheck]:
         files = status.find_settings(host, around, others=False)
         entries = [(file, entry) for file in files for entry in file.ours if entry.host == name]
         obstacles = tuple(status.find_obstacles(host, around, ask=True))
-        if not entries and not obstacles:
+        # settings that cannot be read any more have lost our entries
+        is_damaged = any(file.problem and load_backup(around.data, file.path) is not None for file in files)
+        if not entries and not obstacles and not is_damaged:
             continue
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             whys = pool.map(lambda pair: _find_why(pair[0], pair[1], around), entries)

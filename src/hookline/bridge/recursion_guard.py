@@ -16,6 +16,7 @@ from typing import Final
 
 from hookline.caller_context import with_env
 from hookline.model.installed_entry import NESTING
+from hookline.trust.file_cache import read_regular_file
 
 MARK: Final = NESTING
 # an agent that a hook asks for its opinion may well have such hooks itself, but not without end
@@ -24,6 +25,9 @@ DEEPEST: Final = 3
 _KEY: Final = "nesting.key"
 _LENGTH: Final = 32  # bytes
 _LIFE: Final = 86_400.0  # seconds; a process started a day ago does not count as a parent
+# Seconds. Within them the mark, and so the environment of hook processes, stays the same, and what was prepared for one call
+# serves the next.
+_TICK: Final = 3600
 _MARK_FORMAT: Final = re.compile(r"([1-9][0-9]?)-([0-9]{1,12})-([0-9a-f]{64})")
 
 
@@ -60,7 +64,7 @@ def deeper(level: int, data: Path) -> Iterator[None]:
             with suppress(OSError):
                 beside.unlink()
         key = _read_key(data)
-    with with_env(MARK, _sign(level + 1, int(time.time()), key) if key else ""):
+    with with_env(MARK, _sign(level + 1, int(time.time()) // _TICK * _TICK, key) if key else ""):
         yield
 
 
@@ -70,8 +74,5 @@ def _sign(level: int, at: int, key: bytes) -> str:
 
 
 def _read_key(data: Path) -> bytes:
-    try:
-        raw = (data / _KEY).read_bytes()
-    except OSError:
-        return b""
+    raw = read_regular_file(data / _KEY, _LENGTH + 1) or b""
     return raw if len(raw) == _LENGTH else b""

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.bridge import call_ledger, call_log, fallback, recursion_guard
+from hookline.bridge.agent_version import find_agent_version
 from hookline.bridge.call import Call, CallState, find_project_root
 from hookline.bridge.call_ledger import ABOUT_CALLS
 from hookline.bridge.daemon_socket import remember_choice
+from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.bridge.notices import Notices, choose_channel
 from hookline.bridge.probe import MARK, is_probe, report_probe
 from hookline.bridge.read_event import read_call
@@ -31,6 +33,7 @@ from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Step
+from hookline.model.scope import is_for_agent
 from hookline.model.verdict import Outcome
 from hookline.project import Project, load_project
 from hookline.text import shell_quote
@@ -74,7 +77,7 @@ class SingleUseProjects:
 
     def open(self, root: Path) -> Project:
         """Load the project."""
-        project = load_project(root)
+        project = load_project(root, guarded=list_guarded_paths)
         remember_choice(caller_context.full_environ(), wanted=project.settings.daemon)
         return project
 
@@ -148,8 +151,9 @@ def _open(call: Call, environ: Mapping[str, str], projects: Projects) -> CallSta
     except Exception as problem:  # noqa: BLE001 - the failure policy decides
         state.trouble = state.trouble or f"the hooks could not be loaded: {problem}"
         return state
-    if not state.event.cwd:
-        state.event = replace(state.event, cwd=str(project.root))
+    version = find_agent_version(state.event, environ)
+    if version or not state.event.cwd:
+        state.event = replace(state.event, cwd=state.event.cwd or str(project.root), host_version=version)
     try:
         state.event = add_error_type(state.event)
         state.plan = project.planner.plan(state.event)
@@ -229,7 +233,11 @@ async def _collect_notices(
         notices.add(fallback.find_outdated(state.call, project))
     if event.name is EventName.SESSION_START:
         # which hooks, of any event, may not run
-        hooks = [hook for hook in project.hooks if hook.enabled and event.host not in hook.agents]
+        hooks = [
+            hook
+            for hook in project.hooks
+            if hook.enabled and event.host not in hook.run_by and is_for_agent(hook.agents, event.host)
+        ]
         try:
             vetted = await project.trust.vet(Plan(tuple((hook,) for hook in hooks)), event)
             for skip in vetted.skipped:

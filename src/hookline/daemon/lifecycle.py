@@ -18,6 +18,7 @@ import msgspec
 
 from hookline.bridge import call_log
 from hookline.bridge.daemon_socket import IDLE, SocketDir
+from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.daemon.claim import Claim
 from hookline.daemon.code_watch import CodeWatch
 from hookline.daemon.http_server import HttpFront
@@ -77,7 +78,7 @@ class Daemon:
         self._started = time.time()
         self._last = time.monotonic()
         self._code = CodeWatch()
-        self._projects = ProjectCache(serves_callers=True)
+        self._projects = ProjectCache(serves_callers=True, guarded=list_guarded_paths)
         self._dispatcher = CallDispatcher(
             self._projects,
             control=self._control,

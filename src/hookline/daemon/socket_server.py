@@ -30,9 +30,14 @@ _ACCEPTED_AT_ONCE: Final = 64
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE: Final = 0.2  # seconds; a launcher waits longer
 
-# the environments of one session are all the same
-_parse_environ = lru_cache(maxsize=64)(protocol.parse_environ)
 _parse_call = lru_cache(maxsize=256)(parse_argv)
+
+
+@lru_cache(maxsize=64)
+def _parse_environ(block: bytes) -> tuple[dict[str, str], dict[bytes, bytes]]:
+    """Return an environment, as text and as bytes; cached, since those of one session are all the same."""
+    environ = protocol.parse_environ(block)
+    return environ, caller_context.encode_environ(environ)
 
 
 class CallDispatcher:
@@ -76,9 +81,11 @@ class CallDispatcher:
     async def _answer(self, connection: "Connection", call: Call, request: CallRequest) -> None:
         """Answer a call; one that cannot be answered is left to its launcher, which knows the fallback."""
         try:
-            environ = _parse_environ(request.block)
+            environ, encoded = _parse_environ(request.block)
             # the context belongs to this task, and so to this call alone
-            caller_context.set_current(CallerContext(environ, request.folder, umask=request.umask))
+            caller_context.set_current(
+                CallerContext(environ, request.folder, umask=request.umask, encoded=encoded),
+            )
             await serve(
                 replace(call, raw=request.stdin),
                 lambda answer: connection.send(protocol.encode_answer(answer)),
@@ -136,7 +143,8 @@ class Connection:
         """Notice from now on what the launcher sends, and that it hangs up."""
         if self._socket is not None and not self._is_watched:
             self._is_watched = True
-            self._loop.add_reader(self._socket, self._read)
+            # by its number: looking a socket up by itself formats its addresses
+            self._loop.add_reader(self._socket.fileno(), self._read)
         if self._socket is not None and self._task is not None:
             self._timer = self._loop.call_later(FIRST_STILL, self._send_still)
 
@@ -192,7 +200,7 @@ class Connection:
             self._unsent = b""
         if self._unsent:
             self._is_watched = True
-            self._loop.add_writer(self._socket, self._on_writable)
+            self._loop.add_writer(self._socket.fileno(), self._on_writable)
         else:
             self._close()
 
@@ -201,8 +209,8 @@ class Connection:
             self._timer.cancel()
         if self._socket is not None:
             if self._is_watched:
-                self._loop.remove_reader(self._socket)
-                self._loop.remove_writer(self._socket)
+                self._loop.remove_reader(self._socket.fileno())
+                self._loop.remove_writer(self._socket.fileno())
             self._socket.close()
             self._socket = None
 

@@ -50,6 +50,8 @@ _FORWARDED_IF_USED: Final = ("reference-transaction", "post-index-change", "push
 _KEY: Final = "core.hooksPath"
 _HOOKS: Final = "hooks"
 _STATE: Final = "state.json"
+_FOLDER: Final = "hookline"
+_TREE_FOLDER: Final = "hookline-tree"
 _BESIDE_OURS: Final = "folder=${0%/*}/../../hooks"
 _USER_FOLDER: Final = (
     f"folder=$(git config --global --includes --type=path --get {_KEY} ||\n"
@@ -270,7 +272,19 @@ def _our_folder(repository: Repository) -> Path:
 
 
 def _our_folders(repository: Repository) -> tuple[Path, Path]:
-    return repository.common / "hookline", repository.own / "hookline-tree"
+    return repository.common / _FOLDER, repository.own / _TREE_FOLDER
+
+
+def list_our_paths(common: Path) -> list[Path]:
+    """Return what git depends on to run our scripts: scripts in its own folder, folders of ours, and its configuration.
+
+    `common` is the folder that all work trees of the repository share.
+    """
+    folder = common / _HOOKS
+    scripts = [folder / hook for hook in HOOKS if is_ours(folder / hook)]
+    places = (common / _FOLDER, common / _TREE_FOLDER, *sorted(common.glob(f"worktrees/*/{_TREE_FOLDER}")))
+    folders = [place for place in places if place.is_dir()]
+    return [*scripts, *folders, *([common / "config"] if folders else [])]
 
 
 def _is_redirected(repository: Repository) -> bool:
