@@ -1,0 +1,1 @@
+"""Replay recorded events against the hooks as they are now, without effects, and compare the decisions."""
