@@ -1,0 +1,181 @@
+"""Open a session of the agent: set up, load what the project says, and raise the events of its start and its end."""
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from msgspec import Struct
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.usage import RunUsage
+
+from hookline import Blocked, ConfigError
+from hookline.agent import history
+from hookline.agent.conversation import Conversation, Limits, Parts, View
+from hookline.agent.env_file import EnvFile
+from hookline.agent.mcp_tools import list_mcp_tools
+from hookline.agent.models import make_model
+from hookline.agent.personas import Persona
+from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, find_definitions, read_context
+from hookline.agent.tools import AgentTool, Toolbox
+from hookline.project import Project
+
+if TYPE_CHECKING:
+    from hookline.mcp.sessions import Sessions
+
+_INSTRUCTIONS: Final = (
+    "You are an agent that works in the folder {root}. Use your tools to do what the user asks, and answer briefly. "
+    "A tool call may be blocked by a hook: read why, and do not try to get around it."
+)
+_LAST: Final = "last.json"
+
+
+class AgentOptions(Struct, frozen=True, kw_only=True):
+    """What the user chose: the model, the limits, and what else is loaded.
+
+    `trigger` is why Setup hooks run, `mcp` names servers of the project that may be started, and `resume` an earlier session.
+    """
+
+    model: str
+    url: str = ""
+    persona: Persona
+    limits: Limits = Limits()
+    trigger: str = "init"
+    mcp: tuple[str, ...] = ()
+    resume: str = ""
+
+
+async def run_setup(project: Project, persona: Persona, *, trigger: str) -> None:
+    """Run the Setup hooks, and nothing else.
+
+    Raises:
+        Blocked: A hook says that the project cannot be used.
+    """
+    scope = project.engine.session(uuid4().hex[:16], cwd=str(project.root), host=persona.host)
+    variables = EnvFile(project.root, scope.session.id)
+    variables.open()
+    try:
+        outcome = await scope.emit("setup", {"trigger": trigger})
+    finally:
+        variables.close()
+    if outcome.blocked:
+        raise Blocked("setup", outcome)
+
+
+@asynccontextmanager
+async def open_session(project: Project, options: AgentOptions, view: View) -> AsyncIterator[Conversation]:
+    """Open a session with the hooks of a project.
+
+    Raises:
+        Blocked: A hook does not let the session start.
+        ConfigError: The model, or a file of the project, cannot be used.
+    """
+    root, folders, persona = project.root, project.folders, options.persona
+    model = make_model(options.model, options.url)
+    ignored = IgnoredFiles(root)
+    ignored.guard(project.engine)
+    provider, _, name = options.model.partition(":")
+    session_id = options.resume or uuid4().hex[:16]
+    transcripts = folders.data / "agent"
+    scope = project.engine.session(
+        session_id,
+        user=getpass.getuser(),
+        model=name,
+        provider=provider,
+        config={"model": name, "temperature": options.limits.temperature, "context_window": options.limits.window},
+        cwd=str(root),
+        host=persona.host,
+    )
+    parts = Parts(
+        view=view,
+        limits=options.limits,
+        transcripts=transcripts,
+        agents={
+            DEFAULT_AGENT.name: DEFAULT_AGENT,
+            **find_definitions(root, folders.home, persona, what="agents"),
+        },
+        skills=find_definitions(root, folders.home, persona, what="skills"),
+        find_model=lambda other: make_model(other if ":" in other else f"{provider}:{other}", options.url),
+        engine=project.engine,
+        host=persona.host,
+        calls=[],
+        usage=RunUsage(),
+        allowed=set(),
+        question_lock=asyncio.Lock(),
+    )
+    variables = EnvFile(root, session_id)
+    variables.open()
+    mcp = _McpServers(project, options.mcp)
+    try:
+        setup = await scope.emit("setup", {"trigger": options.trigger})
+        if setup.blocked:
+            raise Blocked("setup", setup)
+        _apply(variables, view)
+        scope.source = "resume" if options.resume else "startup"
+        async with scope:
+            _apply(variables, view)
+            started = scope.start.context if scope.start is not None else ()
+            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
+            tools = (*Toolbox(root, ignored).list_tools(), *await mcp.list_tools(view))
+            conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
+            if options.resume:
+                conversation.history = _resume(transcripts / session_id / _LAST, options.resume)
+            try:
+                yield conversation
+            finally:
+                scope.summary = {"total_tokens": parts.usage.total_tokens, "tool_calls": len(parts.calls)}
+                if conversation.history:
+                    history.save_messages(transcripts / session_id / _LAST, conversation.history)
+    finally:
+        variables.close()
+        await mcp.close()
+
+
+class _McpServers:
+    """The sessions with MCP servers, if there are any."""
+
+    def __init__(self, project: Project, named: tuple[str, ...]) -> None:
+        self._servers = project.servers.by_name()
+        self._data = project.folders.data
+        self._named = named
+        self._sessions: Sessions | None = None
+        if missing := [name for name in named if name not in self._servers]:
+            raise ConfigError(f"there is no MCP server {', '.join(missing)}; `hookline mcp list` shows them")
+
+    async def list_tools(self, view: View) -> list[AgentTool]:
+        """Return the tools of all servers that can be used, and show why others cannot."""
+        if not self._servers:
+            return []
+        try:
+            import mcp  # noqa: F401, PLC0415 - an extra
+        except ImportError:
+            view.show("note", "MCP servers need another package: pip install 'hookline[mcp]'")
+            return []
+        from hookline.mcp.sessions import Sessions  # noqa: PLC0415 - an extra, as above
+        from hookline.mcp.tokens import TokenStore  # noqa: PLC0415
+
+        self._sessions = Sessions(TokenStore(self._data))
+        tools, notes = await list_mcp_tools(self._sessions, self._servers.values(), named=self._named)
+        for note in notes:
+            view.show("note", note)
+        return tools
+
+    async def close(self) -> None:
+        """Close the sessions."""
+        if self._sessions is not None:
+            await self._sessions.close()
+
+
+def _apply(variables: EnvFile, view: View) -> None:
+    for refused in variables.apply():
+        view.show("error", refused)
+
+
+def _resume(path: Path, session: str) -> list[ModelMessage]:
+    try:
+        return history.load_messages(path)
+    except (OSError, ValueError) as problem:
+        raise ConfigError(f'the session "{session}" cannot be resumed: {problem}') from None
