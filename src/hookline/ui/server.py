@@ -1,0 +1,460 @@
+"""The server behind `hookline ui`: who may ask, what can be asked, and the files of the page."""
+
+import asyncio
+import hmac
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec import Struct, to_builtins
+
+from hookline import json_codec
+from hookline.daemon import peer_check
+from hookline.errors import ConfigError, EngineError
+from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, StreamingResponse, read_body
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
+from hookline.stores.trace_stats import TraceStats
+from hookline.text import sanitize
+from hookline.ui import call_views, hook_pages, overview
+from hookline.ui.commands import run_command
+from hookline.ui.door import Door, read_metrics_token
+from hookline.ui.live_feed import LiveFeed
+from hookline.ui.masking import mask
+from hookline.user_dirs import find_user_dirs
+
+HOME: Final = "127.0.0.1"
+STATIC: Final = Path(__file__).parent / "static"
+
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".woff2": "font/woff2",
+}
+_JSON: Final = "application/json"
+_LARGEST_BODY: Final = 1024 * 1024
+_READING: Final = 20.0  # seconds between two pieces of a body
+_CLOSING: Final = 3.0  # seconds that requests under way have when the server ends
+_MOST: Final = 1_000
+_RECENT: Final = 30 * 86_400.0  # seconds of runs that the figures of hooks cover
+_MOST_SPANS: Final = 1_000
+# what browsers say of requests that this page made, or that the user typed
+_OWN_SITES: Final = frozenset({"same-origin", "none"})
+
+
+class Asked(Struct, frozen=True):
+    """A request: the names in its path, its parameters, and the fields of its body."""
+
+    names: tuple[str, ...]
+    query: Mapping[str, str]
+    body: Mapping[str, object]
+    last_event: str = ""
+
+    def number(self, name: str, default: float, *, most: float = float("inf")) -> float:
+        """Return a parameter that is a number from 0 to `most`.
+
+        Raises:
+            HTTPException: It is none.
+        """
+        text = self.query.get(name, "")
+        try:
+            value = float(text) if text else default
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < float("inf"):
+            raise HTTPException(400, sanitize(f"{name} is to be a number, not {text!r}"))
+        return min(value, most)
+
+    def filter(self) -> TraceFilter:
+        """Return which calls are wanted."""
+        word = self.query.get
+        return TraceFilter(
+            host=word("agent", ""),
+            project=word("project", ""),
+            session=word("session", ""),
+            hook=word("hook", ""),
+            decision=word("decision", ""),
+            text=word("text", ""),
+            since=self.number("since", 0.0),
+        )
+
+    def text(self, name: str) -> str:
+        """Return a field of the body that is a text; empty without it.
+
+        Raises:
+            HTTPException: It is none.
+        """
+        value = self.body.get(name, "")
+        if not isinstance(value, str):
+            raise HTTPException(400, f"{name} is to be a text")
+        return value
+
+
+class Unmasked(Struct, frozen=True):
+    """An answer in which a mask could hide what a user has to judge; its texts are escaped already."""
+
+    value: Mapping[str, object]
+
+
+class Route(Struct, frozen=True):
+    """One thing that can be asked. A star in the path is a name; `loosens` what an agent may not do."""
+
+    method: str
+    path: str
+    answer: "Callable[[UiServer, Asked], Awaitable[object]]"
+    loosens: bool = False
+
+    def find_names(self, segments: list[str]) -> tuple[str, ...] | None:
+        """Return the names in a path; None if it is another path."""
+        parts = self.path.split("/")
+        if len(parts) != len(segments) or any(
+            part not in {"*", segment} for part, segment in zip(parts, segments, strict=True)
+        ):
+            return None
+        return tuple(segment for part, segment in zip(parts, segments, strict=True) if part == "*")
+
+
+def bind(port: int | None, *, usual: int = 4600) -> socket.socket:
+    """Listen on this machine at a port; without one at the usual port, or at a free one where that is taken.
+
+    Raises:
+        ConfigError: The port cannot be used.
+    """
+    for number in (usual, 0) if port is None else (port,):
+        try:
+            return socket.create_server((HOME, number))
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            if number == 0 or port is not None:
+                raise ConfigError(
+                    f"cannot listen at {HOME}:{number}: {reason}; name another port with --port, or 0 for a free one"
+                ) from None
+    raise AssertionError
+
+
+class UiServer:
+    """Answers the page of one user, for one project unless a request names another."""
+
+    def __init__(self, project: Path, *, read_only_reason: str = "") -> None:
+        self._project = project
+        self._folders = find_user_dirs(project)
+        self._read_only_reason = read_only_reason
+        self._traces_path = self._folders.data / "traces.db"
+        self._live = LiveFeed(self._traces_path)
+        self._door = Door()
+        self._metrics_token = read_metrics_token(self._folders.data)
+        self._files = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.is_file()}
+        self._port = 0
+        self._http = HttpServer(
+            self._answer,
+            Options(
+                hosts=lambda: {HOME, "localhost"},
+                check_peer=peer_check.find_tcp_reason,
+                own_pages=True,
+                headers=_HEADERS,
+            ),
+        )
+
+    @property
+    def url(self) -> str:
+        """The address of the page, with the token that counts once."""
+        return f"http://{HOME}:{self._port}/?token={self._door.token}"
+
+    @property
+    def _cookie(self) -> str:
+        # browsers send a cookie to every port of a host, so two servers need two names
+        return f"hookline_ui_{self._port}"
+
+    async def start(self, listening: socket.socket) -> None:
+        """Begin to answer."""
+        self._port = listening.getsockname()[1]
+        await self._http.start(listening)
+
+    async def close(self) -> None:
+        """End all streams, answer what is under way, and end."""
+        self._http.stop()
+        await self._live.close()
+        await self._http.close(_CLOSING)
+
+    async def _answer(self, request: Request) -> Response:
+        segments = [unquote(part) for part in request.scope["raw_path"].decode("latin-1").split("/")]
+        is_reading = request.method in {"GET", "HEAD"}
+        if segments[1] == "static" and is_reading:
+            return self._send_file("/".join(segments[2:]))
+        if segments == ["", ""] and is_reading:
+            return self._send_page(request)
+        is_known = self._door.is_known(request.cookies, self._cookie)
+        if not is_known and not (segments == ["", "metrics"] and self._has_metrics_token(request)):
+            raise HTTPException(401, "run `hookline ui` again, and open the link that it prints")
+        self._http.mark_known(request)
+        if request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
+            raise HTTPException(403, "requests of other web pages are not taken")
+        return await self._answer_route(request, segments)
+
+    def _send_file(self, name: str) -> Response:
+        path = self._files.get(name)
+        if path is None:
+            raise HTTPException(404, "there is no such file")
+        return Response(path.read_bytes(), media_type=_TYPES.get(path.suffix, "application/octet-stream"))
+
+    def _send_page(self, request: Request) -> Response:
+        token = request.query_params.get("token")
+        if token is not None and (cookie := self._door.exchange(token)):
+            response = Response(status_code=303, headers={"Location": "/"})
+            response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
+            return response
+        if not self._door.is_known(request.cookies, self._cookie):
+            response = self._send_file("unauthorised.html")
+            response.status_code = 401
+            return response
+        if token is not None:
+            # the token is not to stay in the history of the browser
+            return Response(status_code=303, headers={"Location": "/"})
+        return self._send_file("index.html")
+
+    def _has_metrics_token(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode("latin-1")
+        return hmac.compare_digest(given, f"Bearer {self._metrics_token}".encode())
+
+    async def _answer_route(self, request: Request, segments: list[str]) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        found = [(route, names) for route in ROUTES if (names := route.find_names(segments)) is not None]
+        if not found:
+            raise HTTPException(404, "there is nothing of this name")
+        chosen = next(((route, names) for route, names in found if route.method == method), None)
+        if chosen is None:
+            raise HTTPException(405, f"wanted {found[0][0].method}", {"Allow": found[0][0].method})
+        route, names = chosen
+        body = await self._read_body(request, route) if method == "POST" else {}
+        asked = Asked(names, dict(request.query_params), body, request.headers.get("last-event-id", ""))
+        try:
+            answer = await route.answer(self, asked)
+        except ConfigError as problem:
+            raise HTTPException(400, sanitize(str(problem))) from None
+        except EngineError as problem:
+            raise HTTPException(500, sanitize(str(problem))) from None
+        if isinstance(answer, Response):
+            return answer
+        return Response(await asyncio.to_thread(_encode, answer), media_type=_JSON)
+
+    async def _read_body(self, request: Request, route: Route) -> Mapping[str, object]:
+        """Return the fields of a request that changes something.
+
+        Raises:
+            HTTPException: It is not from the page, not allowed, or no JSON object.
+        """
+        # the server has compared it with its own already
+        if "origin" not in request.headers:
+            raise HTTPException(403, "only the page may change something: the Origin is missing")
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+            raise HTTPException(415, f"the body is to be {_JSON}")
+        raw = await read_body(request, limit=_LARGEST_BODY, seconds=_READING)
+        if route.loosens and self._read_only_reason:
+            raise HTTPException(403, self._read_only_reason)
+        if raw is None:
+            raise HTTPException(413, f"the body is larger than {_LARGEST_BODY} bytes")
+        try:
+            body = json_codec.load(raw or b"{}")
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise HTTPException(400, "the body is no JSON object")
+        return body
+
+    def _open_traces(self) -> TraceQueries:
+        # one for each request: the lock of a shared one would have requests wait for each other
+        return TraceQueries(self._traces_path)
+
+    def _find_project(self, named: str) -> str:
+        return named or str(self._project)
+
+    async def show_status(self, _asked: Asked) -> object:
+        """Return what the head of the page needs."""
+        status = await asyncio.to_thread(overview.describe_status, self._open_traces(), self._folders, self._project)
+        reason = self._read_only_reason
+        return {**status, "read_only": bool(reason), "read_only_reason": reason}
+
+    async def list_calls(self, asked: Asked) -> object:
+        """Return a page of calls."""
+        limit, before = int(asked.number("limit", 100, most=_MOST)), int(asked.number("before", 0))
+        wanted = asked.filter()
+        return await asyncio.to_thread(call_views.list_calls, self._open_traces(), wanted, limit=limit, before=before)
+
+    async def stream_calls(self, asked: Asked) -> object:
+        """Return the calls as they end."""
+        text = asked.last_event or asked.query.get("after", "")
+        after = int(text) if text.isdecimal() else 0
+        events: AsyncIterator[bytes] = self._live.stream(asked.filter(), after=after)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def show_call(self, asked: Asked) -> object:
+        """Return one call with its records."""
+
+        def read() -> object:
+            traces = self._open_traces()
+            call = traces.find_call(asked.names[0])
+            if call is None:
+                raise HTTPException(404, "there is no such call, or it was removed")
+            facts = dict(call_views.describe_call(traces, call))
+            records, diff = facts.pop("records"), facts.pop("diff")
+            return {"call": facts, "records": records, "diff": diff}
+
+        return await asyncio.to_thread(read)
+
+    async def list_sessions(self, asked: Asked) -> object:
+        """Return the newest sessions."""
+        limit, wanted = int(asked.number("limit", 50, most=_MOST)), asked.filter()
+        return await asyncio.to_thread(call_views.list_sessions, self._open_traces(), wanted, limit=limit)
+
+    async def show_session(self, asked: Asked) -> object:
+        """Return a page of a session."""
+        limit, before = int(asked.number("limit", 200, most=_MOST)), int(asked.number("before", 0))
+
+        def read() -> object:
+            traces, session = self._open_traces(), asked.names[0]
+            found = traces.sessions(TraceFilter(session=session), limit=1) if session else []
+            if not found:
+                raise HTTPException(404, "there is no such session, or its records were removed")
+            calls = traces.session_events(session, limit=limit + 1, before=before)
+            return {
+                "session": call_views.session_to_json(found[0], version=traces.agent_version(session)),
+                "calls": [call_views.describe_call(traces, call) for call in calls[-limit:]],
+                "more": len(calls) > limit,
+            }
+
+        return await asyncio.to_thread(read)
+
+    async def list_hooks(self, asked: Asked) -> object:
+        """Return the hooks of a project with their figures."""
+
+        def read() -> object:
+            wanted = TraceFilter(since=time.time() - _RECENT)
+            figures = {one.hook: one for one in TraceStats(self._traces_path).hooks(wanted)}
+            return hook_pages.list_hooks(self._find_project(asked.query.get("project", "")), figures)
+
+        return await asyncio.to_thread(read)
+
+    async def show_approval(self, asked: Asked) -> object:
+        """Return the approval screen of a hook."""
+        project = self._find_project(asked.query.get("project", ""))
+        return Unmasked(await asyncio.to_thread(hook_pages.show_approval, project, asked.names[0]))
+
+    async def approve_hook(self, asked: Asked) -> object:
+        """Approve a hook as it was shown."""
+        project, digest = self._find_project(asked.text("project")), asked.text("digest")
+        return await asyncio.to_thread(hook_pages.approve, project, asked.names[0], digest)
+
+    async def revoke_hook(self, asked: Asked) -> object:
+        """Take the approval of a hook back."""
+        return await asyncio.to_thread(hook_pages.revoke, self._find_project(asked.text("project")), asked.names[0])
+
+    async def enable_hook(self, asked: Asked) -> object:
+        """Switch a hook on."""
+        return await self._toggle("enable", asked)
+
+    async def disable_hook(self, asked: Asked) -> object:
+        """Switch a hook off."""
+        return await self._toggle("disable", asked)
+
+    async def _toggle(self, command: str, asked: Asked) -> object:
+        project = self._find_project(asked.text("project"))
+        done = await run_command(command, "--project", project, "--", asked.names[0])
+        facts = done if isinstance(done, Mapping) else {}
+        notes = facts.get("notes")
+        said = [str(facts.get("what"))] if facts.get("changed") else []
+        return {"message": "; ".join([*said, *map(str, notes if isinstance(notes, list) else ())])}
+
+    async def test_hook(self, asked: Asked) -> object:
+        """Run a hook for real, with a sample event.
+
+        Raises:
+            HTTPException: It may not run.
+        """
+        project, event = self._find_project(asked.text("project")), asked.text("event")
+        chosen = ("--event", event) if event else ()
+        done = await run_command("test", "--no-input", "--project", project, *chosen, "--", asked.names[0])
+        facts = done if isinstance(done, Mapping) else {}
+        if not facts.get("ran"):
+            raise HTTPException(409, sanitize(f"{asked.names[0]} was not run: {facts.get('objection')}"))
+        names = ("reason", "duration", "failure", "stdout", "stderr", "exit_code")
+        return {"decision": facts["verdict"], "sandbox": facts["layers"], **{name: facts[name] for name in names}}
+
+    async def show_matrix(self, _asked: Asked) -> object:
+        """Return what agents can do."""
+        return overview.describe_matrix()
+
+    async def show_metrics(self, asked: Asked) -> object:
+        """Return figures over time."""
+        since = asked.number("since", 3_600) or 3_600.0
+        # a span for each pixel of a plot is enough
+        step = max(asked.number("step", since / 60), since / _MOST_SPANS)
+        return await asyncio.to_thread(overview.describe_metrics, self._traces_path, since=since, step=step)
+
+    async def show_queue(self, _asked: Asked) -> object:
+        """Return jobs and limits."""
+        return await asyncio.to_thread(overview.describe_queue, self._folders.data, str(self._project))
+
+    async def show_doctor(self, _asked: Asked) -> object:
+        """Return what `hookline doctor` finds."""
+        return overview.shape_doctor(await run_command("doctor", "--project", str(self._project)))
+
+    async def replay(self, asked: Asked) -> object:
+        """Return what the hooks, with the rules of a text beside them, would decide about a recorded session."""
+        from hookline.replay.replay import replay_session  # noqa: PLC0415 - loads projects and kinds, and few ask for it
+
+        project = Path(asked.text("project")) if asked.text("project") else None
+        report = await replay_session(self._folders.data, asked.text("session"), project, asked.text("toml"))
+        return to_builtins(report)
+
+    async def export_metrics(self, _asked: Asked) -> object:
+        """Return the metrics of all hooks for Prometheus."""
+        from hookline.telemetry.prometheus import CONTENT_TYPE, render_metrics  # noqa: PLC0415 - few scrape
+
+        text = await asyncio.to_thread(render_metrics, self._folders.data)
+        return Response(text, media_type=CONTENT_TYPE)
+
+
+def _encode(answer: object) -> bytes:
+    """Return an answer as JSON, with every text made safe to show: the one place where that happens."""
+    return json_codec.dump(answer.value if isinstance(answer, Unmasked) else mask(answer))
+
+
+ROUTES: Final = (
+    Route("GET", "/api/status", UiServer.show_status),
+    Route("GET", "/api/calls", UiServer.list_calls),
+    Route("GET", "/api/calls/*", UiServer.show_call),
+    Route("GET", "/api/stream", UiServer.stream_calls),
+    Route("GET", "/api/sessions", UiServer.list_sessions),
+    Route("GET", "/api/sessions/*", UiServer.show_session),
+    Route("GET", "/api/hooks", UiServer.list_hooks),
+    Route("GET", "/api/hooks/*/approval", UiServer.show_approval),
+    Route("POST", "/api/hooks/*/approve", UiServer.approve_hook, loosens=True),
+    Route("POST", "/api/hooks/*/revoke", UiServer.revoke_hook, loosens=True),
+    Route("POST", "/api/hooks/*/enable", UiServer.enable_hook),
+    Route("POST", "/api/hooks/*/disable", UiServer.disable_hook, loosens=True),
+    Route("POST", "/api/hooks/*/test", UiServer.test_hook, loosens=True),
+    Route("GET", "/api/matrix", UiServer.show_matrix),
+    Route("GET", "/api/metrics", UiServer.show_metrics),
+    Route("GET", "/api/queue", UiServer.show_queue),
+    Route("GET", "/api/doctor", UiServer.show_doctor),
+    Route("POST", "/api/replay", UiServer.replay, loosens=True),
+    Route("GET", "/metrics", UiServer.export_metrics),
+)

@@ -1,0 +1,211 @@
+/** One call: what happened, hook by hook. Used by the panel and by the timeline of a session. */
+import { renderChange } from "./diff.js";
+import { agentName, badge, h, icon, shape } from "./dom.js";
+import { clock, duration, folder, when, words } from "./format.js";
+
+const GATES = new Set(["hook_execution_complete", "hook_execution_error", "hook_skipped", "hook_queued"]);
+const KNOWN = new Set([
+  "decision",
+  "duration",
+  "reason",
+  "failure",
+  "message",
+  "sandbox",
+  "stderr",
+  "exit_code",
+  "gate",
+  "blocked_by_failure",
+  "slow",
+  "cached",
+  "observed",
+  "effects",
+  "dialect",
+  "notes",
+  "job",
+]);
+
+/** The panel's content. @param {{call: object, records: object[], diff: object[]}} detail */
+export function renderCall({ call, records, diff }) {
+  const first =
+    records.find((record) => record.step === "event") ?? records.find((record) => record.step === "outcome");
+  return h(
+    "div.call",
+    {},
+    h(
+      "div.call-head",
+      {},
+      badge(call.decision),
+      h("span", {}, words(call.event)),
+      call.tool && h("code.tool", {}, call.tool),
+    ),
+    call.subject && h("pre.subject", { tabindex: 0 }, h("code", {}, call.subject)),
+    renderReasons(call),
+    h(
+      "dl.facts-list",
+      {},
+      fact("Agent", agentName(call.agent)),
+      fact("When", when(call.at)),
+      fact("Took", duration(call.duration)),
+      fact("Project", h("span", { title: call.project }, folder(call.project) || "–")),
+      fact(
+        "Session",
+        call.session
+          ? h("a", { href: `#/sessions/${encodeURIComponent(call.session)}` }, call.session.slice(0, 12))
+          : "–",
+      ),
+      fact("Trace", h("code", {}, call.trace)),
+    ),
+    diff.length > 0 && h("section", {}, h("h3", {}, "Rewrites"), diff.map(renderChange)),
+    h("section", {}, h("h3", {}, "Hooks"), renderHooks(records, call.duration)),
+    renderNotes(records),
+    first &&
+      Object.keys(first.detail).length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, "What the agent sent"),
+        h("pre.json", { tabindex: 0 }, h("code", {}, JSON.stringify(first.detail, null, 2))),
+      ),
+    h(
+      "details",
+      {},
+      h("summary", {}, `All ${records.length} records`),
+      h(
+        "ol.records",
+        {},
+        records.map((record) =>
+          h(
+            "li",
+            {},
+            h("span.dim", {}, clock(record.at)),
+            " ",
+            words(record.step),
+            record.hook && h("code", {}, ` ${record.hook}`),
+            h("pre", { tabindex: 0 }, JSON.stringify(record.detail)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function fact(label, value) {
+  return h("div", {}, h("dt", {}, label), h("dd", {}, value));
+}
+
+/** What the agent was told. @param {object} call */
+export function renderReasons(call) {
+  if (!call.reasons.length) return null;
+  return h(
+    "div.told",
+    { "data-decision": call.decision },
+    h("strong", {}, "The agent was told"),
+    call.reasons.map((reason) => h("p", {}, reason)),
+  );
+}
+
+/** Each hook of a call in one block. @param {object[]} records @param {number} [total] */
+export function renderHooks(records, total = 0) {
+  const hooks = records.filter((record) => record.hook && GATES.has(record.step));
+  if (!hooks.length) return h("p.dim", {}, "No hook wanted this event.");
+  const longest = Math.max(total, ...hooks.map((record) => record.duration));
+  return h(
+    "ol.hook-runs",
+    {},
+    hooks.map((record) => renderRun(record, longest)),
+  );
+}
+
+function renderRun(record, longest) {
+  const { detail, step } = record;
+  const state =
+    step === "hook_execution_error" ? "failed" : step === "hook_skipped" ? "skipped" : record.decision || "pass";
+  const word = step === "hook_queued" ? "queued" : state;
+  const bar = h("span.bar", { "aria-hidden": "true" });
+  bar.style.width = `${longest ? Math.max(1, (record.duration / longest) * 100) : 0}%`;
+  const texts = [detail.reason, detail.message, ...(Array.isArray(detail.notes) ? detail.notes : [])].filter(Boolean);
+  const facts = h(
+    "ul.chips",
+    {},
+    chips(detail, step).map((text) => h("li", {}, text)),
+  );
+  return h(
+    "li.run",
+    { "data-decision": state },
+    h(
+      "div.run-head",
+      {},
+      shape(state),
+      h("a", { href: `#/hooks/${encodeURIComponent(record.hook)}` }, record.hook),
+      h("span.word", { "data-decision": state }, word),
+      !texts.length && facts,
+      record.duration > 0 && h("span.dim.time", {}, duration(record.duration)),
+    ),
+    record.duration > 0 && h("span.track", {}, bar),
+    texts.map((text) => h("p", {}, String(text))),
+    texts.length > 0 && facts,
+    listEffects(detail.effects),
+    detail.stderr &&
+      h("details", {}, h("summary", {}, "stderr"), h("pre", { tabindex: 0 }, h("code", {}, detail.stderr))),
+    listRest(detail),
+  );
+}
+
+function chips(detail, step) {
+  const found = [];
+  if (step === "hook_skipped" && detail.gate) found.push(`skipped by ${words(String(detail.gate))}`);
+  if (detail.failure) found.push(`failure: ${detail.failure}`);
+  if (detail.blocked_by_failure) found.push("the failure blocks");
+  if (detail.exit_code) found.push(`exit code ${detail.exit_code}`);
+  if (detail.sandbox) found.push(`sandbox: ${[detail.sandbox].flat().join(", ")}`);
+  if (detail.cached) found.push("from the cache");
+  if (detail.observed) found.push("observed only");
+  if (detail.slow) found.push("slow");
+  if (detail.job) found.push(`job ${detail.job}`);
+  return found;
+}
+
+function listEffects(effects) {
+  if (!Array.isArray(effects) || !effects.length) return null;
+  return h(
+    "details",
+    {},
+    h("summary", {}, `Effects (${effects.length})`),
+    h("pre", { tabindex: 0 }, h("code", {}, JSON.stringify(effects, null, 2))),
+  );
+}
+
+function listRest(detail) {
+  const rest = Object.entries(detail).filter(([key]) => !KNOWN.has(key));
+  return rest.length
+    ? h(
+        "details",
+        {},
+        h("summary", {}, "More"),
+        h("pre", { tabindex: 0 }, h("code", {}, JSON.stringify(Object.fromEntries(rest), null, 2))),
+      )
+    : null;
+}
+
+/** Warnings, degradations and questions of a call. @param {object[]} records */
+export function renderNotes(records) {
+  const notes = records.filter((record) => ["warning", "degraded", "asked"].includes(record.step));
+  if (!notes.length) return null;
+  return h(
+    "ul.notes",
+    {},
+    notes.map((record) =>
+      h(
+        "li",
+        {},
+        icon("warn"),
+        h(
+          "span",
+          {},
+          h("strong", {}, `${words(record.step)}: `),
+          String(record.detail.message ?? JSON.stringify(record.detail)),
+        ),
+      ),
+    ),
+  );
+}
