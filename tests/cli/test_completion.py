@@ -91,6 +91,16 @@ def test_bash_offers_the_hooks_there_are(home: Path) -> None:
     assert bash(home, "share", "guard", "--output", "x", "gr") == ["greeter"]
 
 
+def test_bash_offers_built_in_hooks_that_can_be_switched(home: Path) -> None:
+    logs = ["error-log", "permission-log", "prompt-log", "skill-log", "subagent-log", "tool-log"]
+    offered = bash(home, "enable", "builtin")
+    assert set(offered) >= {f"builtin:{name}" for name in logs}
+    # a shell splits a word at its colons
+    assert bash(home, "enable", "builtin", ":", "tool") == ["tool-log"]
+    assert set(bash(home, "disable", "builtin", ":")) >= set(logs)
+    assert bash(home, "enable", "gr") == ["greeter"]
+
+
 def test_bash_offers_events_and_files(home: Path) -> None:
     (home.parent / "project" / "my notes.json").write_text("{}")
 
@@ -99,7 +109,7 @@ def test_bash_offers_events_and_files(home: Path) -> None:
 
 
 def test_bash_takes_no_value_of_an_option_for_a_command(home: Path) -> None:
-    assert bash(home, "list", "--event", "emit", "--so") == ["--source"]
+    assert bash(home, "list", "--event", "emit", "--sou") == ["--source"]
 
 
 def test_hook_with_a_dangerous_name_is_not_offered(home: Path) -> None:

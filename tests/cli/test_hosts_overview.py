@@ -1,6 +1,7 @@
 """What a person sees who types half a command, or none."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,9 @@ def test_a_command_without_an_action_does_the_usual_one(words: list[str], same: 
 
 
 def test_daemon_alone_says_whether_it_runs(home: Path) -> None:
-    assert "not running" in hookline(home, "daemon").stdout
+    # a short folder, and no other test's: a daemon that another test has started there would be found
+    with tempfile.TemporaryDirectory(prefix="hkl-") as runtime:
+        assert "not running" in hookline(home, "daemon", XDG_RUNTIME_DIR=runtime).stdout
 
 
 @pytest.mark.parametrize(

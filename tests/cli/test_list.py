@@ -141,7 +141,7 @@ def test_screen_that_is_narrower_than_the_table_gets_a_line_for_each_thing(home:
     done = subprocess.run(
         [sys.executable, "-c", code, sys.executable, "-m", "hookline", "list", "--event", "after_tool"],
         cwd=home.parent / "project",
-        env=environment(home, COLUMNS="80"),
+        env=environment(home, COLUMNS="80", NO_COLOR="1"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -86,7 +86,7 @@ def test_one_long_cell_does_not_push_the_others_off_the_screen(capsys: pytest.Ca
 
 def test_table_on_a_screen_that_is_too_narrow_is_a_line_for_each_cell() -> None:
     code = (
-        "import os, pty, sys; os.environ['COLUMNS'] = '30';"
+        "import os, pty, sys; os.environ.update(COLUMNS='30', NO_COLOR='1');"
         "sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, '-c', sys.argv[1]])))"
     )
     table_of = "from hookline.cli._output import print_table; print_table(['hook', 'why', 'file'], {rows})"

@@ -28,7 +28,7 @@ def test_formats_are_listed_without_a_name(tmp_path: Path) -> None:
     listed = run("--list", "--json", cwd=tmp_path)
 
     assert (plain.returncode, listed.returncode) == (0, 0)
-    assert [row["name"] for row in json.loads(listed.stdout)] == list(ALL)
+    assert [row["name"] for row in json.loads(listed.stdout)] == [*ALL, "event", "answer"]
     assert all(name in plain.stdout for name in ALL)
 
 
@@ -55,3 +55,33 @@ def test_what_cannot_be_done_is_said(args: list[str], message: str, tmp_path: Pa
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.spec("U-19")
+@pytest.mark.parametrize("kind", ["event", "answer"])
+@pytest.mark.parametrize("name", ["before_tool", "PreToolUse", "Stop"])
+def test_schema_of_an_event_and_its_answer_is_printed(kind: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--dialect", "claude-code"], ["--dialect", "codex"]):
+        assert main(["schema", kind, name, *more]) == 0
+        Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.spec("U-19")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["event", "befor_tool"], '(did you mean "before_tool"?)'),
+        (["event", "before_tool", "--dialect", "claud-code"], '(did you mean "claude-code"?)'),
+        (["event", "before_model", "--dialect", "claude-code"], "Claude Code has no event before_model"),
+        (["event"], "name the event"),
+        (["evnt", "before_tool"], '(did you mean "event"?)'),
+        (["native", "before_tool"], "go with `hookline schema event`"),
+    ],
+)
+def test_unknown_event_or_dialect_is_an_error_with_the_nearest_name(
+    words: list[str], message: str, tmp_path: Path
+) -> None:
+    done = run(*words, cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert message in done.stderr

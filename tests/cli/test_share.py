@@ -76,9 +76,8 @@ def test_shared_hooks_run_for_somebody_else_once_they_are_approved(home: Path, o
         assert approved.returncode == 0, approved.stderr
     assert shell(other, "rm x") == 2
     assert shell(other, "ls") == 0
-    begin, text, end = hookline(other, "emit", "before_model").stdout.splitlines()
-    assert (text, begin.partition(":")[0]) == ("by the book", end.partition(":")[0])
-    assert 'from hook "caller" (downloaded), which is information and no instruction' in begin
+    told = hookline(other, "emit", "before_model").stdout
+    assert told == '[data from hook "caller" that was downloaded] by the book\n'
 
 
 def test_pack_has_the_files_and_says_where_they_are(home: Path) -> None:

@@ -146,6 +146,7 @@ def test_people_read_it_in_sections(home: Path) -> None:
         "when it runs",
         "as it was read",
         "trust",
+        "sandbox",
         "files that belong to it",
         "lately",
     ]

@@ -248,7 +248,7 @@ def test_end_of_a_very_long_word_is_in_sight_and_the_wrap_is_marked(home: Path, 
 
     screen, _ = asked(home, project, "n\n")
 
-    runs_lines = screen[screen.index("[2] ") : screen.index("  from  ")].splitlines()
+    runs_lines = screen[screen.index("[2] ") : screen.index("  sandbox  ")].splitlines()
     pieces = [line.strip() for line in runs_lines]
     assert pieces[0].startswith("[2] xxx")
     assert all(piece.startswith("… ") for piece in pieces[1:])

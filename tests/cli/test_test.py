@@ -211,3 +211,19 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.spec("U-19")
+def test_all_runs_the_tests_beside_hooks(tmp_path: Path) -> None:
+    rule = '[[hook]]\nid = "a"\nruns = ["git push"]\ndeny = "no"\n[[hook.test]]\ngiven = { command = "%s" }\nexpect = "deny"\n'
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "HOOKLINE_DAEMON": "off"}
+    project = tmp_path / "project"
+    project.mkdir()
+    codes = []
+    for command in ("git push", "ls"):
+        (project / "hookline.toml").write_text(rule % command, "utf-8")
+        program = [sys.executable, "-m", "hookline", "test", "--all", "--json"]
+        done = subprocess.run(program, cwd=project, env=environ, capture_output=True, timeout=100, check=False)
+        codes.append((done.returncode, json.loads(done.stdout)["failed"]))
+
+    assert codes == [(0, 0), (1, 1)]

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline.builtin.catalogue import BUILTINS
 from tests.cli.program import configure, hookline
 
 CONFIG = """# mine
@@ -121,7 +122,9 @@ def test_the_list_of_built_in_hooks_shows_which_are_off(tmp_path: Path) -> None:
     listed = json.loads(hookline(home, "list", "--source", "builtin", "--json").stdout)
     usual = json.loads(hookline(home, "list", "--json").stdout)
 
-    assert {one["id"]: one["enabled"] for one in listed} == {"builtin:read-only": True, "builtin:dangerous": False}
+    assert {one["id"]: one["enabled"] for one in listed} == {
+        f"builtin:{name}": name == "read-only" for name in BUILTINS
+    }
     assert [one["id"] for one in usual] == ["builtin:read-only"]
 
 
@@ -143,3 +146,41 @@ def test_one_can_be_tried_out(tmp_path: Path) -> None:
     done = hookline(home, "test", "builtin:dangerous", "--tool", "shell", "--args", '{"command": "rm -rf /"}', "--json")
 
     assert json.loads(done.stdout)["verdict"] == "deny"
+
+
+@pytest.mark.spec("C-19")
+def test_all_are_switched_with_one_pattern_and_the_default_guard_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, "")
+    names = [name for name, one in BUILTINS.items() if not one.is_default]
+
+    on = hookline(home, "enable", "builtin:*")
+    assert on.returncode == 0
+    assert f"these {len(names)} hooks run from now on" in on.stdout
+    listed = json.loads(hookline(home, "list", "--json").stdout)
+    assert {one["id"] for one in listed} >= {f"builtin:{name}" for name in names}
+
+    off = hookline(home, "disable", "builtin:*")
+    assert '"builtin:self-guard" stays on, as it is by default' in off.stdout
+    assert "builtins" not in _file(home).read_text()
+
+
+def test_pattern_names_some_of_them(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, "")
+
+    hookline(home, "enable", "builtin:*-log")
+
+    logs = sorted(name for name in BUILTINS if name.endswith("-log"))
+    assert _file(home).read_text() == f"[settings]\nbuiltins = {json.dumps(logs)}\n"
+
+
+def test_part_of_a_hook_is_switched_with_the_whole(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, '[settings]\nbuiltins = ["notification"]\n')
+    assert "builtin:notification:desktop" in hookline(home, "list").stdout
+
+    done = hookline(home, "disable", "builtin:notification:desktop")
+
+    assert done.returncode == 1
+    assert "is a part of builtin:notification, which is switched as a whole" in done.stderr

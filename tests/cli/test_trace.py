@@ -1,7 +1,9 @@
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,7 @@ def test_list_shows_the_newest_first_and_show_tells_one_whole(home: Path) -> Non
     assert 'hook "gone" failed' in shown.stdout
     assert 'hook "off" left out (enabled): switched off' in shown.stdout
     assert '{"command":"rm x"}' in shown.stdout
+    assert hookline(home, "trace").stdout == hookline(home, "trace", "list").stdout
 
 
 def test_texts_of_hooks_cannot_steer_the_terminal(home: Path) -> None:
@@ -106,7 +109,8 @@ def test_one_trace_is_found_by_the_beginning_of_its_name(home: Path) -> None:
         (("trace", "list", "--limit", "0"), '"0" is no whole number above 0'),
         (("trace", "prune"), "one of the arguments --older-than --keep is required"),
         (("trace", "prune", "--older-than", "x"), '"x" is no span of time'),
-        (("trace",), "the following arguments are required: ACTION"),
+        (("trace", "list", "--agent", "cladue"), 'there is no dialect "cladue" (did you mean "claude"?)'),
+        (("trace", "verify", "nowhere"), "cannot read nowhere: No such file or directory"),
     ],
 )
 def test_wrong_call_is_told_what_is_right(home: Path, call: tuple[str, ...], complaint: str) -> None:
@@ -220,3 +224,119 @@ def test_export_that_cannot_be_written_is_an_error(home: Path) -> None:
             )
 
         assert (done.returncode, done.stderr) == (1, "hookline: cannot write to stdout: No space left on device\n")
+
+
+def call_as_claude(home: Path, command: str, project: Path) -> None:
+    payload = {
+        "session_id": "s-claude",
+        "cwd": str(project),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    }
+    variables = {"AI_AGENT": "claude-code_2-1-325_harness"}
+    hookline(home, "hook", "claude-code", "PreToolUse", stdin=json.dumps(payload), **variables)
+
+
+@pytest.mark.spec("U-24", "D-15")
+def test_every_record_says_agent_project_session_subject_and_decision(home: Path) -> None:
+    project = home.parent / "project"
+    call_as_claude(home, "rm -r build", project)
+    call_as_claude(home, "ls", project)
+    emit(home, "rm y")
+
+    records = [json.loads(line) for line in hookline(home, "trace", "export", "--agent", "claude").stdout.splitlines()]
+    listed = json.loads(
+        hookline(home, "trace", "list", "--agent", "claude-code", "--decision", "deny", "--json").stdout
+    )
+
+    for record in records:
+        assert (record["host"], record["project"]) == ("claude-code", str(project))
+        assert (record["session"], record["tool"]) == ("s-claude", "shell")
+        assert record["subject"] in {"rm -r build", "ls"}
+    assert {record["detail"]["version"] for record in records if record["step"] == "event"} == {"2.1.325"}
+    assert {record["detail"]["decision"] for record in records if record["step"] == "outcome"} == {"pass", "deny"}
+    (one,) = listed
+    assert (one["host"], one["project"], one["subject"]) == ("claude-code", str(project), "rm -r build")
+    shown = hookline(home, "trace", "list", "--text", "BUILD").stdout.splitlines()
+    assert "claude-code" in shown[-1]
+    assert shown[-1].endswith("rm -r build")
+    assert len(shown) == 3
+    assert hookline(home, "trace", "list", "--project", str(home)).stdout.startswith("no such traces")
+
+
+def change_records(home: Path, statement: str) -> None:
+    path = home / ".local" / "share" / "hookline" / "traces.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE records SET decision = 'pass' WHERE decision = 'deny'", "was changed"),
+        ("DELETE FROM records WHERE number = 3", "record 4 follows record 2: 1 between them is missing"),
+        ("UPDATE records SET number = number * 100 WHERE number IN (2, 3)", "record 4 follows record 1"),
+    ],
+)
+def test_verify_finds_a_changed_a_removed_and_a_moved_record(home: Path, statement: str, problem: str) -> None:
+    emit(home, "rm x")
+    whole = hookline(home, "trace", "verify")
+    change_records(home, statement)
+    broken = hookline(home, "trace", "verify")
+
+    assert (whole.returncode, "none was changed, removed or moved" in whole.stdout) == (0, True)
+    assert (broken.returncode, problem in broken.stdout) == (1, True)
+    assert "not as they were written, from record" in broken.stdout
+    assert json.loads(hookline(home, "trace", "verify", "--json").stdout)["holds"] is False
+
+
+def test_receipt_verifies_elsewhere_and_hides_what_was_left_out(home: Path, tmp_path: Path) -> None:
+    emit(home, "ls --secret-folder")
+    call_as_claude(home, "rm -r build", home.parent / "project")
+    receipt = tmp_path / "receipt.jsonl"
+    done = hookline(home, "trace", "export", "--receipt", "--session", "s-claude", "--output", str(receipt))
+    elsewhere = configure(tmp_path / "other" / "home", "").parents[1]
+
+    checked = hookline(elsewhere, "trace", "verify", str(receipt))
+    receipt.write_text(receipt.read_text().replace("rm -r build", "rm -r guild"))
+    changed = hookline(elsewhere, "trace", "verify", str(receipt))
+
+    assert done.returncode == 0
+    assert "secret-folder" not in receipt.read_text()
+    assert (checked.returncode, "are only there as digests" in checked.stdout) == (0, True)
+    assert (changed.returncode, "was changed" in changed.stdout) == (1, True)
+
+
+def test_receipt_shows_that_this_machine_wrote_its_whole_chain_anew(home: Path, tmp_path: Path) -> None:
+    emit(home, "rm x")
+    receipt = tmp_path / "receipt.jsonl"
+    hookline(home, "trace", "export", "--receipt", "--output", str(receipt))
+    assert hookline(home, "trace", "verify", str(receipt)).returncode == 0
+
+    # all records and their hashes gone, and as many others written in their place
+    change_records(home, "DELETE FROM records")
+    change_records(home, "DELETE FROM chain WHERE name <> 'id'")
+    emit(home, "ls")
+    emit(home, "ls")
+
+    assert hookline(home, "trace", "verify").returncode == 0
+    against = hookline(home, "trace", "verify", str(receipt))
+    assert (against.returncode, "another one, or none" in against.stdout) == (1, True)
+
+
+def test_what_is_no_receipt_is_named_with_its_line(home: Path, tmp_path: Path) -> None:
+    emit(home, "ls")
+    receipt = tmp_path / "receipt.jsonl"
+    hookline(home, "trace", "export", "--receipt", "--output", str(receipt))
+    lines = receipt.read_text().splitlines()
+    for text, complaint in (
+        ("", "this is no receipt"),
+        ('{"format": 3}', "this is no receipt"),
+        (lines[0].replace("receipt-1", "receipt-9"), "this Hookline knows"),
+        ("\n".join([lines[0], lines[1], "{"]), f"{receipt}:3: cannot be read"),
+    ):
+        receipt.write_text(text)
+        done = hookline(home, "trace", "verify", str(receipt))
+        assert (done.returncode, complaint in done.stderr) == (1, True), text

@@ -50,19 +50,20 @@ def test_what_is_in_the_home_at_the_first_load_runs(home: Path) -> None:
 @pytest.mark.parametrize("agent", ["claude-code", "gemini-cli"])
 def test_file_planted_in_the_home_does_not_run_before_it_is_approved(home: Path, agent: str) -> None:
     hookline(home, "list")
-    write_ollm(home, "planted", f"touch {home}/ran")
+    ran = home.parent / "project" / "ran"
+    write_ollm(home, "planted", f"touch {ran}")
     event = {"claude-code": "PreToolUse", "gemini-cli": "BeforeTool"}[agent]
     call = CALL.replace("PreToolUse", event)
 
     told = hookline(home, "hook", agent, event, stdin=call).stdout
 
-    assert not (home / "ran").exists()
+    assert not ran.exists()
     assert "new in" in told
     assert "hookline trust approve planted" in told
     assert "new in" in hookline(home, "doctor").stdout
     assert hookline(home, "trust", "approve", "planted", "--yes").returncode == 0
     hookline(home, "hook", agent, event, stdin=call)
-    assert (home / "ran").exists()
+    assert ran.exists()
 
 
 @pytest.mark.spec("P-02")

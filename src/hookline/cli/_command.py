@@ -85,6 +85,16 @@ def flag(names: str, about: str) -> Argument:
 PROJECT: Final = argument("--project", "the project, instead of this folder", type=Path, metavar="DIR")
 JSON: Final = flag("--json", "print JSON")
 COMMON: Final = (PROJECT, JSON)
+# an option of every command
+COLOR: Final = argument(
+    "--color",
+    "use colours always, never, or in a terminal (auto, the default); NO_COLOR and FORCE_COLOR count as well",
+    choices=("auto", "always", "never"),
+    default="auto",
+    metavar="WHEN",
+)
+# for lists with times
+ABSOLUTE: Final = flag("--absolute", "show the time of the clock instead of how long ago it was")
 
 
 def parse_span(text: str) -> float:
@@ -93,6 +103,13 @@ def parse_span(text: str) -> float:
     if found is None:
         raise argparse.ArgumentTypeError(f'"{text}" is no span of time; write it like 90s, 15m, 2h or 30d')
     return float(found[1]) * _SECONDS[found[2]]
+
+
+def parse_count(text: str) -> int:
+    """Parse a whole number above 0; for argparse."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
 
 
 def parse_moment(text: str) -> float:

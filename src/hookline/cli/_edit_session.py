@@ -21,7 +21,7 @@ from hookline.builtin.catalogue import PREFIX
 from hookline.cli._command import COMMON, argument, flag
 from hookline.cli._describe import decide_trust
 from hookline.cli._output import render
-from hookline.cli._project import find_hook, hook_error, load_from_args
+from hookline.cli._project import hook_error, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
@@ -41,6 +41,7 @@ from hookline.model.hook import Hook, Layer, Source
 from hookline.project import Project, find_problem
 from hookline.text import shell_quote
 from hookline.user_dirs import find_user_dirs
+from hookline.views.hook_lookup import find_hook
 from hookline.wiring import native_names, native_tools, shell_dialects
 
 _BYTE_ORDER_MARK: Final = "\ufeff"

@@ -12,8 +12,8 @@ from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
 from hookline.hosts.detect import detect
-from hookline.hosts.host import Host, HostEnvironment
-from hookline.hosts.status import find_settings
+from hookline.hosts.host import HostEnvironment
+from hookline.hosts.status import find_installed
 from hookline.model.agents import AGENTS
 from hookline.model.dialect import DialectSpec
 from hookline.model.dialect_names import AGENT_ALIASES
@@ -45,11 +45,6 @@ def make_around_project(project: Project) -> HostEnvironment:
     """Return where the agents of a loaded project and their settings are looked for."""
     folders = project.folders
     return HostEnvironment(home=folders.home, data=folders.data, project=project.root, environ=os.environ)
-
-
-def find_installed(around: HostEnvironment) -> list[Host]:
-    """Return the agents with entries of Hookline in their settings."""
-    return [host for host in HOSTS.values() if any(file.ours for file in find_settings(host, around, others=False))]
 
 
 def find_agent(name: str) -> DialectSpec:

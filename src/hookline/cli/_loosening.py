@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from hookline.errors import ConfigError
+from hookline.model.installed_entry import PERSON_TOKEN
 from hookline.user_dirs import find_user_dirs
 
-TOKEN: Final = "HOOKLINE_PERSON_TOKEN"  # noqa: S105 - the name of the variable
+TOKEN: Final = PERSON_TOKEN
 _STORED: Final = "person-token.sha256"
 
 # commands and their actions that loosen guards; an empty action stands for the whole command
@@ -19,13 +20,15 @@ _LOOSENING: Final = frozenset(
     {
         *(("trust", "approve"), ("trust", "import"), ("trust", "revoke"), ("trust", "token")),
         *(("disable", ""), ("remove", ""), ("uninstall", ""), ("undo", ""), ("edit", ""), ("git", "uninstall")),
-        ("daemon", "stop"),
+        # a guard may depend on what it keeps
+        *(("daemon", "stop"), ("state", "clear"), ("mcp", "add"), ("mcp", "remove"), ("mcp", "logout")),
     }
 )
 # options that make another command loosen guards, each as `--option=value`
 _LOOSENING_OPTIONS: Final[Mapping[str, re.Pattern[str]]] = {
     "add": re.compile(r"--(?:set=)?allow="),
     # fewer events, or a call that fails open
+    "doctor": re.compile(r"--accept\b"),
     "install": re.compile(r"--if-broken=allow|--http-all\b|--events=(?!\s*(?:\+|all\b))"),
 }
 # Agents, the variables that they set for the commands they run, and their programs. Variables of their settings or of
@@ -61,8 +64,8 @@ def refuse_agents(words: Sequence[str], environ: Mapping[str, str]) -> None:
     """
     if not _is_loosening(words):
         return
-    agent = find_agent(environ)
-    if agent and not _has_token(environ):
+    agent = find_refused_agent(environ)
+    if agent:
         is_whole = (words[0], "") in _LOOSENING or words[0] in _LOOSENING_OPTIONS
         command = " ".join(words[:1] if is_whole else words[:2])
         raise ConfigError(
@@ -80,6 +83,12 @@ def _is_loosening(words: Sequence[str]) -> bool:
         return True
     actions = [word for word in words[1:] if not word.startswith("-")]
     return (words[0], "") in _LOOSENING or any((words[0], action) in _LOOSENING for action in actions[:1])
+
+
+def find_refused_agent(environ: Mapping[str, str]) -> str:
+    """Return the agent that runs this process and may not loosen guards; empty for a user, and with the user's token."""
+    agent = find_agent(environ)
+    return "" if _has_token(environ) else agent
 
 
 def find_agent(environ: Mapping[str, str]) -> str:

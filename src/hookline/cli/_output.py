@@ -2,20 +2,25 @@
 
 import argparse
 import math
+import os
 import re
 import select
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Final, NamedTuple, TextIO
+from enum import StrEnum
+from typing import Final, NamedTuple, TextIO, TypeAlias
 
 import msgspec
 
 from hookline import json_codec
 from hookline.errors import StoreError
+from hookline.model.exchange import FailureKind
 from hookline.text import count_columns, escape, sanitize
 
 # characters that one command may print in one call
@@ -37,15 +42,79 @@ WIDEST_COLUMN: Final = 60
 _MINUTE: Final = 60
 _LARGEST: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
+# seconds that a command works before it shows a progress bar
+_PATIENCE: Final = 1.0
+
+
+class TextStyle(StrEnum):
+    """How a word looks in a terminal: the number of an SGR sequence."""
+
+    NONE = ""
+    BOLD = "1"
+    DIM = "2"
+    BAD = "31"
+    GOOD = "32"
+    WARN = "33"
+
+
+# The words of ours that judge something. Each says in itself what its colour says.
+_WORDS: Final[Mapping[str, TextStyle]] = {
+    **dict.fromkeys(("ok", "yes", "allow", "approved", "trusted", "program", "on", "100%"), TextStyle.GOOD),
+    **dict.fromkeys(("error", "no", "deny", "stop", "block", "broken", "failed", "lost"), TextStyle.BAD),
+    **dict.fromkeys(FailureKind, TextStyle.BAD),
+    **dict.fromkeys(("warning", "ask", "needs", "changed", "unknown", "unfinished", "becomes"), TextStyle.WARN),
+    **dict.fromkeys(("note", "off", "all", "never", "pass", "-"), TextStyle.DIM),
+}
+_FIRST_WORD: Final = re.compile(r"[\w%-]+")
+
+CellStyle: TypeAlias = TextStyle | Callable[[str], TextStyle]
+
+_color: Final = ContextVar("color", default="auto")
+
+
+def style_word(text: str) -> TextStyle:
+    """Return the style of a text by its first word, such as `deny` or `ok`."""
+    found = _FIRST_WORD.match(text.lower())
+    return _WORDS.get(found[0], TextStyle.NONE) if found is not None else TextStyle.NONE
+
+
+def style_result(text: str) -> TextStyle:
+    """Return the style of a text by what stands after its last colon, such as `2 minutes ago: deny`."""
+    return style_word(text.rpartition(": ")[2])
+
+
+class Line(NamedTuple):
+    """A line for `render`, and words of it that are styled in a terminal, from left to right."""
+
+    text: str
+    marks: Sequence[tuple[str, TextStyle]] = ()
+
 
 class Table(NamedTuple):
-    """A table for `render`."""
+    """A table for `render`, with the styles of columns by their heads."""
 
     head: Sequence[str]
     rows: Iterable[Sequence[str]]
+    styles: Mapping[str, CellStyle] = {}
 
 
-def render(args: argparse.Namespace, value: object, *text: str | Table) -> int:
+def set_color(when: str) -> None:
+    """Use colours "always", "never", or "auto": if the environment says so, or else in a terminal."""
+    _color.set(when)
+
+
+def has_color(stream: TextIO | None) -> bool:
+    """Return whether to use colours on a stream: by `--color`, NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE, in this order."""
+    if _color.get() != "auto" or stream is None:
+        return _color.get() == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def render(args: argparse.Namespace, value: object, *text: str | Line | Table) -> int:
     """Print the result of a command: `value` as JSON for programs if `--json` was given, or else `text` for people.
 
     Returns:
@@ -57,7 +126,9 @@ def render(args: argparse.Namespace, value: object, *text: str | Table) -> int:
         return 0
     for item in text:
         if isinstance(item, Table):
-            print_table(item.head, item.rows)
+            print_table(item.head, item.rows, item.styles)
+        elif isinstance(item, Line):
+            print_line(item.text, marks=item.marks)
         else:
             print_line(item)
     return 0
@@ -68,13 +139,31 @@ def pluralise(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def print_line(text: str = "", *, masked: bool = True, broken: bool = False) -> None:
+def print_line(
+    text: str = "", *, masked: bool = True, broken: bool = False, marks: Sequence[tuple[str, TextStyle]] = ()
+) -> None:
     """Print a line for the user; with `masked=False` secrets are shown, for text that the user has to judge.
 
     A `broken` text has several lines, all of others: its line breaks stay, and lines that look like ours are marked.
     """
     shown = sanitize(text, longest=_LONGEST_LINE) if masked else escape(text)
-    _print(_mark_lines(shown, broken=broken), sys.stdout)
+    _print(_paint(_mark_lines(shown, broken=broken), marks), sys.stdout)
+
+
+def _paint(text: str, marks: Sequence[tuple[str, TextStyle]]) -> str:
+    """Style words of a text that is sanitized already, so that no escape sequence of others gets through.
+
+    A word that is not there any more, because it contained a secret or a control character, is not styled.
+    """
+    if not marks or not has_color(sys.stdout):
+        return text
+    pieces = []
+    for word, style in marks:
+        before, there, after = text.partition(sanitize(word, longest=_LONGEST_LINE)) if word else ("", "", "")
+        if there:
+            pieces += [before, f"\x1b[{style}m{there}\x1b[0m" if style else there]
+            text = after
+    return "".join([*pieces, text])
 
 
 def print_error(text: str, *, broken: bool = False) -> None:
@@ -166,34 +255,123 @@ def get_line_width() -> float:
     return shutil.get_terminal_size().columns
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], styles: Mapping[str, CellStyle] | None = None
+) -> None:
     """Print a table with plain columns, or one line for each cell if the terminal is too narrow."""
+
+    def mark(column: str, cell: str) -> tuple[str, TextStyle]:
+        style = (styles or {}).get(column, TextStyle.NONE)
+        return cell, style if isinstance(style, TextStyle) else style(cell)
+
     cells = [[sanitize(cell, longest=_LONGEST_CELL).replace("\n", " ") for cell in row] for row in rows]
     lines = [list(head), *cells]
     widths = [min(max(count_columns(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
     if sum(widths) + 2 * (len(widths) - 1) > get_line_width():
         for first, *others in cells:
-            print_line(first)
+            print_line(first, marks=[(first, TextStyle.BOLD)])
             for name, cell in zip(head[1:], others, strict=True):
                 if cell:
-                    print_line(f"  {name}: {cell}")
+                    print_line(f"  {name}: {cell}", marks=[(f"{name}:", TextStyle.DIM), mark(name, cell)])
         return
     for number, line in enumerate(lines):
-        padded = (
+        padded = [
             cell + " " * max(columns - count_columns(cell), 0) for cell, columns in zip(line, widths, strict=True)
-        )
-        print_line("  ".join(padded).rstrip())
+        ]
+        # a cell is looked for behind the one before it, so that its style cannot go to another one
+        marks = [mark(name, cell) for name, cell in zip(head, line, strict=True)]
+        print_line("  ".join(padded).rstrip(), marks=marks if number else [(cell, TextStyle.BOLD) for cell in head])
         if number == 0:
             print_line("  ".join("-" * columns for columns in widths))
 
 
-def print_fields(fields: Iterable[tuple[str, str]], *, indent: str = "", column: int = 0) -> None:
-    """Print labelled texts below each other, without those that are empty."""
+def print_fields(
+    fields: Iterable[tuple[str, str]],
+    *,
+    indent: str = "",
+    column: int = 0,
+    styles: Mapping[str, CellStyle] | None = None,
+) -> None:
+    """Print labelled texts below each other, without those that are empty; `styles` are those of texts by their labels."""
     shown = [(label, text) for label, text in fields if text]
     column = column or max((len(label) for label, _ in shown), default=0)
     for label, text in shown:
+        style = (styles or {}).get(label, TextStyle.NONE)
         for number, line in enumerate(text.splitlines()):
-            print_line(f"{indent}{label if number == 0 else '':<{column}}  {line}")
+            marks = [(label if number == 0 else "", TextStyle.DIM)]
+            marks.append((line, style if isinstance(style, TextStyle) else style(line)))
+            print_line(f"{indent}{label if number == 0 else '':<{column}}  {line}", marks=marks)
+
+
+class ProgressBar:
+    """Counts what a command has done; the bar is drawn on stderr once the command has worked for a second."""
+
+    def __init__(self, total: int, label: str) -> None:
+        self._total, self._label = total, label
+        self._done = 0
+        self._is_over = False
+        self._lock = threading.Lock()
+        self._draw: Callable[[int, int, str], None] | None = None
+        self._erase: Callable[[], None] = lambda: None
+        self._timer = threading.Timer(_PATIENCE, self._show)
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        """Wait for the moment at which the bar is drawn."""
+        self._timer.start()
+
+    def advance(self, label: str = "", *, done: int | None = None, total: int | None = None) -> None:
+        """Count one more, or set what was done and what there is; `label` names what is being done now."""
+        with self._lock:
+            self._done = self._done + 1 if done is None else done
+            self._total = max(self._total if total is None else total, self._done)
+            self._label = label or self._label
+            if self._draw is not None:
+                self._draw(self._done, self._total, self._label)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._timer.cancel()
+        with self._lock:
+            self._is_over = True
+            self._erase()
+
+    def _show(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 - most commands end before a bar is shown
+        from rich.progress import Progress  # noqa: PLC0415 - as above
+
+        with self._lock:
+            if self._is_over:
+                return
+            bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+            task = bar.add_task(_to_markup(self._label), total=self._total, completed=self._done)
+            self._draw = lambda done, total, label: bar.update(
+                task, completed=done, total=total, description=_to_markup(label)
+            )
+            self._erase = bar.stop
+            bar.start()
+
+
+def _to_markup(label: str) -> str:
+    return sanitize(label).replace("\n", " ").replace("[", "\\[")
+
+
+@contextmanager
+def progress(total: int, label: str, *, args: argparse.Namespace | None = None) -> Iterator[ProgressBar]:
+    """Show a progress bar on stderr while a command works, from its second second on; remove it at the end.
+
+    Nothing is shown where stderr is no terminal, or if `args` say `--json`.
+    """
+    bar = ProgressBar(total, label)
+    is_shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if not is_shown or getattr(args, "json", False):
+        yield bar
+        return
+    bar.start()
+    try:
+        yield bar
+    finally:
+        bar.stop()
 
 
 def format_clock(at: float) -> str:
@@ -212,6 +390,14 @@ def format_ago(at: float) -> str:
     name, size = next((name, size) for name, size in _LARGEST if past >= size)
     count = int(past // size)
     return f"{count} {name}{'s' if count > 1 else ''} ago"
+
+
+def format_time(args: argparse.Namespace, at: float) -> str:
+    """Format a time for a list: how long ago it was, to the second, or the time of the clock with `--absolute`."""
+    if args.absolute:
+        return format_clock(at)
+    past = int(time.time() - at)
+    return f"{pluralise(past, 'second')} ago" if 0 < past < _MINUTE else format_ago(at)
 
 
 def format_span(seconds: float) -> str:

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.cli._command import argument
-from hookline.config.document import Severity
 from hookline.config.known_names import quote, suggest
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
@@ -24,7 +24,6 @@ from hookline.model.hook import Hook
 from hookline.model.names import known_events, resolve_events
 from hookline.model.plan import Gate
 from hookline.project import Project, load_project
-from hookline.text import escape_all
 from hookline.trust.policy import Approve
 from hookline.wiring import native_names
 
@@ -36,7 +35,9 @@ def load_from_args(args: argparse.Namespace, *, approve: Approve | None = None, 
         ConfigError: There is no such folder.
     """
     records = not getattr(args, "dry_run", False)
-    return load_project(get_project_dir(args), approve=approve, traced=traced, records=records)
+    root = get_project_dir(args)
+    guarded = find_guarded_if_installed(root)
+    return load_project(root, approve=approve, traced=traced, records=records, guarded=guarded)
 
 
 def get_project_dir(args: argparse.Namespace) -> Path | None:
@@ -50,33 +51,6 @@ def get_project_dir(args: argparse.Namespace) -> Path | None:
     if project is not None and not os.path.isdir(project):  # noqa: PTH112
         raise ConfigError(f"--project: there is no folder {project}")
     return project
-
-
-def find_hook(project: Project, name: str) -> Hook:
-    """Return the hook with this id, or with this name if only one hook has it.
-
-    Raises:
-        ConfigError: There is none, or there are several.
-    """
-    known = {hook.id for hook in project.hooks}
-    hooks = (*project.hooks, *(hook for hook in project.builtins if hook.id not in known))
-    found = (
-        [hook for hook in hooks if hook.id == name]
-        or [hook for hook in hooks if hook.name == name]
-        # an id with control characters, copied from the terminal, arrives escaped
-        or [hook for hook in hooks if escape_all(hook.id) == name]
-    )
-    if len(found) == 1:
-        return found[0]
-    if found:
-        places = ", ".join(f"{hook.id} ({hook.source_path}:{hook.source_line})" for hook in found)
-        raise ConfigError(f"several hooks are called {quote(name)}: {places}; name one by its id")
-    for problem in project.loaded.problems:
-        if problem.severity is Severity.ERROR and f"hook {quote(name)}" in problem.message:
-            place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-            raise ConfigError(f"there is no hook {quote(name)} as long as {place} is wrong: {problem.message}")
-    nearest = suggest(name, [hook.id for hook in hooks])
-    raise ConfigError(f"there is no hook {quote(name)}{nearest}; `hookline list` shows them all")
 
 
 _FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})

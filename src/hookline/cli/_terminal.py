@@ -4,12 +4,12 @@ import asyncio
 import locale
 import os
 import select
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from hookline.cli._command import flag
-from hookline.errors import EngineError
+from hookline.errors import ConfigError, EngineError
 from hookline.model.hook import Hook
 from hookline.text import escape, escape_all, shell_quote, wrap
 from hookline.trust.approval_store import Approval
@@ -204,7 +204,7 @@ class ApprovalPrompt:
 
     async def _ask(self, hook: Hook, digest: str, *, prompt: str) -> str:
         """Show the approval screen and wait for a known answer: "y", "a", or "" for no."""
-        from hookline.cli._approval_screen import ApprovalScreen  # noqa: PLC0415 - most events ask nothing
+        from hookline.views.approval_screen import ApprovalScreen  # noqa: PLC0415 - most events ask nothing
 
         screen = ApprovalScreen.build(hook, self._trust, cwd=self._cwd)
         if screen.digest != digest:
@@ -231,3 +231,24 @@ def open_prompt(*, no_input: bool = False) -> ApprovalPrompt | None:
     """Return a prompt at the user's terminal; None when there is none or the user must not be asked."""
     terminal = None if no_input else open_terminal(os.environ)
     return ApprovalPrompt(terminal) if terminal is not None else None
+
+
+def confirm(shown: Sequence[str], question: str, *, otherwise: str) -> bool:
+    """Show lines, and return whether the user says yes.
+
+    Raises:
+        ConfigError: There is no terminal; `otherwise` says what to do then.
+    """
+    terminal = open_terminal(os.environ)
+    if terminal is None:
+        raise ConfigError(f"there is no terminal to ask at; {otherwise}")
+
+    async def ask() -> bool:
+        async with terminal.lock():
+            terminal.show(shown)
+            return (await terminal.ask(f"{question} [y] yes  [n] no  (n) ")) in {"y", "yes"}
+
+    try:
+        return asyncio.run(ask())
+    finally:
+        terminal.close()

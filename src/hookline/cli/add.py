@@ -1,10 +1,9 @@
 """`hookline add`: write a hook into a configuration file, or install a shared pack of hooks."""
 
 import argparse
-import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,20 +18,24 @@ from hookline.cli._edit_session import (
     parse_value,
     split_assignment,
 )
-from hookline.cli._project import parse_dialect
+from hookline.cli._project import parse_dialect, read_object
+from hookline.cli._sandbox import SANDBOX
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
 from hookline.config.formats import when_then
 from hookline.config.formats.native import decides_about_tools
-from hookline.config.keys import SHARED, request_body, slug
+from hookline.config.keys import SHARED, derive_rule_name, model_budget, model_name, request_body, slug
 from hookline.config.known_names import find_closest, quote, suggest
+from hookline.config.mcp_servers import attach_servers
 from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, OnError, Priority, Source, Unknown
 from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
 from hookline.text import shell_quote
+
+T = TypeVar("T")
 
 HEADER: Final = "# Hooks of Hookline: `hookline list` shows them, `hookline check` says what is wrong.\n"
 
@@ -61,8 +64,13 @@ _PATTERNS: Final = {
     "runs": ("COMMAND", 'that may run such commands: "git push"'),
     "urls": ("HOST", "that may reach such a host or URL"),
 }
-_LONGEST_NAME: Final = 40
-_PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
+# only under such agents, on such branches, at such times; the field and the option
+_SCOPES: Final = {
+    "agents": ("agent", "AGENT", "only under this agent: claude, codex; may be given again"),
+    "branches": ("branch", "PATTERN", "only on this branch of git: main, 'release/*'; may be given again"),
+    "between": ("between", "TIMES", "only at these times: 09:00-18:00, 'mon-fri 22:00-06:00'; may be given again"),
+}
+PLACES: Final = {"user": "hookline.toml", "project": "hookline.toml", "local": "hookline.local.toml"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add(session: EditSession, args: argparse.Namespace) -> int:
-    place = _PLACES.get(args.to)
+    place = PLACES.get(args.to)
     folder = session.project.folders.config if args.to == "user" else session.project.root
     file = session.find_file_at(folder / place if place else Path(args.to))
     raw, before = file.read()
@@ -99,6 +107,9 @@ def _add(session: EditSession, args: argparse.Namespace) -> int:
         if reason := session.project.components.refusal(one):
             raise ConfigError(f"hook {quote(hook.id)} would not be run: {reason}; nothing was changed")
     notes = [*map(session.explain_trust, gained[:1]), *session.list_unresolved(gone, gained)]
+    if hook.mcp:
+        attached = attach_servers(gained[:1], session.project.servers)
+        notes = [*map(session.explain_trust, attached.hooks), *(problem.message for problem in attached.problems)]
     return session.finish([file.edit(raw, text)], f"added {quote(hook.id)}", notes=notes)
 
 
@@ -126,7 +137,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         ConfigError: An option is missing or has an unknown value.
     """
     actions = {action: getattr(args, action) for action in ACTIONS if getattr(args, action)}
-    title = args.name or _derive_name(actions)
+    title = args.name or derive_rule_name(actions)
     if not slug(title) or not title.isprintable():
         raise ConfigError("say what to call the hook: hookline add NAME --on EVENT --run LINE")
     targets = [f"--{word}" for word, dest in _TARGETS.items() if getattr(args, dest)]
@@ -137,6 +148,8 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
             f"--{next(iter(actions))} is a constant answer, for which no program runs; "
             f"leave it out, or leave out {' and '.join(targets)}"
         )
+    if bool(args.judge) != bool(args.model) or (args.budget and not args.judge):
+        raise ConfigError("--judge asks a language model, and --model says which: give both; --budget goes with them")
     if args.tools and args.matcher:
         raise ConfigError("--tools and --matcher say the same; keep one")
     automated = name in _AUTOMATION
@@ -163,11 +176,14 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         function=function,
         url=args.post or "",
         body=_parse_body(args.body),
-        headers=dict(_parse_pair("--header", word) for word in args.header),
+        headers=dict(parse_pair("--header", word) for word in args.header),
         method=args.method,
+        arguments=read_object(args.arguments, "--arguments") or {},
         steps=tuple(args.steps),
         raises=args.raises or "",
         **{field: getattr(args, one.key) for field, one in TEXT_TARGETS.items() if getattr(args, one.key)},
+        model=_parse_option("--model", args.model, model_name) if args.model else "",
+        budget=_parse_option("--budget", args.budget, model_budget) if args.budget else None,
         # a star works in every dialect, also where matchers are regular expressions
         matcher=_parse_matcher(args),
         unknown=Unknown(args.unknown) if args.unknown else None,
@@ -176,21 +192,13 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
-        env=dict(_parse_pair("--env", word) for word in args.env),
+        env=dict(parse_pair("--env", word) for word in args.env),
+        sandbox=args.sandbox,
         **{name: getattr(args, name) for name in _ACTIONS},
     )
     patterns = {name: tuple(getattr(args, name)) for name in _PATTERNS}
-    return replace(hook, **patterns, **dict(map(_parse_setting, args.more)))
-
-
-def _derive_name(actions: Mapping[str, str]) -> str:
-    """Return a name for a rule without one: the beginning of its first text, without templates."""
-    words: list[str] = []
-    for word in slug(re.sub(r"\{\{.*?\}\}", " ", next(iter(actions.values()), ""))).split("-"):
-        if len("-".join([*words, word])) > _LONGEST_NAME and words:
-            break
-        words.append(word[:_LONGEST_NAME])
-    return "-".join(filter(None, words)).strip(".:-")
+    scopes = dict(_parse_scope(field, getattr(args, field)) for field in _SCOPES if getattr(args, field))
+    return replace(hook, **patterns, **scopes, **dict(map(_parse_setting, args.more)))
 
 
 def _parse_setting(assignment: str) -> tuple[str, object]:
@@ -201,6 +209,13 @@ def _parse_setting(assignment: str) -> tuple[str, object]:
         known = [name for name, key in SHARED.items() if key.field]
         raise ConfigError(f"--set: hooks have no key {quote(name)}{suggest(name, known)}; there are {', '.join(known)}")
     return key.field, key.read(parse_value(f"--set {name}", word, key))
+
+
+def _parse_scope(field: str, words: list[str]) -> tuple[str, object]:
+    try:
+        return field, SHARED[field].read(words)
+    except ValueError as problem:
+        raise ConfigError(f"--{_SCOPES[field][0]}: {problem}") from None
 
 
 def _parse_matcher(args: argparse.Namespace) -> str:
@@ -233,7 +248,19 @@ def _parse_body(text: str | None) -> object:
         raise ConfigError(f"--body: {problem}") from None
 
 
-def _parse_pair(option: str, word: str) -> tuple[str, str]:
+def _parse_option(option: str, word: str, read: Callable[[object], T]) -> T:
+    try:
+        return read(word)
+    except ValueError as problem:
+        raise ConfigError(f"{option}: {problem}") from None
+
+
+def parse_pair(option: str, word: str) -> tuple[str, str]:
+    """Parse `KEY=VALUE` of an option.
+
+    Raises:
+        ConfigError: It is none.
+    """
     name, equals, value = word.partition("=")
     if not name or not equals:
         raise ConfigError(f"{option}: wanted KEY=VALUE, got {quote(word)}")
@@ -290,6 +317,9 @@ COMMAND: Final = CliCommand(
     argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
     argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
     argument("--method", "of --post", default="POST"),
+    argument("--arguments", "of --mcp; {{…}} is filled in", metavar="JSON"),
+    argument("--model", "of --judge: ollama:NAME, openai:NAME or anthropic:NAME", default="", metavar="MODEL"),
+    argument("--budget", "of --judge: what it may spend in a day, 0.50/day or 100k tokens/day", metavar="AMOUNT"),
     argument("--tools", "only for these tools; * is any name", nargs="+", default=[], metavar="TOOL"),
     argument("--matcher", "only for what this pattern matches", default=""),
     *(
@@ -300,6 +330,10 @@ COMMAND: Final = CliCommand(
         "--unknown", "what to do when the effects of a call cannot be known", choices=[str(one) for one in Unknown]
     ),
     argument("--if", "only when this is true", dest="condition", default="", metavar="CONDITION"),
+    *(
+        argument(f"--{option}", about, dest=field, action="append", default=[], metavar=metavar)
+        for field, (option, metavar, about) in _SCOPES.items()
+    ),
     argument("--schedule", "when `hookline watch` starts it", default="", metavar="CRON"),
     argument(
         "--set",
@@ -314,6 +348,7 @@ COMMAND: Final = CliCommand(
     argument("--priority", "lower runs earlier; 200 where nothing is said", type=int, metavar="NUMBER"),
     argument("--dialect", "the dialect of the hook", type=parse_dialect),
     argument("--env", "may be given again", action="append", default=[], metavar="KEY=VALUE"),
+    SANDBOX,
     argument("--shell", "let a shell read the command", action="store_true", default=None),
     argument("--to", "where it is written", default="user", metavar="user|project|local|FILE"),
     argument("--format", "for a file that may have several formats", choices=sorted(WRITERS)),

@@ -10,17 +10,18 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, flag
-from hookline.cli._describe import problems_to_json
-from hookline.cli._hosts import find_installed, make_around_project
-from hookline.cli._output import pluralise, render
+from hookline.cli._hosts import make_around_project
+from hookline.cli._output import Line, TextStyle, pluralise, render, style_word
 from hookline.cli._project import load_from_args
 from hookline.config.document import Problem, Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.debug.lint import lint_hooks
 from hookline.errors import StoreError
+from hookline.hosts.status import find_installed
 from hookline.project import Project
 from hookline.trust.risks import list_risks
 from hookline.user_dirs import working_folder
+from hookline.views.hook_view import problems_to_json
 from hookline.wiring import shell_dialects
 
 FOUND: Final = 1
@@ -44,13 +45,20 @@ def run(args: argparse.Namespace) -> int:
     """Check everything; return 1 if something has to be mended."""
     project = load_from_args(args)
     problems = sorted(dict.fromkeys(_find_problems(project)), key=lambda problem: (problem.path, problem.line))
-    hooks, files = sum(not hook.invalid for hook in project.hooks), len(project.loaded.files)
+    hooks, files = sum(not hook.invalid and not hook.implicit for hook in project.hooks), len(project.loaded.files)
     # paths as an editor in this folder opens them
     folder = os.path.join(working_folder(), "")  # noqa: PTH118 - a text, with the separator at its end
-    lines = [str(replace(problem, path=problem.path.removeprefix(folder))) for problem in problems]
+    lines = []
+    for problem in problems:
+        text = str(replace(problem, path=problem.path.removeprefix(folder)))
+        place = text.partition(f": {problem.severity}: ")[0]
+        lines.append(Line(text, [(place, TextStyle.DIM), (problem.severity, style_word(problem.severity))]))
     counts = Counter(problem.severity for problem in problems)
     total = ", ".join(pluralise(counts[severity], severity) for severity in Severity if counts[severity])
-    lines.append(f"{total or 'nothing to mend'}; {pluralise(hooks, 'hook')} in {pluralise(files, 'file')}")
+    summary = total or "nothing to mend"
+    worst = next((severity for severity in Severity if counts[severity]), "ok")
+    text = f"{summary}; {pluralise(hooks, 'hook')} in {pluralise(files, 'file')}"
+    lines.append(Line(text, [(summary, style_word(worst))]))
     value = {"problems": problems_to_json(problems), "hooks": hooks, "files": files}
     render(args, value, *lines)
     return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0

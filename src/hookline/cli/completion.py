@@ -29,6 +29,7 @@ class Takes(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     HOOKS = "hooks"
+    SWITCHABLE = "switchable"
     EVENTS = "events"
     DIALECTS = "dialects"
     TOOLS = "tools"
@@ -40,6 +41,7 @@ class Takes(StrEnum):
 # values that are listed when they are needed; those of hooks are read from the project
 _KNOWN: Final[Mapping[Takes, Iterable[str]]] = {
     Takes.HOOKS: (),
+    Takes.SWITCHABLE: (),
     Takes.EVENTS: known_events(),
     Takes.DIALECTS: DIALECTS,
     Takes.TOOLS: known_tools().values(),
@@ -65,12 +67,15 @@ _BY_NAME: Final[Mapping[str, Takes]] = MappingProxyType(
 # arguments whose name alone does not tell
 _BY_COMMAND: Final[Mapping[tuple[str, str], Takes]] = MappingProxyType(
     {
+        ("enable", "hooks"): Takes.SWITCHABLE,
+        ("disable", "hooks"): Takes.SWITCHABLE,
         ("schema", "name"): Takes.FORMATS,
         ("tools", "name"): Takes.TOOLS,
         ("events", "name"): Takes.EVENTS,
         ("migrate", "source"): Takes.FORMATS,
         ("migrate", "goal"): Takes.FORMATS,
         ("test", "host"): Takes.DIALECTS,
+        ("add", "agents"): Takes.DIALECTS,
     }
 )
 
@@ -196,6 +201,14 @@ _hookline() {
   elif [[ $before == "=" ]]; then
     before=${COMP_WORDS[COMP_CWORD - 2]}
   fi
+  # so does a name with a colon, and only what follows the colon is replaced
+  local start=""
+  if [[ $current == ":" ]]; then
+    start="$before:" current=""
+  elif [[ $before == ":" ]]; then
+    start="${COMP_WORDS[COMP_CWORD - 2]}:"
+  fi
+  [[ $start ]] && before=""
   for ((place = 1; place < COMP_CWORD; place++)); do
     word=${COMP_WORDS[place]}
     if [[ $word == -* ]]; then
@@ -213,7 +226,8 @@ _hookline() {
   elif [[ $(_hookline_commands "$path") ]]; then
     _hookline_offer "choice $(_hookline_commands "$path")" "$current"
   else
-    _hookline_offer "$(_hookline_argument "$path")" "$current"
+    _hookline_offer "$(_hookline_argument "$path")" "$start$current"
+    COMPREPLY=("${COMPREPLY[@]#"$start"}")
   fi
 }
 
@@ -421,8 +435,12 @@ _HARMLESS: Final = re.compile(r"\w[\w.:@+-]*", re.ASCII)
 def run(args: argparse.Namespace) -> int:
     """Print the script, or the words a script asks for."""
     if args.words is not None:
-        is_hook = args.words == Takes.HOOKS
-        known = {hook.id for hook in load_from_args(args).hooks} if is_hook else _KNOWN[Takes(args.words)]
+        known = _KNOWN[Takes(args.words)]
+        if args.words in {Takes.HOOKS, Takes.SWITCHABLE}:
+            project = load_from_args(args)
+            known = {hook.id for hook in project.hooks}
+            if args.words == Takes.SWITCHABLE:
+                known |= {hook.id for hook in project.builtins}
         words = sorted(word for word in known if _HARMLESS.fullmatch(word))
         return render(args, words, *words)
     if args.shell is None:

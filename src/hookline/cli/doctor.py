@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -24,42 +25,65 @@ from hookline.bridge import call_ledger
 from hookline.bridge.coverage_check import find_missed_calls, was_installed
 from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
-from hookline.cli._command import COMMON, CliCommand
+from hookline.cli._command import COMMON, CliCommand, argument
 from hookline.cli._hosts import make_around_project
-from hookline.cli._output import format_ago, format_clock, format_span, pluralise, render
+from hookline.cli._output import (
+    Line,
+    TextStyle,
+    format_ago,
+    format_clock,
+    format_span,
+    pluralise,
+    progress,
+    render,
+    style_word,
+)
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
-from hookline.hosts import HOSTS
+from hookline.hosts import HOSTS, find
 from hookline.hosts.command_line import canonical_events
+from hookline.hosts.drift import find_drift
+from hookline.hosts.host import HostEnvironment
+from hookline.hosts.installer import accept, execute
 from hookline.kinds.command.command import WHITELIST
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, Source
 from hookline.model.job import JobState
+from hookline.model.sandbox import UNCONTAINED
+from hookline.process.containment import find_layers, list_lacking
+from hookline.process.sandbox_wrappers import INSTALL_BUBBLEWRAP
 from hookline.project import Project
 from hookline.stores import worker_registry
+from hookline.stores.counters import Counter as Counts
 from hookline.stores.queue import SqliteQueue
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
+from hookline.stores.trace_stats import TraceStats
 from hookline.text import shell_quote
 from hookline.version import __version__
+from hookline.views.hook_view import describe_containment
 
 CANARY_RUNS: Final = 9
 SLOW_CANARY: Final = 0.05  # seconds; a program that does nothing takes a few milliseconds
 LARGE_TRACES: Final = 200 * 1024 * 1024  # bytes of traces
 
 # optional extras: the module, and what needs it
-EXTRAS: Final = {"yaml": ("ruamel.yaml", "hooks in YAML files")}
+EXTRAS: Final = {"yaml": ("ruamel.yaml", "hooks in YAML files"), "tui": ("textual", "live views in a terminal")}
 
 # the path of problems that are in no file
 _ENVIRONMENT: Final = "environment"
 
 # seconds that the daemon has to answer
 _DAEMON: Final = 5.0
+# seconds that the collector has to answer, and the first status that is no success
+_COLLECTOR: Final = 3.0
+_BAD_STATUS: Final = 300
 _RECENT: Final = 7 * 86_400.0  # seconds
 _MOST: Final = 50
+_SHOWN: Final = 5
 
 
 class Health(StrEnum):
@@ -86,15 +110,48 @@ _warning, _error = partial(HealthFinding, Health.WARNING), partial(HealthFinding
 def run(args: argparse.Namespace) -> int:
     """Print every finding; return 1 if there is an error among them."""
     project = load_from_args(args)
-    findings = [(area, finding) for area, check in CHECKS for finding in check(project)]
+    if args.accept:
+        return _accept_settings(args, make_around_project(project))
+    findings = []
+    with progress(len(CHECKS), "checking", args=args) as bar:
+        for area, check in CHECKS:
+            findings += [(area, finding) for finding in check(project)]
+            bar.advance(f"checked {area}")
     widest = max(len(area) for area, _ in CHECKS)
     lines = []
     for area, finding in findings:
         health = finding.health.upper() if finding.health is Health.ERROR else finding.health
         advice = f"; {finding.advice}" if finding.advice else ""
-        lines.append(f"{health:<8} {area:<{widest}}  {finding.text}{advice}")
+        marks = [
+            (health, style_word(health)),
+            (area, TextStyle.DIM),
+            (finding.text, TextStyle.NONE),
+            (advice, TextStyle.DIM),
+        ]
+        lines.append(Line(f"{health:<8} {area:<{widest}}  {finding.text}{advice}", marks))
     render(args, [{"area": area, **asdict(finding)} for area, finding in findings], *lines)
     return 1 if any(finding.health is Health.ERROR for _, finding in findings) else 0
+
+
+def _accept_settings(args: argparse.Namespace, around: HostEnvironment) -> int:
+    """Take the hooks of others in the settings of an agent as known.
+
+    Raises:
+        HostError: There is no such agent.
+    """
+    host = find(args.accept)
+    texts = [text for text, _ in find_drift(host, around)]
+    plans, number = execute(
+        around,
+        lambda: [accept(host, scope, around) for scope in host.files],
+        what="take the settings as they are:",
+        dry_run=False,
+    )
+    is_installed = any(plan.files for plan in plans)
+    summary = f"{pluralise(len(texts), 'change')} in the settings of {host.title} accepted"
+    missing = f"Hookline is not installed in {host.title} here; `hookline install {host.name}` does that"
+    value = {"changed": bool(number), "agent": host.name, "accepted": texts}
+    return render(args, value, *texts, summary if is_installed else missing)
 
 
 def _check_program(_project: Project) -> Iterator[HealthFinding]:
@@ -190,6 +247,28 @@ def _check_programs(project: Project) -> Iterator[HealthFinding]:
             yield _ok(f"{name} is {path}")
 
 
+def _check_sandbox(project: Project) -> Iterator[HealthFinding]:
+    machine = find_layers()
+    contained = [
+        hook.id
+        for hook in project.hooks
+        if hook.enabled and describe_containment(hook) and hook.containment.is_contained
+    ]
+    if machine.can_contain:
+        yield _ok(f"what is not your own is contained by {', '.join(machine.layers)}")
+        for lacking in list_lacking(UNCONTAINED):
+            yield _note(lacking)
+        return
+    text = f"files cannot be contained here: {' and '.join(machine.lacking)}"
+    advice = INSTALL_BUBBLEWRAP if "bubblewrap is not installed" in machine.lacking else ""
+    if contained:
+        yield _warning(
+            f"{text}, and {pluralise(len(contained), 'hook')} should be ({', '.join(contained[:_SHOWN])})", advice
+        )
+    else:
+        yield _note(text, advice)
+
+
 def _check_traces(project: Project) -> Iterator[HealthFinding]:
     history = TraceQueries(project.folders.data / "traces.db")
     if not os.path.exists(history.path):  # noqa: PTH110 - see above
@@ -211,6 +290,33 @@ def _check_traces(project: Project) -> Iterator[HealthFinding]:
         yield _note("the trace file is large", "`hookline trace prune --older-than 30d`")
     if last is not None and last.at > time.time() + 60:
         yield _warning("the newest trace is from the future", "check this machine's clock")
+
+
+def _check_telemetry(project: Project) -> Iterator[HealthFinding]:
+    wanted = project.settings.telemetry
+    if wanted is None:
+        return
+    import httpx2  # noqa: PLC0415 - only where telemetry is exported
+
+    from hookline.telemetry.target import find_target  # noqa: PLC0415 - as above
+
+    target, _problem = find_target(wanted, os.environ)
+    for url in (target.traces, target.metrics) if target is not None else ():
+        headers = {"content-type": "application/x-protobuf", **dict(target.headers if target is not None else ())}
+        try:
+            # an empty document is a valid request that brings nothing
+            status = httpx2.post(url, content=b"", headers=headers, timeout=_COLLECTOR).status_code if url else 0
+        except httpx2.HTTPError as problem:
+            yield _warning(f"the collector at {url} does not answer: {problem}", "hooks run, telemetry is dropped")
+            continue
+        if status >= _BAD_STATUS:
+            yield _warning(f"the collector at {url} refuses telemetry with status {status}", "look at its log")
+        elif url:
+            yield _ok(f"telemetry goes to {url}")
+    with suppress(StoreError):
+        totals = TraceStats(project.folders.data / "traces.db").totals()
+        if dropped := totals[Counts.DROPPED].get(("telemetry",)):
+            yield _note(f"{dropped:.0f} records were not exported since they are counted", "`hookline trace tail`")
 
 
 def _check_extras(_project: Project) -> Iterator[HealthFinding]:
@@ -308,7 +414,7 @@ def _find_unraised(project: Project, standings: Sequence[AgentCheck]) -> Iterato
     }
     of_agents = {name for host in HOSTS.values() for name in host.spec.events} - _FROM_ELSEWHERE
     for hook in project.hooks:
-        events = [event for event in EventName if event in hook.on]
+        events = [event for event in EventName if event in hook.on and not hook.implicit]
         if hook.enabled and events and set(events) <= of_agents and not sent & set(events):
             whom = ", ".join(HOSTS[standing.host].title for standing in standings)
             text = f'hook "{hook.id}" waits for {", ".join(events)}, which {whom} does not ask about'
@@ -368,7 +474,9 @@ def _check_sessions(project: Project) -> Iterator[HealthFinding]:
 CHECKS: Final[Sequence[tuple[str, Callable[[Project], Iterator[HealthFinding]]]]] = (
     *(("program", _check_program), ("folders", _check_folders), ("managed", _check_managed)),
     *(("settings", _check_settings), ("configuration", _check_configuration), ("approvals", _check_approvals)),
+    ("sandbox", _check_sandbox),
     *(("programs", _check_programs), ("traces", _check_traces), ("queue", _check_queue), ("extras", _check_extras)),
+    ("telemetry", _check_telemetry),
     *(("questions", _check_prompts), ("speed", _check_speed), ("daemon", _check_daemon)),
     *(("agents", _check_agents), ("sessions", _check_sessions)),
 )
@@ -377,6 +485,7 @@ CHECKS: Final[Sequence[tuple[str, Callable[[Project], Iterator[HealthFinding]]]]
 COMMAND: Final = CliCommand(
     "check this machine, this project and every hook in it, and say what to do",
     *COMMON,
+    argument("--accept", "take the hooks that others have put into this agent's settings as they are", metavar="AGENT"),
     example="",
     run=run,
 )

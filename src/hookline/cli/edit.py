@@ -21,13 +21,14 @@ from hookline.cli._edit_session import (
     split_assignment,
 )
 from hookline.cli._output import print_error
-from hookline.cli._project import find_hook, hook_error, load_from_args
+from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.keys import table
 from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
+from hookline.views.hook_lookup import find_hook
 
 
 def run(args: argparse.Namespace) -> int:

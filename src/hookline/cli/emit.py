@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.cli._command import PROJECT, CliCommand, argument, flag
 from hookline.cli._output import print_bytes, print_error, print_json, print_line
 from hookline.cli._project import EVENT_OPTIONS, EventArgs, get_project_dir, parse_dialect, read_event_options
@@ -41,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
 async def _emit(args: argparse.Namespace) -> int:
     options = read_event_options(args)
     prompt = open_prompt(no_input=args.no_input)
-    async with load_project(get_project_dir(args), approve=prompt).engine as engine:
+    root = get_project_dir(args)
+    async with load_project(root, approve=prompt, guarded=find_guarded_if_installed(root)).engine as engine:
         for problem in engine.problems:
             print_error(f"hookline: {problem}")
         event = _build_event(args, engine, options)

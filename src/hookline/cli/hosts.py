@@ -1,23 +1,40 @@
 """`hookline hosts`: the agents on this machine, which of them ask the hooks, and what their answers can do."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.cli._command import COMMON, JSON, CliCommand, argument
+from hookline.cli._command import COMMON, JSON, CliCommand, argument, parse_count
 from hookline.cli._describe import SPECS
 from hookline.cli._hosts import find_agent, make_around
-from hookline.cli._output import Table, pluralise, render
+from hookline.cli._output import CellStyle, Line, Table, TextStyle, pluralise, render, style_word
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import detect
+from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host
 from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
 from hookline.model.event import EventName
+
+# what `--sort` puts first; the order of agents that are alike stays
+_ORDERS: Final[Mapping[str, Callable[[Host, DetectedAgent, Sequence[SettingsFile]], str | int]]] = {
+    "known": lambda _host, _found, _files: 0,
+    "name": lambda host, _found, _files: host.name,
+    "here": lambda _host, found, _files: 0 if found.program else 1 if found.is_there else 2,
+    "ours": lambda _host, _found, files: -sum(len(file.ours) for file in files),
+    "others": lambda _host, _found, files: -sum(file.foreign for file in files),
+}
+_STYLES: Final[Mapping[str, CellStyle]] = {
+    "agent": TextStyle.BOLD,
+    "here": style_word,
+    "version": TextStyle.DIM,
+    "ours": lambda cell: TextStyle.DIM if cell == "-" else TextStyle.GOOD,
+    "others": lambda cell: TextStyle.DIM if cell == "-" else TextStyle.WARN,
+    "name": TextStyle.DIM,
+}
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -25,9 +42,11 @@ def _list(args: argparse.Namespace) -> int:
     detected = detect(HOSTS.values(), around)
     files = {name: find_settings(host, around) for name, host in HOSTS.items()}
     problems = {name: list(map(str, find_obstacles(host, around))) for name, host in HOSTS.items()}
-    value, rows, lines = [], [], []
-    for name, host in HOSTS.items():
-        one = detected[name]
+    value, rows = [], []
+    lines: list[str | Line] = []
+    shown = sorted(HOSTS, key=lambda name: _ORDERS[args.sort](HOSTS[name], detected[name], files[name]))
+    for name in shown[: args.top or None]:
+        host, one = HOSTS[name], detected[name]
         own = [file for file in files[name] if file.of == name]
         scopes = list(dict.fromkeys(file.scope for file in own if file.ours))
         value.append(
@@ -56,10 +75,14 @@ def _list(args: argparse.Namespace) -> int:
             foreign = pluralise(file.foreign, "hook") + " of others" if file.foreign else ""
             what = f"cannot be read: {file.problem}" if file.problem else ", ".join(filter(None, (ours, foreign)))
             lines.append(f"{file.path} ({file.of}, {file.scope}): {what}")
-    lines += [f"problem: {problem}" for name in HOSTS for problem in problems[name]]
+    lines += [
+        Line(f"problem: {problem}", [("problem", TextStyle.BAD)])
+        for name in shown[: args.top or None]
+        for problem in problems[name]
+    ]
     if not any(file.ours for name in HOSTS for file in files[name]):
         lines.append("no agent asks the hooks yet; `hookline install` shows how")
-    table = Table(("agent", "here", "version", "ours", "others", "name"), rows)
+    table = Table(("agent", "here", "version", "ours", "others", "name"), rows, _STYLES)
     return render(args, value, table, *lines)
 
 
@@ -162,11 +185,11 @@ def _show_matrix(args: argparse.Namespace) -> int:
         value,
         "What an answer becomes under each agent",
         "",
-        Table(("wish", *agents), answers),
+        Table(("wish", *agents), answers, dict.fromkeys(agents, style_word)),
         "",
         "Which hooks can say it",
         "",
-        Table(("wish", *SPECS), words),
+        Table(("wish", *SPECS), words, dict.fromkeys(SPECS, style_word)),
     )
 
 
@@ -176,6 +199,13 @@ COMMAND: Final = CliCommand(
     actions={
         "list": CliCommand(
             "list the agents on this machine, ours and others' hooks in their settings (this is the default)",
+            argument(
+                "--sort",
+                "what comes first: names, those on this machine, with most entries of ours, or of others",
+                choices=tuple(_ORDERS),
+                default="known",
+            ),
+            argument("--top", "at most so many", type=parse_count, default=0, metavar="N"),
             *COMMON,
             run=_list,
         ),

@@ -14,7 +14,7 @@ from hookline.bridge.call import IfBroken
 from hookline.bridge.daemon_socket import is_wanted
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._hosts import check_interpreter, make_around
-from hookline.cli._output import pluralise, print_error, print_line, render
+from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
 from hookline.config.known_names import quote, suggest
@@ -48,9 +48,15 @@ def run(args: argparse.Namespace) -> int:
     hosts = [HOSTS[name] for name, one in here.items() if one.is_there] if args.all else find_hosts(args.hosts)
     if not hosts:
         return _offer(args, around)
+    with progress(len(hosts) + 1, "checking this Python", args=args) as bar:
+        return _install(args, around, hosts, bar)
+
+
+def _install(args: argparse.Namespace, around: HostEnvironment, hosts: Sequence[Host], bar: ProgressBar) -> int:
     scope = Scope(args.scope or Scope.USER)
     events = {host.name: _choose_events(host, args.events) for host in hosts}
     check_interpreter(sys.executable, module="hookline.cli.main")
+    bar.advance("writing settings")
     launcher = find_launcher(sys.executable)
     # before anything is written: a folder of ours would look like the agent's
     absent = {name for name, found in detect(hosts, around, versions=False).items() if not found.is_there}
@@ -60,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         if not launcher:
             raise HostError("--http needs the native launcher, which starts the daemon, and it is not here")
         address = http_endpoint.choose_endpoint(around, sys.executable)
-    hooks = [hook for hook in load_from_args(args).hooks if hook.enabled]
+    hooks = [hook for hook in load_from_args(args).hooks if hook.enabled and not hook.implicit]
     # block where Hookline cannot answer if a hook of the user fails closed
     strict = [hook.id for hook in hooks if (hook.on_error or DIALECTS[hook.dialect].SPEC.on_error) is OnError.BLOCK]
     policy, why = "allow", "no hook of yours blocks when it fails; --if-broken block changes that"
@@ -100,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
     for host, one in zip(hosts, plans, strict=True):
         # what was written is read back as the agent reads it
         problems = [] if args.dry_run else find_obstacles(host, around, ask=True, approvals=not args.no_approve)
+        bar.advance(f"checked {host.title}")
         has_error = has_error or any(problem.is_error for problem in problems)
         left_out = {
             event: reason for event in host.events if event not in one.events and (reason := host.why_left_out(event))
@@ -130,6 +137,7 @@ def run(args: argparse.Namespace) -> int:
     names = " ".join(shell_quote(host.name) for host in hosts)
     back = f"take it back: hookline uninstall {names}{'' if scope is Scope.USER else f' --scope {scope}'}"
     lines.append("nothing was written" if args.dry_run else back)
+    bar.stop()
     _report(args, plans, number, lines, details)
     return int(has_error)
 
@@ -232,7 +240,8 @@ def tighten_entries(args: argparse.Namespace) -> None:
     allowing = list_automatic(find_user_dirs(args.project).data, IfBroken.ALLOW)
     if not allowing:
         return
-    hooks = [hook for hook in load_from_args(args).hooks if hook.enabled and hook.source in USER_SOURCES]
+    own = (hook for hook in load_from_args(args).hooks if hook.enabled and not hook.implicit)
+    hooks = [hook for hook in own if hook.source in USER_SOURCES]
     guard = next((hook for hook in hooks if fails_closed(hook, DIALECTS[hook.dialect].SPEC.on_error)), None)
     if guard is None:
         return

@@ -5,10 +5,11 @@ from typing import Final
 
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, pluralise, render
-from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.engine.rate_limits import LimitStatus
 from hookline.errors import ConfigError
-from hookline.model.event import Event, EventName
+from hookline.views.hook_lookup import find_hook
+from hookline.views.limits import list_limits
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,11 +25,7 @@ def run(args: argparse.Namespace) -> int:
         forgotten = sum(admission.forget(hook) for hook in hooks) + (admission.forget_shared() if args.all else 0)
         text = f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}"
         return render(args, {"reset": [hook.id for hook in hooks], "forgotten": forgotten}, text)
-    # without a session: the command cannot know which one is meant
-    event = Event(name=EventName.USER_TRIGGERED, cwd=str(project.root))
-    limits: list[tuple[str | None, LimitStatus]] = [
-        (hook.id, limit) for hook in hooks for limit in admission.limit_status(hook, event, alone=not args.hooks)
-    ]
+    limits: list[tuple[str | None, LimitStatus]] = [*list_limits(project, hooks, alone=not args.hooks)]
     limits += [(None, limit) for limit in (() if args.hooks else admission.shared_limit_status())]
     value = [
         {"hook": hook, "limit": limit.gate, "passed": limit.passed, "reason": limit.reason} for hook, limit in limits
@@ -36,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [
         [hook or "(all hooks)", limit.gate, "yes" if limit.passed else "NO", limit.reason] for hook, limit in limits
     ]
-    nothing = "no limit: set once, per_minute, cooldown, debounce or breaker of a hook"
+    nothing = "no limit: set once, per_minute, cooldown, debounce, breaker or budget of a hook"
     table = Table(["hook", "limit", "may run", "how it stands"], rows)
     return render(args, {"limits": value}, table if rows else nothing)
 

@@ -2,34 +2,55 @@
 
 import argparse
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from hookline.cli._command import COMMON, CliCommand, argument
+from hookline.cli._command import COMMON, CliCommand, argument, parse_count
 from hookline.cli._describe import (
-    HookView,
+    decide_trust,
     describe_location,
-    describe_target,
     get_result,
     open_history,
     run_to_json,
     shorten_paths,
     truncate,
 )
-from hookline.cli._output import WIDEST_COLUMN, Table, format_ago, get_line_width, pluralise, print_error, render
+from hookline.cli._output import (
+    WIDEST_COLUMN,
+    CellStyle,
+    Line,
+    Table,
+    TextStyle,
+    format_ago,
+    get_line_width,
+    pluralise,
+    print_error,
+    render,
+    style_result,
+    style_word,
+)
 from hookline.cli._project import load_from_args, parse_dialect, parse_events
 from hookline.config.document import Problem, Severity
-from hookline.debug.lint import lint_hooks, parse_event_name
+from hookline.debug.lint import parse_event_name
 from hookline.errors import StoreError
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
 from hookline.project import Project
+from hookline.stores.trace_queries import TraceFilter
+from hookline.stores.trace_stats import TraceStats
 from hookline.text import shell_quote
+from hookline.views.hook_view import HookView, describe_target
 
 _HEAD: Final = ("event", "hook", "matcher", "runs", "state", "last run", "from")
-_CANNOT_START: Final = "cannot start: "
+_STYLES: Final[Mapping[str, CellStyle]] = {
+    "event": TextStyle.DIM,
+    "hook": TextStyle.BOLD,
+    "state": style_word,
+    "last run": style_result,
+    "from": TextStyle.DIM,
+}
 _LONGEST_TROUBLE: Final = 48
 _ORDER: Final = {name: number for number, name in enumerate(EventName)}
 _TARGET: Final = _HEAD.index("runs")
@@ -42,16 +63,11 @@ class _Row:
 
     def __init__(self, hook: Hook, project: Project, last: Record | None) -> None:
         self.hook = hook
-        self.view = HookView(hook, project)
+        self.view = HookView(hook, project, decide_trust(hook, project))
         self.last = last
         self.needs_approval = self.view.trust is not None and bool(self.view.trust.reason_denied)
         # why the hook cannot start, shortened
-        self.trouble = ""
-        if hook.enabled:
-            findings = lint_hooks([hook], engine=project.engine)
-            message = next((one.message for one in findings if _CANNOT_START in one.message), "")
-            trouble = truncate(message.partition(_CANNOT_START)[2], _LONGEST_TROUBLE)
-            self.trouble = trouble or ("not usable" if project.components.refusal(hook) else "")
+        self.trouble = truncate(self.view.find_trouble(), _LONGEST_TROUBLE)
 
     def describe_matcher(self) -> str:
         """Return what the hook is for, beside its events."""
@@ -72,6 +88,15 @@ class _Row:
         return state + (f", {pluralise(wrong, 'problem')}" if wrong else "")
 
 
+# what `--sort` puts first; `runs` needs figures that the other orders do without
+_IN_ORDER: Final = "event"
+_ORDERS: Final[Mapping[str, Callable[[_Row], float | str]]] = {
+    "name": lambda row: row.hook.id,
+    "source": lambda row: f"{row.hook.layer} {row.hook.source_path}",
+    "last": lambda row: -row.last.at if row.last is not None else 0.0,
+}
+
+
 def run(args: argparse.Namespace) -> int:
     """List the hooks."""
     if not args.event or args.event.startswith(CUSTOM_PREFIX):
@@ -86,13 +111,19 @@ def run(args: argparse.Namespace) -> int:
         last_runs = {}
     hooks = sorted(_select_hooks(project, args, events), key=project.planner.rank)
     rows = [_Row(hook, project, last_runs.get(hook.id)) for hook in hooks]
+    if args.sort == "runs":
+        counts = {one.hook: one.runs for one in TraceStats(project.folders.data / "traces.db").hooks(TraceFilter())}
+        rows.sort(key=lambda row: -counts.get(row.hook.id, 0))
+    elif args.sort != _IN_ORDER:
+        rows.sort(key=_ORDERS[args.sort])
+    shown = rows[: args.top or None]
     value = [
         {
             **row.view.to_json(),
             "trouble": row.trouble or None,
             "last_run": run_to_json(row.last) if row.last is not None else None,
         }
-        for row in rows
+        for row in shown
     ]
     advice = []
     if waiting := [row.hook.id for row in rows if row.needs_approval]:
@@ -100,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         advice += ["", f"{pluralise(len(waiting), 'hook')} will not run before you approve: {approve}"]
     if wrong := _count_problems(project.problems):
         advice += ["", f"{pluralise(wrong, 'problem')} in the configuration: `hookline check` shows them"]
-    return render(args, value, *_lay_out(rows, project, events), *advice)
+    return render(args, value, *_lay_out(shown, project, events, in_order=args.sort == _IN_ORDER), *advice)
 
 
 def _select_hooks(project: Project, args: argparse.Namespace, events: Collection[str]) -> Iterator[Hook]:
@@ -122,7 +153,9 @@ def _is_about(name: str, events: Collection[str]) -> bool:
     return not events or name in events or parse_event_name(name) in events
 
 
-def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) -> Iterator[str | Table]:
+def _lay_out(
+    rows: Sequence[_Row], project: Project, events: Collection[str], *, in_order: bool
+) -> Iterator[str | Line | Table]:
     cells = [
         (
             name,
@@ -137,7 +170,8 @@ def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) ->
         for name in row.hook.on
         if _is_about(name, events)
     ]
-    cells.sort(key=lambda row: _ORDER[parse_event_name(row[0])])
+    if in_order:
+        cells.sort(key=lambda row: _ORDER[parse_event_name(row[0])])
     if not cells:
         yield "no hooks" + (" like that" if project.hooks else "; `hookline new` makes one")
         return
@@ -149,14 +183,17 @@ def _lay_out(rows: Sequence[_Row], project: Project, events: Collection[str]) ->
     )
     room = min(get_line_width() - sum(widths), _WIDEST)
     if room >= _NARROWEST:
-        yield Table(_HEAD, [(*row[:_TARGET], truncate(row[_TARGET], int(room)), *row[_TARGET + 1 :]) for row in cells])
+        fitting = [(*row[:_TARGET], truncate(row[_TARGET], int(room)), *row[_TARGET + 1 :]) for row in cells]
+        yield Table(_HEAD, fitting, _STYLES)
         return
     for event, group in itertools.groupby(cells, key=lambda row: row[0]):
         yield event
         for _, hook, matcher, target, state, last, source in group:
-            yield f"  {truncate(hook, _LONGEST_ID)} ({state}; last run {last})"
+            name = truncate(hook, _LONGEST_ID)
+            marks = [(name, TextStyle.BOLD), (state, style_word(state)), (last, style_result(last))]
+            yield Line(f"  {name} ({state}; last run {last})", marks)
             yield f"    {matcher}: {truncate(target, _WIDEST)}"
-            yield f"    {source}"
+            yield Line(f"    {source}", [(source, TextStyle.DIM)])
 
 
 def _count_problems(problems: Sequence[Problem]) -> int:
@@ -168,6 +205,13 @@ COMMAND: Final = CliCommand(
     argument("--event", "only hooks of this event, by any system's name for it", default="", metavar="E"),
     argument("--dialect", "only hooks of this dialect", type=parse_dialect),
     argument("--source", "only hooks from there", choices=sorted({*map(str, Source), *map(str, Layer)})),
+    argument(
+        "--sort",
+        "what comes first: events in the order they run in (the default), names, sources, most runs, last runs",
+        choices=(_IN_ORDER, *_ORDERS, "runs"),
+        default=_IN_ORDER,
+    ),
+    argument("--top", "at most so many hooks", type=parse_count, default=0, metavar="N"),
     *COMMON,
     example="--event before_tool",
     run=run,

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, cast
 
-from hookline.cli._command import CliCommand
+from hookline.cli._command import COLOR, CliCommand
 from hookline.cli._loosening import refuse_agents
-from hookline.cli._output import print_error, print_json, print_line
+from hookline.cli._output import print_error, print_json, print_line, set_color
 from hookline.errors import EngineError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.text import sanitize
@@ -28,6 +28,10 @@ logger = logging.getLogger(__name__)
 # after these commands, a hook may fail closed that did not exist when Hookline was installed for an agent
 _CHANGING_HOOKS: Final = frozenset({"add", "edit", "enable", "init", "migrate", "new", "undo"})
 
+# commands that agents and git start, in an environment that a project may have set, and variables that only tests set
+_STARTED_BY_OTHERS: Final = frozenset({"hook", "daemon", "queue", "git", "watch"})
+_LAYER_SWITCHES: Final = ("HOOKLINE_NATIVE", "HOOKLINE_WITHOUT")
+
 _BLOCKED: Final = 2
 
 _LONGEST_LOG: Final = 100_000
@@ -36,9 +40,10 @@ _LONGEST_LOG: Final = 100_000
 # Imported on demand: an agent that emits events does not wait for the editor of TOML files.
 COMMANDS: Final = (
     *("init", "new", "list", "show", "add", "edit", "remove", "enable", "disable"),
-    *("undo", "test", "why", "limits", "check", "trust", "trace", "stats", "queue"),
+    *("undo", "test", "why", "limits", "state", "check", "trust", "sandbox"),
+    *("trace", "replay", "stats", "top", "ui", "queue"),
     *("doctor", "migrate", "share", "hook", "install", "uninstall", "hosts", "daemon", "emit"),
-    *("trigger", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
+    *("trigger", "agent", "mcp", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
 # commands that share a module with another: the module, and the name of the command in it
@@ -114,7 +119,7 @@ def make_parser(only: str = "") -> CommandParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
         command = import_command(name)
-        command.configure(commands.add_parser(name, help=command.about))
+        command.configure(commands.add_parser(name, help=command.about), (COLOR,))
     return top
 
 
@@ -163,6 +168,10 @@ def _print_error_as_json(words: Sequence[str], message: str, code: str) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     words = sys.argv[1:] if argv is None else list(argv)
+    if _STARTED_BY_OTHERS.intersection(words[:1]):
+        # no project switches off what contains its hooks
+        for name in _LAYER_SWITCHES:
+            os.environ.pop(name, None)
     if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
         # an agent calls; its dialect defines the exit codes
         from hookline.cli.hook import answer_agent  # noqa: PLC0415 - see COMMANDS
@@ -194,6 +203,7 @@ def _dispatch(words: list[str]) -> int:
             words = [words[0], default, *words[1:]]
         args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
     refuse_agents(words, os.environ)
+    set_color(args.color)
     code: int = args.act(args)
     if code == 0 and args.command in _CHANGING_HOOKS:
         from hookline.cli.install import tighten_entries  # noqa: PLC0415 - only after a change

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from hookline.cli._command import CliCommand, argument, flag
 from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
-from hookline.cli._project import find_hook
 from hookline.cli.add import append_entries, start_file
 from hookline.cli.remove import remove_hooks
 from hookline.config import edit
@@ -26,6 +25,7 @@ from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.names import resolve_agent
+from hookline.views.hook_lookup import find_hook
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,10 +14,20 @@ from msgspec.structs import asdict
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag
 from hookline.cli._describe import truncate
-from hookline.cli._output import Table, format_ago, format_clock, format_span, pluralise, print_error, render
+from hookline.cli._output import (
+    ProgressBar,
+    Table,
+    format_ago,
+    format_clock,
+    format_span,
+    pluralise,
+    print_error,
+    progress,
+    render,
+)
 from hookline.cli._project import get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
-from hookline.cli._terminal import open_terminal
+from hookline.cli._terminal import confirm
 from hookline.errors import ConfigError
 from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import worker_registry
@@ -26,6 +36,7 @@ from hookline.user_dirs import find_user_dirs, working_folder
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
+_NEXT_COUNT: Final = 0.5  # seconds between two looks at the queue
 _SHORTEST_ID: Final = 4  # characters of an id that is abbreviated
 _SHOWN: Final = 200  # characters of a letter in a list; `show` has the rest
 
@@ -116,7 +127,15 @@ def _retry(args: argparse.Namespace) -> int:
 def _drop(args: argparse.Namespace) -> int:
     place, chosen = _choose(args)
     running = [one.id for one in chosen if isinstance(one, Job) and one.state is JobState.RUNNING]
-    if chosen and not args.yes and not asyncio.run(_confirm(chosen)):
+    if (
+        chosen
+        and not args.yes
+        and not confirm(
+            ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)],
+            "Throw them away?",
+            otherwise="look with `hookline queue list`, then drop with --yes",
+        )
+    ):
         print_error("nothing was dropped")
         return 1
     count = place.queue.drop(one.id for one in chosen)
@@ -126,19 +145,6 @@ def _drop(args: argparse.Namespace) -> int:
         f"dropped {count}",
         *(f"job {name} is running: it ends as it will, and is not tried again" for name in running),
     )
-
-
-async def _confirm(chosen: list[Job | InboxMessage]) -> bool:
-    terminal = open_terminal(os.environ)
-    if terminal is None:
-        raise ConfigError("there is no terminal to ask at; look with `hookline queue list`, then drop with --yes")
-    try:
-        async with terminal.lock():
-            what = [f"  {one.id}  {one.hook}" for one in chosen]
-            terminal.show(["These are thrown away:", *what])
-            return (await terminal.ask("Throw them away? [y] yes  [n] no  (n) ")) in {"y", "yes"}
-    finally:
-        terminal.close()
 
 
 def _choose(args: argparse.Namespace) -> tuple[_QueueView, list[Job | InboxMessage]]:
@@ -209,14 +215,33 @@ def _work(args: argparse.Namespace) -> int:
 async def _run_worker(args: argparse.Namespace) -> int:
     from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    worker = Worker(find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data, jobs=args.jobs)
+    data = find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data
+    worker = Worker(data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
-    await worker.work(Until.IDLE if args.detached else until, only_one=args.detached)
+    if until is Until.ENDED:
+        await worker.work(Until.IDLE if args.detached else until, only_one=args.detached)
+    else:
+        with progress(0, "jobs", args=args) as bar:
+            counting = asyncio.create_task(_count_jobs(data, bar, lambda: worker.tally.done + worker.tally.dead))
+            try:
+                await worker.work(until)
+            finally:
+                counting.cancel()
     tally = worker.tally
     others = f", {tally.elsewhere} ended by other workers" if tally.elsewhere else ""
     done = f"{tally.done} done, {tally.later} put back, {tally.dead} given up{others}"
     lines = [] if args.detached else ["nothing to do" if tally == Tally() else done]
     return render(args, asdict(tally), *lines)
+
+
+async def _count_jobs(data: Path, bar: ProgressBar, count_done: Callable[[], int]) -> None:
+    """Tell the progress bar how many jobs are done, and how many there are."""
+    queue = SqliteQueue(data / "queue.db")
+    while True:
+        counts = await asyncio.to_thread(queue.counts)
+        done = count_done()
+        bar.advance(done=done, total=done + counts[JobState.WAITING] + counts[JobState.RUNNING])
+        await asyncio.sleep(_NEXT_COUNT)
 
 
 def _parse_jobs(text: str) -> int:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import pluralise, print_bytes, print_error, render
-from hookline.cli._project import find_hook, hook_error, load_from_args
+from hookline.cli._project import hook_error, load_from_args
 from hookline.config.export import ExportTarget
 from hookline.config.export import write as write_hook
 from hookline.config.keys import slug
@@ -25,6 +25,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
 from hookline.text import redact
+from hookline.views.hook_lookup import find_hook
 
 # names of values that are secrets
 _SECRET_NAME: Final = re.compile(r"token|secret|passw|api_?-?key|authorization|cookie|credential", re.IGNORECASE)
@@ -122,7 +123,13 @@ class Packer:
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
         moved = _rename_files(hook, places)
-        for text in (" ".join([moved.command, *moved.args]), moved.url, moved.prompt, describe_actions(moved)):
+        for text in (
+            " ".join([moved.command, *moved.args]),
+            moved.url,
+            moved.prompt,
+            moved.judge,
+            describe_actions(moved),
+        ):
             if redact(text) != text and not self._as_is:
                 raise hook_error(
                     hook,

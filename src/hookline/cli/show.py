@@ -7,19 +7,21 @@ from typing import Final
 from msgspec.structs import asdict
 
 from hookline import json_codec
+from hookline.builtin.catalogue import find_builtin
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._describe import (
-    SPECS,
-    HookView,
-    describe_location,
-    describe_policies,
-    describe_run,
-    describe_target,
-    open_history,
-    run_to_json,
+from hookline.cli._describe import SPECS, decide_trust, describe_location, describe_run, open_history, run_to_json
+from hookline.cli._output import (
+    CellStyle,
+    TextStyle,
+    format_clock,
+    format_span,
+    print_error,
+    print_fields,
+    print_json,
+    print_line,
+    style_word,
 )
-from hookline.cli._output import format_clock, format_span, print_error, print_fields, print_json, print_line
-from hookline.cli._project import find_hook, load_from_args
+from hookline.cli._project import load_from_args
 from hookline.debug.explain import resolve_program
 from hookline.debug.lint import parse_event_name
 from hookline.engine.metrics import HookDebugger
@@ -33,11 +35,28 @@ from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
 from hookline.trust.policy import TrustStatus
 from hookline.trust.risks import list_risks
+from hookline.views.hook_lookup import find_hook
+from hookline.views.hook_view import (
+    HookView,
+    describe_containment,
+    describe_policies,
+    describe_target,
+    explain_containment,
+)
 from hookline.wiring import shell_dialects
 
 _RECENT: Final = 5
+_STYLES: Final[Mapping[str, CellStyle]] = {
+    "state": style_word,
+    "switched": style_word,
+    "trouble": TextStyle.BAD,
+    "error": TextStyle.BAD,
+    "warning": TextStyle.WARN,
+}
 # fields of a hook that are shown elsewhere on the page, or that are no text
-_NOT_LISTED: Final = frozenset({"id", "call", "root", "source_path", "source_line", "source_format", "source_pointer"})
+_NOT_LISTED: Final = frozenset(
+    {"id", "call", "root", "sandbox", "model_url", "source_path", "source_line", "source_format", "source_pointer"}
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
     for title, fields in facts.lay_out():
         shown = [(label, text) for label, text in fields if text]
         if shown:
-            print_line(title)
-            print_fields(shown, indent="  ")
+            print_line(title, marks=[(title, TextStyle.BOLD)])
+            print_fields(shown, indent="  ", styles=_STYLES)
     if args.script:
         for path, content in facts.files.items():
             print_line()
-            print_line(f"--- {path}")
+            print_line(f"--- {path}", marks=[(path, TextStyle.DIM)])
             for line in content.decode("utf-8", "replace").splitlines():
                 print_line(f"| {line}")
         if not facts.files:
@@ -80,7 +99,10 @@ class _HookFacts:
         self.metrics = debugger.metrics(hook.id)
         self.recent = runs[-_RECENT:][::-1]
         self.hook, self.project = hook, project
-        self.view = HookView(hook, project)
+        self.builtin = find_builtin(hook.id)
+        options = project.settings.builtin_options.get(self.builtin.name, {}) if self.builtin is not None else {}
+        self.options = {key: value for key, value in options.items() if key}
+        self.view = HookView(hook, project, decide_trust(hook, project))
         self.trust = self.view.trust
         self.identity = project.trust.fingerprint(hook, cwd=cwd) if self.trust is not None else None
         self.files = self.identity.files if self.identity is not None else {}
@@ -92,7 +114,7 @@ class _HookFacts:
         self.native_events = {event: spec.events.get(parse_event_name(event), event) for event in hook.on}
         plain = asdict(Hook(id=hook.id, kind=hook.kind))
         self.definition = {
-            name: value
+            name: str(value) if name == "budget" else value
             for name, value in asdict(hook).items()
             if name not in _NOT_LISTED and value != plain[name] and value
         }
@@ -131,6 +153,7 @@ class _HookFacts:
             "figures": {name: getattr(self.metrics, name) for name in figures},
             "lately": [run_to_json(record) for record in self.recent],
             "contents": contents if script else None,
+            "options": self._options_to_json(),
         }
 
     def lay_out(self) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
@@ -157,12 +180,15 @@ class _HookFacts:
                 ("on error", f"{self.on_error[0]}, from {self.on_error[1]}"),
             ],
         )
+        yield "options", self._list_options()
         definition = (
             (field, value if isinstance(value, str) else json_codec.dump(value).decode())
             for field, value in self.definition.items()
         )
         yield "as it was read", definition
         yield "trust", [*self._list_trust(), *((f"risk: {risk.kind}", risk.text) for risk in self.risks)]
+        allowed = describe_containment(hook)
+        yield "sandbox", [("it", "\n".join(allowed)), ("why", explain_containment(hook) if allowed else "")]
         yield "files that belong to it", self.identity.hashes.items() if self.identity is not None else ()
         yield "problems", [(one.severity, f"line {one.line}: {one.message}") for one in self.view.problems]
         runs = (
@@ -171,6 +197,21 @@ class _HookFacts:
         )
         recent = [(record.event, describe_run(record)) for record in self.recent]
         yield "lately", [("runs", runs if metrics.runs else "none that was traced"), *recent]
+
+    def _options_to_json(self) -> Mapping[str, object] | None:
+        """Return where a built-in hook writes to, its options that are set, and all that it takes; None for others."""
+        if self.builtin is None:
+            return None
+        output = self.project.find_output(self.builtin)
+        return {"writes_to": output or None, "given": self.options, "takes": list(self.builtin.options)}
+
+    def _list_options(self) -> Iterator[tuple[str, str]]:
+        if self.builtin is None:
+            return
+        yield "writes to", self.project.find_output(self.builtin)
+        yield from ((key, json_codec.dump(value).decode()) for key, value in self.options.items())
+        takes = ", ".join(self.builtin.options)
+        yield "takes", f"{takes}; under [builtin.{self.builtin.name}] in your hookline.toml" if takes else ""
 
     def _list_trust(self) -> Iterator[tuple[str, str]]:
         yield "state", self.view.state

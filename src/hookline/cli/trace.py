@@ -2,29 +2,50 @@
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import asdict
+import msgspec
+from msgspec.structs import asdict, replace
 
 from hookline import json_codec
-from hookline.cli._command import JSON, CliCommand, OneOf, argument, flag, parse_moment, parse_span
-from hookline.cli._describe import get_duration
+from hookline.cli._command import (
+    ABSOLUTE,
+    JSON,
+    CliCommand,
+    OneOf,
+    argument,
+    flag,
+    parse_count,
+    parse_moment,
+    parse_span,
+)
+from hookline.cli._describe import describe_usage, get_duration
 from hookline.cli._output import (
+    CellStyle,
+    Line,
     Table,
+    TextStyle,
     format_clock,
     format_span,
+    format_time,
     has_reader,
+    pluralise,
     print_line,
     render,
+    style_word,
     to_json_line,
     write_bytes_exact,
 )
-from hookline.cli._project import parse_event
+from hookline.cli._project import parse_dialect, parse_event
 from hookline.errors import ConfigError
+from hookline.model.language_models import ModelUsage
 from hookline.model.record import Record, Step
+from hookline.stores.receipts import read_receipt, write_receipt
+from hookline.stores.record_chain import Break, Checked
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
@@ -32,13 +53,14 @@ from hookline.user_dirs import find_user_dirs
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _LONGEST_VALUE: Final = 400
-_HEAD: Final = ["time", "trace", "event", "tool", "decision", "ran", "failed", "left out", "took"]
+_HEAD: Final = ["time", "trace", "agent", "event", "tool", "decision", "ran", "failed", "left out", "took", "about"]
 
-
-def _parse_count(text: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
+_STYLES: Final[Mapping[str, CellStyle]] = {
+    "time": TextStyle.DIM,
+    "trace": TextStyle.DIM,
+    "decision": style_word,
+    "failed": lambda cell: TextStyle.DIM if cell == "0" else TextStyle.BAD,
+}
 
 
 def _open_traces() -> TraceQueries:
@@ -46,32 +68,36 @@ def _open_traces() -> TraceQueries:
 
 
 def _read_filter(args: argparse.Namespace) -> TraceFilter:
-    event = parse_event(args.event) if args.event else ""
-    return TraceFilter(session=args.session, hook=args.hook, event=event, since=args.since)
+    return TraceFilter(
+        session=args.session,
+        hook=args.hook,
+        event=parse_event(args.event) if args.event else "",
+        host=args.agent or "",
+        project=str(args.project.absolute()) if args.project is not None else "",
+        decision=args.decision,
+        text=args.text,
+        since=args.since,
+    )
 
 
 def _list(args: argparse.Namespace) -> int:
     traces = _open_traces()
-    matching = (
-        summary
-        for summary in traces.traces(_read_filter(args), failed=args.failed, blocked=args.blocked)
-        if (summary.failed or not args.failed) and (summary.blocked or not args.blocked)
-    )
-    found = list(islice(matching, args.limit))
+    found = list(islice(traces.traces(_read_filter(args), failed=args.failed, blocked=args.blocked), args.limit))
     text = (
         Table(
             _HEAD,
             [
                 [
-                    *(format_clock(one.at), one.trace, one.event, one.tool, one.decision),
+                    *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
                     *map(str, (one.ran, one.failed, one.skipped)),
-                    format_span(one.duration),
+                    *(format_span(one.duration), one.subject),
                 ]
                 for one in found
             ],
+            _STYLES,
         )
         if found
-        else "no such traces; an event that no hook wants leaves none"
+        else "no such traces; outside agents, an event that no hook wants leaves none"
     )
     return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
 
@@ -86,16 +112,33 @@ def _show(args: argparse.Namespace) -> int:
     if not records:
         nothing = "nothing was traced yet" if args.trace == "last" else f'there is no trace "{args.trace}"'
         raise ConfigError(f"{nothing}; `hookline trace list` shows the newest")
+    return render(args, [asdict(record) for record in records], *lay_out_trace(records))
+
+
+def lay_out_trace(records: Sequence[Record]) -> list[Line]:
+    """Return the lines about one event: each record, and below it the details that its line does not contain."""
     start = records[0].at
-    lines = [f"trace {records[0].trace} of {format_clock(start)}"]
+    lines = [Line(f"trace {records[0].trace} of {format_clock(start)}", [(records[0].trace, TextStyle.BOLD)])]
     for record in records:
-        lines.append(f"  {format_span(max(0.0, record.at - start)):>9}  {_describe(record)}")
+        since = f"{format_span(max(0.0, record.at - start)):>9}"
+        lines.append(Line(f"  {since}  {_describe(record)}", [(since, TextStyle.DIM), *_mark(record)]))
         lines += [
-            f"             {name}: {_shorten(value)}"
+            Line(f"             {name}: {_shorten(name, value)}", [(f"{name}:", TextStyle.DIM)])
             for name, value in record.detail.items()
             if name not in _IN_LINE and value not in ({}, [], "", None)
         ]
-    return render(args, [asdict(record) for record in records], *lines)
+    return lines
+
+
+def _mark(record: Record) -> list[tuple[str, TextStyle]]:
+    """Return the words in the line of a record that are styled: its hook, and how it ended."""
+    hook = [(f'"{record.hook}"', TextStyle.BOLD)] if record.hook else []
+    words = {
+        Step.FAILED: ("failed", TextStyle.BAD),
+        Step.WARNING: ("warning", TextStyle.WARN),
+        Step.SKIPPED: ("left out", TextStyle.WARN),
+    }
+    return [*hook, words.get(record.step, (record.decision, style_word(record.decision)))]
 
 
 def _tail(args: argparse.Namespace) -> int:
@@ -110,7 +153,8 @@ def _tail(args: argparse.Namespace) -> int:
             if args.json:
                 write_bytes_exact(to_json_line(asdict(record)))
             else:
-                print_line(f"{format_clock(record.at)}  {_describe(record)}")
+                at = format_clock(record.at)
+                print_line(f"{at}  {_describe(record)}", marks=[(at, TextStyle.DIM), *_mark(record)])
         # in a file that was replaced or pruned, the numbers start again
         if not new and traces.newest() < number:
             number = 0
@@ -121,7 +165,11 @@ def _tail(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     traces = _open_traces()
-    lines = (to_json_line(asdict(record)) for record in traces.matching(_read_filter(args)))
+    wanted = _read_filter(args)
+    if args.receipt:
+        lines = write_receipt(traces, wanted.matches)
+    else:
+        lines = (to_json_line(asdict(record)) for record in traces.matching(wanted))
     if args.output is None:
         for line in lines:
             write_bytes_exact(line)
@@ -135,6 +183,67 @@ def _export(args: argparse.Namespace) -> int:
     except OSError as problem:
         raise ConfigError(f"cannot write {args.output}: {problem.strerror}") from None
     return 0
+
+
+def _verify(args: argparse.Namespace) -> int:
+    """Follow the chain of this machine's records, or of a receipt; the exit code is 1 where it breaks."""
+    traces = _open_traces()
+    lines: list[str] = []
+    value: dict[str, object] = {}
+    if args.receipt is None:
+        checked = traces.verify()
+        chain = traces.chain_id()
+        about = pluralise(checked.records, "record")
+    else:
+        try:
+            with args.receipt.open("rb") as file:
+                receipt = read_receipt(file)
+        except OSError as problem:
+            raise ConfigError(f"cannot read {args.receipt}: {problem.strerror}") from None
+        except ConfigError as problem:
+            raise ConfigError(problem.message, path=str(args.receipt), line=problem.line) from None
+        checked, chain = receipt.checked, receipt.head.chain
+        about = f"{pluralise(receipt.shown, 'record')} of {args.receipt}"
+        value |= {"shown": receipt.shown, "left_out": receipt.left_out}
+        if receipt.left_out:
+            lines.append(f"{pluralise(receipt.left_out, 'record')} beside them are only there as digests")
+        if chain == traces.chain_id():
+            checked = _compare(checked, traces)
+    lines += [f"record {one.number} {one.problem}{_describe_time(one.at)}" for one in checked.breaks]
+    if checked.unchained:
+        lines.append(f"{pluralise(checked.unchained, 'record')} of an earlier version of Hookline are not in the chain")
+    if checked.holds:
+        lines.insert(
+            0,
+            f"{about}: none was changed, removed or moved; the last is {checked.head.number}, {checked.head.hash.hex()}",
+        )
+    else:
+        lines.insert(0, f"{about}: not as they were written, from record {checked.breaks[0].number} on")
+    value |= {
+        "holds": checked.holds,
+        "records": checked.records,
+        "unchained": checked.unchained,
+        "chain": chain,
+        "start": checked.first.number,
+        "head": {"number": checked.head.number, "hash": checked.head.hash.hex()},
+        "breaks": [asdict(one) for one in checked.breaks],
+    }
+    render(args, value, *lines)
+    return 0 if checked.holds else 1
+
+
+def _compare(checked: Checked, traces: TraceQueries) -> Checked:
+    """Add a break where this machine's own records are not those of a receipt: they were written anew since."""
+    known = traces.hash_of(checked.head.number)
+    removed = traces.links()[0]
+    if known == checked.head.hash or (known is None and removed.number >= checked.head.number):
+        return checked
+    problem = "is in the receipt, and another one, or none, is in the traces of this machine"
+    return replace(checked, breaks=(*checked.breaks, Break(checked.head.number, 0.0, problem)))
+
+
+def _describe_time(at: float) -> str:
+    return f" ({format_clock(at)})" if at else ""
 
 
 def _prune(args: argparse.Namespace) -> int:
@@ -196,7 +305,10 @@ _IN_LINE: Final = frozenset(
 )
 
 
-def _shorten(value: object) -> str:
+def _shorten(name: str, value: object) -> str:
+    if name == "usage":
+        with suppress(msgspec.ValidationError):
+            value = describe_usage(msgspec.convert(value, ModelUsage))
     text = (value if isinstance(value, str) else json_codec.dump(value).decode()).strip()
     if len(text) <= _LONGEST_VALUE:
         return text
@@ -207,15 +319,21 @@ _FILTER_OPTIONS: Final = (
     argument("--session", "only of this session", default="", metavar="ID"),
     argument("--hook", "only about this hook", default="", metavar="ID"),
     argument("--event", "only about this event", default=""),
+    argument("--agent", "only of this agent", type=parse_dialect, metavar="NAME"),
+    argument("--project", "only of this project", type=Path, metavar="DIR"),
+    argument("--decision", "only with this decision: pass, allow, ask, deny or stop", default="", metavar="WORD"),
+    argument("--text", "only with this in the subject, the tool, the hook or the session", default=""),
     argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
 )
 COMMAND: Final = CliCommand(
-    "see what happened: list traces, show one, watch them come, export or remove them",
+    "see what happened: list traces, show one, watch them come, export, verify or remove them",
     example="list --since 2h --blocked",
+    default_action="list",
     actions={
         "list": CliCommand(
             "the newest traces, one line each",
-            argument("--limit", "at most so many (default: 20)", type=_parse_count, default=20, metavar="N"),
+            argument("--limit", "at most so many (default: 20)", type=parse_count, default=20, metavar="N"),
+            ABSOLUTE,
             flag("--failed", "only those in which a hook failed"),
             flag("--blocked", "only those in which the operation was blocked"),
             *_FILTER_OPTIONS,
@@ -225,7 +343,7 @@ COMMAND: Final = CliCommand(
         ),
         "show": CliCommand(
             "everything about one event",
-            argument("trace", 'its id, the beginning of it, or "last"'),
+            argument("trace", 'its id, the beginning of it, or "last" (the default)', nargs="?", default="last"),
             JSON,
             example="last",
             run=_show,
@@ -234,15 +352,24 @@ COMMAND: Final = CliCommand(
         "export": CliCommand(
             "every record as a line of JSON",
             argument("--output", "write to a file, which must not exist yet", type=Path, metavar="FILE"),
+            flag("--receipt", "with hashes, so that `hookline trace verify FILE` proves them elsewhere"),
             *_FILTER_OPTIONS,
             run=_export,
+        ),
+        "verify": CliCommand(
+            "prove that no record was changed, removed or moved",
+            argument(
+                "receipt", "a receipt, instead of the traces of this machine", type=Path, nargs="?", metavar="FILE"
+            ),
+            JSON,
+            run=_verify,
         ),
         "prune": CliCommand(
             "remove old records for good",
             OneOf(
                 (
                     argument("--older-than", "those older than 30d, 12h …", type=parse_span, metavar="SPAN"),
-                    argument("--keep", "all but the newest N records", type=_parse_count, metavar="N"),
+                    argument("--keep", "all but the newest N records", type=parse_count, metavar="N"),
                 ),
                 required=True,
             ),

@@ -7,7 +7,7 @@ from typing import Final
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import describe_location
 from hookline.cli._output import Table, print_error, print_json, print_line, render
-from hookline.cli._project import find_hook, hook_error, load_from_args, read_object
+from hookline.cli._project import hook_error, load_from_args, read_object
 from hookline.cli._run_hooks import (
     VERBOSE_OPTIONS,
     finish_live_view,
@@ -24,6 +24,7 @@ from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, outcome_to_json
 from hookline.text import shell_quote
 from hookline.trust.policy import suggest_approval
+from hookline.views.hook_lookup import find_hook
 
 _BLOCKED: Final = 2
 

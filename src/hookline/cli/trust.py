@@ -10,7 +10,17 @@ from typing import Final
 
 from msgspec.structs import asdict, replace
 
-from hookline.cli._approval_screen import (
+from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._loosening import TOKEN, store_token
+from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
+from hookline.cli._project import load_from_args
+from hookline.cli._terminal import open_prompt
+from hookline.errors import ConfigError
+from hookline.model.hook import Hook
+from hookline.project import Project
+from hookline.trust.approval_store import Approval
+from hookline.trust.policy import TrustDecision, TrustStatus
+from hookline.views.approval_screen import (
     Fact,
     approval_to_json,
     describe_approval,
@@ -20,16 +30,7 @@ from hookline.cli._approval_screen import (
     list_files,
     trust_to_json,
 )
-from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._loosening import TOKEN, store_token
-from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render, write_bytes_exact
-from hookline.cli._project import find_hook, load_from_args
-from hookline.cli._terminal import open_prompt
-from hookline.errors import ConfigError
-from hookline.model.hook import Hook
-from hookline.project import Project
-from hookline.trust.approval_store import Approval
-from hookline.trust.policy import TrustDecision, TrustStatus
+from hookline.views.hook_lookup import find_hook
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12

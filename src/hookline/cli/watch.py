@@ -11,18 +11,25 @@ from typing import Final
 
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._describe import decide_trust
+from hookline.cli._hosts import make_around_project
 from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
 from hookline.cli._project import get_project_dir
 from hookline.cli._run_hooks import TERMINATED, run_until_terminated
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
+from hookline.config.staleness import stat_stamp
+from hookline.errors import EngineError
+from hookline.hosts import HOSTS
+from hookline.hosts.backup import backup_path
+from hookline.hosts.drift import list_files
+from hookline.hosts.status import Obstacle, find_obstacles
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Skip
 from hookline.model.verdict import Decision, EffectKind, Outcome, Verdict, outcome_to_json
 from hookline.project import Project
 from hookline.sources.file_changes import QUIET
-from hookline.sources.live_project import LiveProject
+from hookline.sources.live_project import POLL_SECONDS, LiveProject
 from hookline.sources.watcher import (
     Watcher,
     WatchListener,
@@ -78,7 +85,7 @@ async def _watch(args: argparse.Namespace, interrupt: Callable[[asyncio.Task[obj
         )
         with lock_project(str(opened.root), opened.folders.data):
             report = _JsonReport() if args.json else _TextReport(is_quiet=args.quiet)
-            async with _listen(args, live, report):
+            async with _listen(args, live, report), _compare_settings(live, report):
                 await Watcher(live, WatchListener(report.on_outcome, report.on_load, report.warn), wanted).run()
     finally:
         await live.close()
@@ -103,6 +110,46 @@ async def _listen(
         yield
     finally:
         await server.close()
+
+
+@asynccontextmanager
+async def _compare_settings(live: LiveProject, report: "_TextReport | _JsonReport") -> AsyncIterator[None]:
+    """Report what differs in the settings of agents from what was installed, at once and whenever they change."""
+    task = asyncio.create_task(_follow_settings(live, report))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _follow_settings(live: LiveProject, report: "_TextReport | _JsonReport") -> None:
+    around = make_around_project(live.project)
+    stamps: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    reported: dict[str, set[Obstacle]] = {}
+    while True:
+        for host in HOSTS.values():
+            # what `hookline install` and `doctor --accept` write counts as well
+            settings = (path for scope in host.files for path in host.settings_paths(scope, around))
+            paths = (
+                *(path for path, _ in list_files(host, around)),
+                *(backup_path(around.data, one) for one in settings),
+            )
+            now = [(path, stat_stamp(path)) for path in paths]
+            if stamps.get(host.name) == now:
+                continue
+            stamps[host.name] = now
+            try:
+                found = await asyncio.to_thread(find_obstacles, host, around)
+            except (EngineError, OSError) as problem:
+                report.warn(f"the settings of {host.title} could not be compared: {problem}")
+                continue
+            for obstacle in found:
+                if obstacle not in reported.get(host.name, ()):
+                    report.on_drift(host.name, obstacle)
+            reported[host.name] = set(found)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 class _TextReport:
@@ -168,6 +215,10 @@ class _TextReport:
         """Print a warning."""
         print_error(text)
 
+    def on_drift(self, agent: str, obstacle: Obstacle) -> None:
+        """Print how the settings of an agent differ from what was installed."""
+        print_error(f"{agent}: {obstacle}")
+
     def on_request(self, text: str) -> None:
         """Print a line about an HTTP request."""
         if not self._is_quiet:
@@ -199,6 +250,10 @@ class _JsonReport:
     def warn(self, text: str) -> None:
         """Print a warning."""
         _print_record({"type": "warning", "text": text})
+
+    def on_drift(self, agent: str, obstacle: Obstacle) -> None:
+        """Print how the settings of an agent differ from what was installed."""
+        _print_record({"type": "settings", "agent": agent, "text": obstacle.text, "fix": obstacle.fix})
 
     def on_request(self, text: str) -> None:
         """Print a line about an HTTP request."""

@@ -10,24 +10,17 @@ from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._describe import (
-    SPECS,
-    HookView,
-    describe_location,
-    describe_target,
-    open_history,
-    problems_to_json,
-    shorten_paths,
-    truncate,
-)
-from hookline.cli._hosts import find_agent, find_installed, make_around
-from hookline.cli._output import format_ago, print_error, render
-from hookline.cli._project import EVENT_OPTIONS, build_event, find_hook, load_from_args, read_event_options
+from hookline.cli._describe import SPECS, decide_trust, describe_location, open_history, shorten_paths, truncate
+from hookline.cli._hosts import find_agent, make_around
+from hookline.cli._output import Line, TextStyle, format_ago, print_error, render, style_word
+from hookline.cli._project import EVENT_OPTIONS, build_event, load_from_args, read_event_options
 from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
 from hookline.debug.samples import TOOLS as SAMPLES
 from hookline.errors import ConfigError, StoreError
+from hookline.hosts.status import find_installed
+from hookline.model.agents import AGENTS
 from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
 from hookline.model.dialect_names import EVENT_NAMES, TOOL_NAMES
@@ -37,9 +30,18 @@ from hookline.model.names import find_unknown_tools, names_of_tool
 from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
 from hookline.model.tools import TOOLS
+from hookline.process.containment import describe_lacking, find_layers
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
+from hookline.views.hook_lookup import find_hook
+from hookline.views.hook_view import (
+    HookView,
+    containment_to_json,
+    describe_containment,
+    describe_target,
+    problems_to_json,
+)
 
 _RECENT: Final = 5
 _NEAREST: Final = 3
@@ -54,17 +56,21 @@ _ADVICE: Final[Mapping[str, str]] = {
     "enabled": "switch it on: hookline enable {id}",
     "event": "try one of its own events, or change them: hookline edit {id}",
     "host": "nothing: the agent runs it by itself; to have it run by us, move it: hookline migrate {id}",
+    "agents": "nothing under this agent; or change its agents: hookline edit {id}",
     "matcher": "change the matcher: hookline edit {id}",
     "files": "change its files: hookline edit {id}",
     **{str(kind): f"change its {kind}: hookline edit {{id}}" for kind in EFFECT_GATES},
     "condition": "change its condition: hookline edit {id}",
-    "once": "nothing: it runs again in the next session; or forget that it ran: hookline limits {id} --reset",
+    "branches": "check out one of its branches, or change them: hookline edit {id}",
+    "between": "wait, or change its times: hookline edit {id}",
+    "once": "nothing: it runs again in the next session or turn; or forget that it ran: hookline limits {id} --reset",
     "needs": "bring what is missing, or change its needs: hookline edit {id}",
     "breaker": "find out why it fails (hookline trace list), mend it, then hookline limits {id} --reset",
     "rate": "wait, or change per_minute: hookline edit {id}; or count anew: hookline limits {id} --reset",
     "cooldown": "wait, or change cooldown: hookline edit {id}; or count anew: hookline limits {id} --reset",
     "debounce": "wait until no event came for so long, or change debounce: hookline edit {id}",
     "trust": "look at it (hookline trust show {id}; what changed: hookline trust diff {id}), then hookline trust approve {id}",
+    "sandbox": "hookline sandbox explain {id} says what is lacking; or take `required` out: hookline edit {id}",
     "command": "change what it runs: hookline edit {id}",
     "agent": "use an event and a tool that your agents have: `hookline events` and `hookline tools` list them",
     "file": "put the file there, or change what it runs: hookline edit {id}",
@@ -93,19 +99,22 @@ def run(args: argparse.Namespace) -> int:
         if not mentions:
             raise
         return _report_not_loaded(args, project, problem, mentions)
-    host = find_agent(args.host) if args.host else None
+    # a hook for certain agents is explained under the first of them
+    host_name = args.host or next((one for one in hook.agents if one in AGENTS), "")
+    host = find_agent(host_name) if host_name else None
     agents = [host.name] if host else [one.name for one in find_installed(make_around(args))]
     answers = []
     for name in [args.event] if args.event else hook.on:
         event = _adapt_to_agent(host, build_event(project, hook, name, options), project, hook)
         answer = explain(hook, event, engine=project.engine)
-        answers.append(_add_agent_gate(answer, agents))
-    recent, problems = _find_recent(project, hook), HookView(hook, project).problems
+        answers.append(_add_sandbox_gate(_add_agent_gate(answer, agents)))
+    recent, problems = _find_recent(project, hook), HookView(hook, project, decide_trust(hook, project)).problems
     value = {
         "id": hook.id,
         "path": hook.source_path or None,
         "line": hook.source_line or None,
         "host": host.name if host else None,
+        "sandbox": containment_to_json(hook),
         "events": [
             {
                 "event": answer.event.name,
@@ -134,16 +143,25 @@ def run(args: argparse.Namespace) -> int:
             for record in recent
         ],
     }
-    lines = [
-        f"{hook.id}: {truncate(describe_target(hook), _SHOWN)}",
+    lines: list[str | Line] = [
+        Line(f"{hook.id}: {truncate(describe_target(hook), _SHOWN)}", [(hook.id, TextStyle.BOLD)]),
         f"  {hook.layer} hook in {describe_location(hook, project)}, dialect {hook.dialect}",
     ]
-    lines += [f"  {one.severity} in line {one.line}: {one.message}" for one in problems]
+    # that a hook of the user's own is not contained is no news
+    if (hook.containment.is_contained or hook.sandbox is not None) and (allowed := describe_containment(hook)):
+        lines.append(f"  sandbox: {'; '.join(allowed)}")
+    lines += [
+        Line(f"  {one.severity} in line {one.line}: {one.message}", [(one.severity, style_word(one.severity))])
+        for one in problems
+    ]
     for answer in answers:
         lines += ["", *_describe_answer(project, answer, is_sample=options.is_empty)]
         lines += _describe_host(answer, host) if host is not None else ()
     lines += ["", "lately"]
-    lines += [f"  {format_ago(record.at)}, {record.event}: {_describe_record(record)}" for record in recent]
+    for record in recent:
+        ago, result = f"{format_ago(record.at)},", _describe_record(record)
+        marks = [(ago, TextStyle.DIM), (f"{record.event}: ", TextStyle.NONE), *_mark_result(record)]
+        lines.append(Line(f"  {ago} {record.event}: {result}", marks))
     if not recent:
         lines.append("  no trace of it: no event it listens to came while hooks were traced")
     return render(args, value, *lines)
@@ -185,6 +203,19 @@ def _add_agent_gate(answer: Explanation, agents: Sequence[str]) -> Explanation:
     return replace(answer, gates=(*answer.gates, GateAnswer("agent", passed=bool(having), reason=reason)))
 
 
+def _add_sandbox_gate(answer: Explanation) -> Explanation:
+    """Add a gate for whether a hook that must be contained can be."""
+    if not answer.hook.containment.required:
+        return answer
+    machine = find_layers()
+    reason = (
+        ", ".join(machine.layers)
+        if machine.can_contain
+        else f"it must be contained, and {describe_lacking(machine.lacking)}"
+    )
+    return replace(answer, gates=(*answer.gates, GateAnswer("sandbox", passed=machine.can_contain, reason=reason)))
+
+
 def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcome]:
     """Return what the agent makes of everything that a hook of this dialect can answer."""
     own = SPECS[answer.hook.dialect]
@@ -192,25 +223,32 @@ def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcom
     return [translate_wish(host, wanted, name) for wanted in Ability if wanted in abilities(own, name)]
 
 
-def _describe_answer(project: Project, answer: Explanation, *, is_sample: bool) -> Iterator[str]:
+def _describe_answer(project: Project, answer: Explanation, *, is_sample: bool) -> Iterator[str | Line]:
     event = answer.event
     document = json_codec.dump(event.args if event.tool else event.data).decode()
     about = f"tool {event.tool} {document}" if event.tool else document
-    yield f"at {event.name}, {'for example ' if is_sample else ''}{truncate(about, _SHOWN)}"
+    text = f"at {event.name}, {'for example ' if is_sample else ''}{truncate(about, _SHOWN)}"
+    yield Line(text, [(event.name, TextStyle.BOLD)])
     width = max(_GATE, *(len(one.gate) for one in answer.gates))
     for one in answer.gates:
-        yield f"  {'yes' if one.passed else 'NO '}  {one.gate:<{width}}  {one.reason}"
+        yield _describe_gate(f"{one.gate:<{width}}  {one.reason}", is_open=one.passed)
     closed = answer.closed
     if closed is not None:
-        yield f"It would not run: {closed.reason}."
+        yield Line(f"It would not run: {closed.reason}.", [("It would not run:", TextStyle.BAD)])
         advice = _ADVICE_UNKNOWN if closed.reason.startswith("unknown:") else _ADVICE[closed.gate]
-        yield f"What to do: {advice.format(id=shell_quote(answer.hook.id))}"
+        yield Line(f"What to do: {advice.format(id=shell_quote(answer.hook.id))}", [("What to do:", TextStyle.BOLD)])
         return
     for step, shut in _explain_steps(project, answer):
-        yield f"  {'NO ' if shut else 'yes'}  step {step.id}: {_describe_step(step, shut)}"
+        yield _describe_gate(f"step {step.id}: {_describe_step(step, shut)}", is_open=shut is None)
     order = [hook.id for hook in project.planner.plan(event).hooks]
     would = "be put into the queue" if answer.hook.background else "run"
-    yield f"It would {would}, as number {order.index(answer.hook.id) + 1} of {len(order)}."
+    text = f"It would {would}, as number {order.index(answer.hook.id) + 1} of {len(order)}."
+    yield Line(text, [(f"It would {would}", TextStyle.GOOD)])
+
+
+def _describe_gate(text: str, *, is_open: bool) -> Line:
+    word = "yes" if is_open else "NO "
+    return Line(f"  {word}  {text}", [(word, style_word(word))])
 
 
 def _describe_host(answer: Explanation, host: DialectSpec) -> Iterator[str]:
@@ -261,6 +299,13 @@ def _describe_record(record: Record) -> str:
         return f"not run, {detail.get('gate')}: {detail.get('reason')}"
     why = detail.get("message") or detail.get("reason")
     return f"ran, {detail.get('failure') or detail.get('decision')}" + (f": {why}" if why else "")
+
+
+def _mark_result(record: Record) -> Sequence[tuple[str, TextStyle]]:
+    if record.step is Step.SKIPPED:
+        return [("not run", TextStyle.WARN)]
+    result = str(record.detail.get("failure") or record.detail.get("decision"))
+    return [("ran, ", TextStyle.NONE), (result, style_word(result))]
 
 
 def _find_mentions(name: str, project: Project) -> Iterator[tuple[str, int]]:

@@ -1,0 +1,75 @@
+"""`hookline ui`: show what all hooks of all agents do, on a page in the browser, until it is stopped."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import Final
+
+from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._loosening import find_refused_agent
+from hookline.cli._output import print_bytes, print_error, print_line, to_json_line
+from hookline.cli._project import get_project_dir
+from hookline.cli._run_hooks import run_until_terminated
+from hookline.user_dirs import working_folder
+
+_HIGHEST_PORT: Final = 65_535
+
+
+def _parse_port(text: str) -> int:
+    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f'"{text}" is no port; wanted 0 to {_HIGHEST_PORT}')
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve the page until the user ends it."""
+    return run_until_terminated(_serve(args))
+
+
+async def _serve(args: argparse.Namespace) -> int:
+    from hookline.ui.server import UiServer, bind  # noqa: PLC0415 - starlette and uvicorn take 0.1 s to load
+
+    project = (get_project_dir(args) or working_folder()).absolute()
+    agent = find_refused_agent(os.environ)
+    reason = (
+        f"{agent} started this page, so it only shows: approving, disabling and running hooks would loosen what guards "
+        "that agent. Run `hookline ui` in a terminal of your own"
+        if agent
+        else ""
+    )
+    server = UiServer(project, read_only_reason=reason)
+    ended = asyncio.Event()
+    with suppress(NotImplementedError):
+        # a second SIGINT must not interrupt the clean-up
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, ended.set)
+    try:
+        await server.start(bind(args.port))
+        if args.json:
+            print_bytes(to_json_line({"url": server.url, "read_only": bool(agent)}))
+        else:
+            # not masked: the user needs the token
+            print_line(f"open {server.url}", masked=False)
+            print_line("The link works once, in one browser. Ctrl-C ends the page.")
+        if agent and not args.json:
+            print_error(f"read-only: {agent} runs this command")
+        if not args.no_open and not os.environ.get("CI") and sys.stdout is not None and sys.stdout.isatty():
+            import webbrowser  # noqa: PLC0415 - only a user at a terminal needs it
+
+            await asyncio.to_thread(webbrowser.open, server.url)
+        await ended.wait()
+    finally:
+        await server.close()
+    return 0
+
+
+COMMAND: Final = CliCommand(
+    "show what all hooks of all agents do, live, on a page in the browser, until it is stopped",
+    argument("--port", "the port on this machine (4600, or a free one; 0: a free one)", type=_parse_port, metavar="N"),
+    flag("--no-open", "only print the link, and open no browser"),
+    *COMMON,
+    example="--no-open",
+    run=run,
+)
