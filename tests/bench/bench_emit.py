@@ -11,7 +11,7 @@ from pathlib import Path
 import blinker
 import pluggy
 
-from hookline import Engine, Event
+from hookline import Engine, Event, EventName, Settings
 from hookline.stores.sqlite import SqliteTraces
 from tests.bench import harness, peers
 from tests.bench.rows import Row, Section
@@ -34,6 +34,8 @@ DEEPER = "await engine.emit, one function, nested data"
 UNTRACED = "await engine.emit, one function, no trace"
 PLUGGY_ONE, BLINKER_ONE = "pluggy, one hook", "blinker, one receiver"
 AGENT_HOOKS = "agent-hooks-sdk, one interceptor"
+HANDLED = "await engine.handle, no hook for the call"
+RECORDED = "await engine.handle, no hook for the call, recorded"
 WRITTEN = "await engine.emit, one function, until the trace is in the file"
 
 _spec = pluggy.HookspecMarker("bench")
@@ -86,6 +88,17 @@ def emitting(engine: Engine, name: str, *, tool: str = "", data: Mapping[str, ob
             await engine.emit(name, data)
 
     return emit if tool else emit_plainly
+
+
+def handling(engine: Engine) -> Loop:
+    """Make a candidate out of an engine that answers the call of an agent."""
+    event = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls"}, host="claude-code", cwd="/")
+
+    async def handle(times: int) -> None:
+        for _ in range(times):
+            await engine.handle(event)
+
+    return handle
 
 
 def emitting_and_after(engine: Engine, name: str) -> Loop:
@@ -175,6 +188,9 @@ async def measure_all(store: SqliteTraces, *, rounds: int) -> Sequence[Section]:
         ONE: emitting(traced, "after_tool"),
         DEEPER: emitting(traced, "after_tool", data=NESTED),
         LATER: emitting_and_after(traced, "after_tool"),
+        HANDLED: handling(plain),
+        # what it records is counted by nobody here, so the store of the others does not get it
+        RECORDED: handling(Engine(settings=Settings(record="all"))),
         **libraries(),
     }
 
@@ -199,6 +215,12 @@ async def measure_all(store: SqliteTraces, *, rounds: int) -> Sequence[Section]:
         harness.row(timings, IDLE, floor=PLUGGY_IDLE, what="no hook, against pluggy without one", goal="emit-idle"),
         harness.row(timings, ONE, floor=PLUGGY_ONE, what="one function, against pluggy's one", goal="emit-function"),
         Row(what="what the trace adds for the caller", value=max(cost, 0.0), rounds=rounds, goal="trace"),
+        Row(
+            what="what the record of a call without hooks adds for the caller",
+            value=max(harness.p10(timings[RECORDED]) - harness.p10(timings[HANDLED]), 0.0),
+            rounds=rounds,
+            goal="trace-unasked",
+        ),
         written,
     )
     about = (

@@ -11,9 +11,20 @@ from tests.bench.rows import GOALS, Row, Section, judge, text_of
 PLOT: Final = "benchmarks.svg"
 
 # in this order; those of the second part serve no goal, they watch over what must not become slow
-FOR_GOALS: Final = ("bridge", "command", "emit", "throughput", "warm", "plan", "memory", "session", "runners")
+FOR_GOALS: Final = (
+    "bridge",
+    "command",
+    "emit",
+    "throughput",
+    "warm",
+    "plan",
+    "memory",
+    "session",
+    "runners",
+    "sandbox",
+)
 DRAWN: Final = ("runners", "command", "emit")
-BESIDES: Final = ("condition", "limits", "load", "queue", "watch")
+BESIDES: Final = ("condition", "limits", "load", "page", "queue", "replay", "watch")
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -133,6 +133,14 @@ GOALS: Final = (
     ),
     Goal(id="trace", bench="emit", what="what a trace costs the caller", against="", way="microseconds", bound=1),
     Goal(
+        id="trace-unasked",
+        bench="emit",
+        what="what the record of a call without hooks costs the caller",
+        against="",
+        way="microseconds",
+        bound=1,
+    ),
+    Goal(
         id="many-hooks",
         bench="plan",
         what="an emit with 10,000 hooks registered",
@@ -147,6 +155,30 @@ GOALS: Final = (
         against="after 1,000",
         way="at most",
         bound=1.1,
+    ),
+    Goal(
+        id="contained-start",
+        bench="sandbox",
+        what="starting a contained native program",
+        against="starting it bare",
+        way="at most",
+        bound=1.9,
+    ),
+    Goal(
+        id="contained-emit",
+        bench="sandbox",
+        what="`Engine.emit`, one native command hook, contained",
+        against="not contained",
+        way="at most",
+        bound=1.6,
+    ),
+    Goal(
+        id="contained-call",
+        bench="sandbox",
+        what="launcher + daemon, one native command hook, contained",
+        against="not contained",
+        way="at most",
+        bound=1.3,
     ),
 )
 

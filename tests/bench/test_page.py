@@ -102,7 +102,7 @@ def test_terminal_shows_the_goals_of_what_was_run_only() -> None:
     said = goals_text(made, ["emit"])
 
     assert "emit without a matching hook against pluggy's call without one" in said
-    assert "1 of 3 met" in said
+    assert "1 of 4 met" in said
     assert "daemon" not in said
     assert goals_text(made, ["load"]) == ""
 

@@ -21,8 +21,12 @@ WANTED = {
     "throughput": "≥ 1.6",
     "warm": "≥ 40 times faster",
     "trace": "≤ 1 µs",
+    "trace-unasked": "≤ 1 µs",
     "many-hooks": "≤ 1.5",
     "daemon-memory": "≤ 1.1",
+    "contained-start": "≤ 1.9",
+    "contained-emit": "≤ 1.6",
+    "contained-call": "≤ 1.3",
 }
 
 
