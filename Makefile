@@ -15,14 +15,14 @@ TESTED := $(shell find src tests spec tools docs README.md pyproject.toml -type 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help setup demo test test-all check lint types measure spec bench fuzz agents test-agents fix build clean
+.PHONY: help setup demo test test-all check lint types measure spec bench fuzz agents test-agents browser test-programs pictures fix build clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 setup: $(READY) ## Make .venv ready; every other target does this by itself
 
-$(RUNTIME) $(READY): pyproject.toml constraints.txt tools/setup_venv.py tools/hatch_build.py src/hookline/bridge/launcher.c
+$(RUNTIME) $(READY): pyproject.toml constraints.txt tools/setup_venv.py tools/hatch_build.py src/hookline/bridge/launcher.c src/hookline/process/spawn.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Hookline needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) tools/setup_venv.py $(if $(filter $(READY),$@),dev,runtime)
@@ -70,6 +70,16 @@ agents: $(READY) ## Install the real agents with npm into ~/.cache/hookline-agen
 
 test-agents: agents ## Run the hooks of every system under real agents, on loopback; needs npm
 	@HOOKLINE_TEST_AGENTS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile tests/agents $(ARGS)
+
+test-programs: ## Install Prometheus and bubblewrap with apt-get, which some tests run; needs root on Debian
+	@{ command -v prometheus && command -v bwrap; } >/dev/null || { apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus bubblewrap; }
+
+browser: $(READY) ## Install what tests of the page need: Debian's chromium (as root) and axe-core (with npm)
+	@$(BIN)/python -m tests.ui.browser
+
+pictures: browser ## Make the pictures in docs/pictures anew, from the real page and the real commands
+	@$(BIN)/python -m tools.pictures $(ARGS)
 
 fix: $(READY) ## Repair what ruff can repair
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

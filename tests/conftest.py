@@ -18,6 +18,9 @@ from hypothesis import settings
 
 CITES = "spec"
 
+# as every user of pytest has it; also where the package was installed before it had the plugin
+pytest_plugins = ["hookline.testing.pytest_plugin"]
+
 # what a job in the background of a shell, or under `nohup`, ignores otherwise
 USUAL: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,

@@ -16,18 +16,25 @@ import pytest
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS: Final = (
-    ("model", "text", "errors", "caller_context", "version", "json_codec"),
-    ("ports", "shell", "conditions", "http_server"),
-    ("effects", "trust", "process"),
+    ("model", "text", "errors", "caller_context", "version", "json_codec", "loop_thread"),
+    ("ports", "shell", "conditions", "http_client", "http_server"),
+    # llm: the client of language models; mcp: servers of the Model Context Protocol, their sessions and tokens
+    ("effects", "trust", "process", "llm", "mcp"),
+    ("events",),  # typed views of events, with their effects
     ("engine", "config", "dialects", "kinds", "requirements", "stores"),
-    ("debug", "builtin"),  # read what the engine did, and decide with what the kinds know
+    # read what the engine did, decide with what the kinds know, and tell other programs
+    ("debug", "builtin", "telemetry"),
+    ("facts",),  # gathered for hooks: git is started as `builtin` finds it safe
     ("wiring", "user_dirs"),
     ("project",),
-    ("project_cache",),
+    ("project_cache", "views"),  # views: what commands and the page both show of a project
     ("adapters", "compat", "conformance", "hosts", "sources", "worker"),
     ("bridge",),  # what an agent calls: it knows where it was put
+    ("replay",),  # reads transcripts as the bridge does, and loads projects
     ("daemon",),
     ("hookline",),  # the public door itself
+    # ui: the page shows what commands print, and knows nothing of the command line; agent and testing use the public door
+    ("ui", "agent", "testing"),
     ("cli",),
     ("demo", "__main__"),
 )
@@ -44,12 +51,16 @@ THIRD_PARTY_OF_PLAIN: Final = frozenset({"msgspec", "re2"})
 HEAVY: Final = (
     "argparse",
     "httpx2",
+    "keyring",
+    "mcp",
     "pathspec",
     "platformdirs",
+    "pydantic_ai",
     "rich",
     "sqlite3",
     "starlette",
     "subprocess",
+    "textual",
     "uvicorn",
     "watchfiles",
     "cronsim",

@@ -19,6 +19,8 @@ from hookline.stores.sqlite import SqliteTraces
 from hookline.user_dirs import UserDirs
 from hookline.wiring import make_components, native_names
 
+FENCED = '[data from hook "guard" of this project] no'
+
 
 def folders(tmp_path: Path) -> UserDirs:
     return UserDirs(home=tmp_path / "home", config=tmp_path / "config", data=tmp_path / "data")
@@ -44,7 +46,7 @@ def project(tmp_path: Path) -> Path:
 def test_every_part_is_wired() -> None:
     parts = make_components()
 
-    own = {"ask_agent", "command", "function", "notify", "python", "raise_event", "rule", "webhook"}
+    own = {"ask_agent", "command", "function", "mcp", "notify", "python", "raise_event", "rule", "webhook"}
     assert set(parts.kinds) == own
     assert set(parts.dialects) == set(native_names())
     assert native_names()["cli-agent"]["PostToolUse"] == ("after_tool", "tool_failed")
@@ -64,9 +66,9 @@ def test_hook_of_a_project_runs_after_approval_and_not_before(tmp_path: Path) ->
             assert not outcome.blocked
             assert [skip.reason for skip in outcome.skipped] == ["workspace hook that nobody approved"]
         async with load_project(root, folders=folders(tmp_path), approve=yes).engine as engine:
-            assert (await engine.emit("before_tool", tool="shell")).reason == "no"
+            assert (await engine.emit("before_tool", tool="shell")).reason == FENCED
         async with load_project(root, folders=folders(tmp_path)).engine as engine:
-            assert (await engine.emit("before_tool", tool="shell")).reason == "no"
+            assert (await engine.emit("before_tool", tool="shell")).reason == FENCED
             (root / "guard.sh").write_text("touch pwned\n")
             outcome = await engine.emit("before_tool", tool="shell")
             # it was approved, and it fails closed: its absence blocks
@@ -216,7 +218,7 @@ def test_workspace_is_trusted_by_the_persons_own_settings_only(tmp_path: Path, t
     (root / "hookline.toml").write_text("trustWorkspace = true\n[settings]\ntrust_workspace = true\n")
     (places.config / "hookline.toml").write_text(f"[settings]\n{trusted.format(above=tmp_path)}\n")
 
-    assert reason(root, places) == ("no" if trusted else "")
+    assert reason(root, places) == (FENCED if trusted else "")
 
 
 @pytest.mark.spec("O-04")

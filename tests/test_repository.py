@@ -87,10 +87,16 @@ def _mirrored(test: Path, root: Path) -> bool:
     words = test.stem.removeprefix("test_").split("_")
     names = ["_".join(words[:count]) for count in range(len(words), 0, -1)]
     about_package = test.parent.name in names and (source / "__init__.py").is_file()
-    return about_package or any(
-        (source / f"{prefix}{name}{ending}").is_file()
-        for name in names
-        for prefix, ending in (("", ".py"), ("_", ".py"), ("__", "__.py"), ("", "/__init__.py"), ("", ".c"))
+    # a page is its static files
+    about_page = names[-1] in {"page", "pages"} and (source / "static" / "index.html").is_file()
+    return (
+        about_package
+        or about_page
+        or any(
+            (source / f"{prefix}{name}{ending}").is_file()
+            for name in names
+            for prefix, ending in (("", ".py"), ("_", ".py"), ("__", "__.py"), ("", "/__init__.py"), ("", ".c"))
+        )
     )
 
 

@@ -66,7 +66,7 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     configure(home, "")
     project = tmp_path / "project"
-    notes = tmp_path / "notes"
+    notes = project / "notes"
     notes.mkdir()
     script = project / "note.py"
     script.write_text(NOTES.format(folder=str(notes)))
@@ -83,7 +83,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def _notes(home: Path) -> dict[str, list[dict[str, object]]]:
-    folder = home.parent / "notes"
+    folder = home.parent / "project" / "notes"
     return {file.name: [json.loads(line) for line in file.read_text().splitlines()] for file in folder.iterdir()}
 
 

@@ -18,7 +18,7 @@ from hookline.user_dirs import UserDirs
 # says its name, and what its dialect wants to hear
 SCRIPT = """
 cat >/dev/null
-echo "$1" >> "$(dirname "$0")/log"
+echo "$1" >> "$(dirname "$0")/project/log"
 test -z "$2" || echo '{"allow": true}'
 """
 
@@ -95,7 +95,7 @@ class World:
         yield self.project / ".ollm/hooks/copy.json", self.definition("mine-ollm")
 
     def log(self) -> list[str]:
-        path = self.folder / "log"
+        path = self.project / "log"
         names = path.read_text().split() if path.exists() else []
         path.unlink(missing_ok=True)
         return names

@@ -74,7 +74,15 @@ class DemoStage:
         self.project.mkdir(parents=True)
         programs = str(Path(sys.executable).parent)
         kept = {name: value for name, value in os.environ.items() if name in {"LANG", "LC_ALL", "TERM", "TMPDIR"}}
-        self.environment = {**kept, "HOME": str(self.home), "PATH": os.pathsep.join([programs, os.defpath])}
+        # a runtime folder of its own: the user's daemon neither answers the demo nor is stopped by it
+        runtime = folder / "run"
+        runtime.mkdir(mode=0o700)
+        self.environment = {
+            **kept,
+            "HOME": str(self.home),
+            "PATH": os.pathsep.join([programs, os.defpath]),
+            "XDG_RUNTIME_DIR": str(runtime),
+        }
         (self.project / ".env").write_text("PAYMENT_KEY=live_51H\n", "utf-8")
         (self.project / ".env.example").write_text("PAYMENT_KEY=\n", "utf-8")
 
