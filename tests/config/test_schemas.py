@@ -357,3 +357,20 @@ SEEDS: tuple[tuple[str, object], ...] = (
 def test_examples_of_the_other_systems_are_valid(name: str, document: object) -> None:
     assert [error.message for error in _validator(name).iter_errors(document)] == []
     assert _objections(CASES[name], document) == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "fits"),
+    [
+        ({"judge": "Is it safe?", "model": "ollama:x"}, True),
+        ({"judge": "Is it safe?"}, False),
+        ({"run": "x", "model": "ollama:x"}, False),
+        ({"run": "x", "budget": "1/day"}, False),
+        ({"mcp": "server/tool", "arguments": {}}, True),
+        ({"run": "x", "arguments": {}}, False),
+    ],
+)
+def test_schema_knows_which_keys_need_another(hook: dict[str, object], *, fits: bool) -> None:
+    document = {"hook": [{"on": "before_tool", **hook}]}
+
+    assert Draft202012Validator(schema("native", WORDS)).is_valid(document) is fits

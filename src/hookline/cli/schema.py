@@ -12,13 +12,13 @@ from hookline.cli._command import JSON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import Table, print_bytes, render
 from hookline.cli._project import parse_dialect, parse_event
-from hookline.config.known_names import quote, suggest
 from hookline.config.schemas import ALL, schema
 from hookline.debug.message_schemas import answer_schema, event_schema
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import OWN_DIALECT
+from hookline.text import quote, suggest
 from hookline.wiring import native_names
 
 

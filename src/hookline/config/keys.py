@@ -8,7 +8,6 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct, structs
 
 from hookline import json_codec
-from hookline.config.known_names import quote, suggest
 from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES
 from hookline.model.facts import FACTS, read_facts
 from hookline.model.hook import OnError, Priority, Unknown
@@ -19,6 +18,7 @@ from hookline.model.sandbox import SHARED as SHARED_TMP
 from hookline.model.scope import ONCE_PER_TURN, WINDOW_PATTERN, find_agent, parse_window
 from hookline.model.settings import CHOICES, Telemetry, Unapproved, find_url_problem
 from hookline.model.templates import TEMPLATE
+from hookline.text import quote, suggest
 
 T = TypeVar("T")
 

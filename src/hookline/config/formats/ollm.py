@@ -11,10 +11,10 @@ from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats import when_then
 from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, one_or_more_texts, read_texts, text
-from hookline.config.known_names import quote
 from hookline.config.reader import TRUST_RANK, FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook, Source
 from hookline.model.names import resolve_events
+from hookline.text import quote
 
 # the dialects of OLLM's documents, which have other names for the same events
 _FAMILY: Final = ("ollm-protocol", "ollm-rpc", "ollm")
