@@ -27,10 +27,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
     "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
     "source": Key(
-        keys.one_of(Source),
+        keys.Choice(Source),
         vital=True,
         about="Whose it is; a file can make itself less trusted, never more.",
-        schema={"enum": [*Source]},
     ),
     # where OLLM found the definition; we say where we found it
     "sourcePath": Key(keys.anything, about="Where OLLM found it; it means nothing here."),
