@@ -68,7 +68,7 @@ def _describe_message(kind: str, name: str | None, dialect: str | None) -> Mappi
         raise ConfigError(f"name the event: `hookline schema {kind} before_tool`; `hookline events` lists them")
     spec = DIALECTS[dialect or OWN_DIALECT].SPEC
     own = native_names().get(spec.name, {}).get(name, ())
-    native = name if own or name in (spec.abilities or ()) else ""
+    native = name if own or name in spec.abilities else ""
     event = EventName(own[0]) if own else EventName.CUSTOM if native else parse_event(name)
     if spec.is_agent and not native and event not in spec.events:
         raise ConfigError(f"{spec.title} has no event {event}; it has {', '.join(spec.events)}")
