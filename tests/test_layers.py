@@ -16,7 +16,7 @@ import pytest
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 
 LAYERS: Final = (
-    ("model", "text", "errors", "caller_context", "version", "json_codec", "loop_thread"),
+    ("model", "text", "errors", "files", "caller_context", "version", "json_codec", "loop_thread"),
     ("ports", "shell", "conditions", "http_client", "http_server"),
     # llm: the client of language models; mcp: servers of the Model Context Protocol, their sessions and tokens
     ("effects", "trust", "process", "llm", "mcp"),

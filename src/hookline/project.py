@@ -24,7 +24,6 @@ from hookline.config import settings as tables
 from hookline.config.discovery import select_locations as chosen_places
 from hookline.config.document import Document, Problem, Severity
 from hookline.config.known_entries import record_path
-from hookline.config.known_names import quote, suggest
 from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
 from hookline.config.staleness import FileStamps, capture
 from hookline.engine.background import TellAgent
@@ -43,6 +42,7 @@ from hookline.model.workspace_paths import clear_caches
 from hookline.ports import JobQueue, TraceStore
 from hookline.process.hook_state import find_state_root
 from hookline.stores.state import SqliteState
+from hookline.text import quote, suggest
 from hookline.trust import repository
 from hookline.trust.policy import Approve, TrustedHooks, TrustedHooksConfig
 from hookline.user_dirs import (

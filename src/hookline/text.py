@@ -25,6 +25,9 @@ BLANKS: Final = 3
 _LONGEST_LINE: Final = 500
 _MARK_DIGITS: Final = 24
 
+# Characters of a word from a file in a message, which is one line.
+_LONGEST_WORD: Final = 60
+
 # Characters that Unicode calls printable and that are invisible.
 _INVISIBLE: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159"
@@ -87,10 +90,38 @@ def _draw_mark() -> str:
     return f"{secrets.randbelow(10**_MARK_DIGITS):0{_MARK_DIGITS}}"
 
 
+def printable(text: str) -> str:
+    """Escape control characters, such as terminal escapes."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def quote(text: str) -> str:
+    """Quote a word of a file for a message: shortened, and without control characters."""
+    shown = text if len(text) <= _LONGEST_WORD else f"{text[:_LONGEST_WORD]}…"
+    return f'"{printable(shown)}"'
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean "…"?)` for a word that is nearly one of the known ones, or ""."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+    """Return ` (did you mean "…"?)` for a word that is nearly one of the known ones."""
+    near = find_closest(word, known)
+    return f" (did you mean {quote(near)}?)" if near else ""
+
+
+def find_closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the known word that is most like this one; empty where none is like it."""
+    if len(word) > _LONGEST_WORD:
+        return ""
+    by_plain: dict[str, str] = {}
+    for name in known:
+        by_plain.setdefault(_plain(name), name)
+    close = difflib.get_close_matches(_plain(word), by_plain, n=1, cutoff=cutoff)
+    return by_plain[close[0]] if close else ""
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "").replace("_", "")
 
 
 def shell_quote(name: str) -> str:

@@ -79,7 +79,7 @@ class Tried:
 def can(agent: Agent, moment: EventName, ability: Ability) -> bool:
     """Say whether our table has it that an agent can do something."""
     spec = DIALECTS[agent.name].SPEC
-    return ability in (spec.abilities or {})[spec.events[moment]]
+    return ability in spec.abilities[spec.events[moment]]
 
 
 def waits(agent: Agent) -> bool:

@@ -78,7 +78,7 @@ def test_an_agent_without_a_way_to_show_anything_is_told_through_its_model(perso
     silent = [
         name
         for name, dialect in AGENTS.items()
-        if not any("message" in able for able in (dialect.SPEC.abilities or {}).values())
+        if not any("message" in able for able in dialect.SPEC.abilities.values())
         and "context" in (dialect.SPEC.able(person.event("before_agent", prompt="")) or ())
     ]
     person.configure('[[hook]]\nid = "odd"\non = "before_tol"\nrun = ["true"]\n')

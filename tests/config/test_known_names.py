@@ -1,6 +1,7 @@
 import pytest
 
-from hookline.config.known_names import KnownNames, quote, suggest
+from hookline.config.known_names import KnownNames
+from hookline.text import quote, suggest
 
 WORDS = KnownNames(
     names={

@@ -90,7 +90,7 @@ def test_end_of_a_turn_says_why() -> None:
     assert (DONE.name, DONE.data["reason"]) == (EventName.AFTER_AGENT, "model_stop")
 
 
-@pytest.mark.parametrize("name", list(antigravity.ABILITIES))
+@pytest.mark.parametrize("name", list(antigravity.SPEC.abilities))
 def test_every_event_is_said_again_as_it_was(name: str) -> None:
     document = {**BASE, "toolCall": {"name": "run_command", "args": {"CommandLine": "ls", "odd": 1}}, "stepIdx": 0}
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec import UNSET
 
-from hookline.dialects.claude_code import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
+from hookline.dialects.claude_code import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName, Session
@@ -40,8 +40,8 @@ def own(answer: Answer) -> dict[str, object]:
 
 
 def test_all_events_of_the_program_have_a_row() -> None:
-    assert len(ABILITIES) == 33
-    assert set(SPEC.events.values()) <= set(ABILITIES)
+    assert len(SPEC.abilities) == 33
+    assert set(SPEC.events.values()) <= set(SPEC.abilities)
 
 
 # events
@@ -224,7 +224,7 @@ def test_a_no_that_json_cannot_say_is_exit_code_two(native: str) -> None:
     assert (answer.exit_code, answer.stderr) == (2, b"not here\n")
 
 
-@pytest.mark.parametrize("native", sorted(name for name, able in ABILITIES.items() if not able))
+@pytest.mark.parametrize("native", sorted(name for name, able in SPEC.abilities.items() if not able))
 def test_nothing_is_said_where_nobody_listens(native: str) -> None:
     effects = (Effect(EffectKind.CONTEXT, "c"), Effect(EffectKind.MESSAGE, "m"))
     fields = {"tool_name": "Bash", "tool_input": {}} if native == "PermissionDenied" else {}
@@ -406,8 +406,8 @@ def test_context_at_the_end_of_a_turn_is_work_to_do() -> None:
 
 
 def test_abilities_say_what_the_real_program_does() -> None:
-    assert Ability.STOP not in ABILITIES["SessionStart"]
-    assert ABILITIES["PreToolUse"] == frozenset(Ability) - {Ability.OUTPUT, Ability.FOLLOW_UP}
+    assert Ability.STOP not in SPEC.abilities["SessionStart"]
+    assert SPEC.abilities["PreToolUse"] == frozenset(Ability) - {Ability.OUTPUT, Ability.FOLLOW_UP}
     assert encode_outcome(Outcome(output=UNSET), bash()) == Answer()
 
 

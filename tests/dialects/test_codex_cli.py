@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hookline.dialects.codex_cli import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
+from hookline.dialects.codex_cli import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
@@ -60,7 +60,7 @@ def own(answer: Answer) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("decision", Decision)
-@each("native", ABILITIES)
+@each("native", SPEC.abilities)
 def test_no_answer_has_a_field_that_its_event_does_not_accept(native: str, decision: Decision) -> None:
     event = said(native)
     top, inner = ACCEPTED[native]
@@ -112,7 +112,7 @@ def test_changed_arguments_have_the_word_beside_them_and_no_reason(decision: Dec
 
 def test_a_question_nobody_can_ask_is_a_no() -> None:
     assert own(encode_outcome(Outcome(decision=Decision.ASK), said("PreToolUse")))["permissionDecision"] == "deny"
-    assert Ability.ASK not in ABILITIES["PreToolUse"]
+    assert Ability.ASK not in SPEC.abilities["PreToolUse"]
 
 
 def test_permission_is_given_refused_or_left_to_the_person() -> None:

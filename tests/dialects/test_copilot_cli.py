@@ -158,7 +158,7 @@ def test_both_forms_of_an_event_are_the_same_event() -> None:
 def test_hooks_set_up_under_the_other_names_are_known_by_them() -> None:
     assert copilot_cli.SPEC.more_events["PreToolUse"] is EventName.BEFORE_TOOL
     assert copilot_cli.SPEC.more_events["Stop"] is EventName.AFTER_AGENT
-    assert not set(copilot_cli.SPEC.more_events) & set(copilot_cli.ABILITIES)
+    assert not set(copilot_cli.SPEC.more_events) & set(copilot_cli.SPEC.abilities)
 
 
 def test_event_of_another_agent_is_told_in_camel_case_without_a_name() -> None:
@@ -421,7 +421,7 @@ def test_both_forms_are_answered_with_the_same_flat_fields() -> None:
 
 
 def test_every_event_has_its_abilities() -> None:
-    assert set(copilot_cli.ABILITIES) == set(copilot_cli.SPEC.events.values())
+    assert set(copilot_cli.SPEC.abilities) == set(copilot_cli.SPEC.events.values())
 
 
 # answers of hooks

@@ -239,7 +239,7 @@ def test_going_on_and_a_no_in_the_words_of_each_event(name: str, neutral: Plain,
 
 
 def test_every_event_has_its_abilities() -> None:
-    assert {*SPEC.events.values(), *SPEC.more_events} <= set(SPEC.abilities or ())
+    assert {*SPEC.events.values(), *SPEC.more_events} <= set(SPEC.abilities)
 
 
 @pytest.mark.parametrize("name", ["beforeShellExecution", "beforeMCPExecution"])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hookline.dialects.factory_droid import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
+from hookline.dialects.factory_droid import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.engine.degrade import degrade
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
@@ -30,8 +30,8 @@ def document(answer: Answer) -> dict[str, object]:
 
 
 def test_all_nine_events_have_a_row() -> None:
-    assert set(SPEC.events.values()) == set(ABILITIES)
-    assert len(ABILITIES) == 9
+    assert set(SPEC.events.values()) == set(SPEC.abilities)
+    assert len(SPEC.abilities) == 9
 
 
 # events
@@ -110,7 +110,7 @@ def test_what_no_environment_can_hold_is_left_to_the_document() -> None:
 # answers to the program
 
 
-@pytest.mark.parametrize("native", sorted(name for name, able in ABILITIES.items() if Ability.BLOCK in able))
+@pytest.mark.parametrize("native", sorted(name for name, able in SPEC.abilities.items() if Ability.BLOCK in able))
 def test_a_no_is_exit_code_two_and_a_document(native: str) -> None:
     answer = encode_outcome(DENY, said(native))
 
@@ -118,7 +118,7 @@ def test_a_no_is_exit_code_two_and_a_document(native: str) -> None:
     assert "not here" in answer.stdout.decode()
 
 
-@pytest.mark.parametrize("native", sorted(name for name, able in ABILITIES.items() if Ability.STOP in able))
+@pytest.mark.parametrize("native", sorted(name for name, able in SPEC.abilities.items() if Ability.STOP in able))
 def test_the_end_of_everything_is_a_document(native: str) -> None:
     answer = encode_outcome(STOP, said(native))
 

@@ -448,8 +448,8 @@ def test_call_that_is_denied_is_not_rewritten_beside_it() -> None:
 
 
 def test_every_event_that_can_be_installed_has_its_abilities() -> None:
-    assert set(gemini_cli.ABILITIES) == set(gemini_cli.SPEC.events.values())
-    assert Ability.ALLOW not in frozenset().union(*gemini_cli.ABILITIES.values())
+    assert set(gemini_cli.SPEC.abilities) == set(gemini_cli.SPEC.events.values())
+    assert Ability.ALLOW not in frozenset().union(*gemini_cli.SPEC.abilities.values())
 
 
 # answers of hooks

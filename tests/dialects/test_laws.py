@@ -311,7 +311,7 @@ def test_a_yes_that_skips_no_permission_in_its_own_agent_skips_none_elsewhere(na
     dialect = DIALECTS[name]
     said = Event(name=event, tool="shell", args={"command": "ls"}, data=ALWAYS.get(event, {}))
     request = dialect.encode_event(said, HOOK)
-    can = Ability.ALLOW in (dialect.SPEC.abilities or {}).get(dialect.SPEC.native(said), frozenset())
+    can = Ability.ALLOW in dialect.SPEC.abilities.get(dialect.SPEC.native(said), frozenset())
 
     for yes in YES:
         for exit_code in (0, 1, 2):

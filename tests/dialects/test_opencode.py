@@ -280,7 +280,7 @@ def test_stop_beside_a_follow_up_does_not_go_on() -> None:
 
 
 def test_every_event_has_its_abilities() -> None:
-    assert set(opencode.ABILITIES) == set(opencode.SPEC.events.values())
+    assert set(opencode.SPEC.abilities) == set(opencode.SPEC.events.values())
 
 
 # answers of hooks

@@ -70,13 +70,13 @@ class Bench:
     command: list[str]
     env: dict[str, str]
     policy: str = "block"
-    events: list[str] = field(default_factory=lambda: list(opencode.ABILITIES))
+    events: list[str] = field(default_factory=lambda: list(opencode.SPEC.abilities))
     seconds: float = 60
     config: Json = field(default_factory=dict)
 
     def answers(self, **answers: object) -> None:
         """Say what is answered, by event; dots are written as underscores."""
-        named = {event: answers.get(event.replace(".", "_"), "") for event in opencode.ABILITIES}
+        named = {event: answers.get(event.replace(".", "_"), "") for event in opencode.SPEC.abilities}
         texts = {event: text if isinstance(text, str) else json.dumps(text) for event, text in named.items()}
         (self.folder / "answers.json").write_text(json.dumps(texts))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hookline.dialects import claude_code
-from hookline.dialects.qwen_code import ABILITIES, SPEC, decode_event, decode_reply, encode_event, encode_outcome
+from hookline.dialects.qwen_code import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.engine.degrade import degrade
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
@@ -39,7 +39,7 @@ def told(outcome: Outcome, event: Event) -> dict[str, object]:
 
 
 def test_all_events_of_the_program_have_a_row() -> None:
-    assert len(ABILITIES) == 22
+    assert len(SPEC.abilities) == 22
 
 
 # events
@@ -176,8 +176,11 @@ def test_context_the_program_would_drop_is_told_to_the_person() -> None:
 
 
 def test_abilities_say_what_the_real_program_does() -> None:
-    assert Ability.ARGS not in ABILITIES["PreToolUse"] | ABILITIES["PermissionRequest"]
-    assert Ability.STOP not in ABILITIES["PreToolUse"] | ABILITIES["PostToolUse"] | ABILITIES["SessionStart"]
+    assert Ability.ARGS not in SPEC.abilities["PreToolUse"] | SPEC.abilities["PermissionRequest"]
+    assert (
+        Ability.STOP
+        not in SPEC.abilities["PreToolUse"] | SPEC.abilities["PostToolUse"] | SPEC.abilities["SessionStart"]
+    )
 
 
 # answers of hooks

@@ -14,7 +14,7 @@ AGENT = "windsurf"
 DENY = Outcome(decision=Decision.DENY, reasons=("not here", "nor there"))
 EDITS = [{"old": "import os", "new": "import os\nimport sys"}]
 CAN_BLOCK = ["pre_read_code", "pre_write_code", "pre_run_command", "pre_mcp_tool_use", "pre_user_prompt"]
-CANNOT = sorted(set(SPEC.abilities or ()) - set(CAN_BLOCK))
+CANNOT = sorted(set(SPEC.abilities) - set(CAN_BLOCK))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hookline.engine import rate_limits
-from hookline.engine.rate_limits import DAY, MINUTE, Limits, LimitStatus, RunHistory
+from hookline.engine.rate_limits import DAY, MINUTE, LimitStatus, RateLimits, RunHistory
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate
 from hookline.model.settings import Settings
@@ -12,11 +12,11 @@ from hookline.model.settings import Settings
 NOW = 1_800_000_000.0
 
 
-def closed(terms: Limits, past: RunHistory, now: float) -> LimitStatus | None:
+def closed(terms: RateLimits, past: RunHistory, now: float) -> LimitStatus | None:
     return next((one for one in rate_limits.check_limits(terms, past, now) if not one.passed), None)
 
 
-def runs_at(terms: Limits, moments: list[float]) -> list[float]:
+def runs_at(terms: RateLimits, moments: list[float]) -> list[float]:
     """Give the moments at which a hook would have run."""
     past, ran = RunHistory(), []
     for now in moments:
@@ -33,7 +33,7 @@ def test_never_more_than_the_limit_in_any_minute_and_never_less_than_it_allows(l
     for step in steps:
         moments.append(moments[-1] + step)
 
-    ran = runs_at(Limits(per_minute=limit), moments)
+    ran = runs_at(RateLimits(per_minute=limit), moments)
 
     for place, start in enumerate(ran):
         assert sum(1 for at in ran[place:] if at - MINUTE < start) <= limit
@@ -45,39 +45,44 @@ def test_never_more_than_the_limit_in_any_minute_and_never_less_than_it_allows(l
 def test_cooldown_counts_from_the_last_run_and_not_from_the_last_event() -> None:
     moments = [NOW, NOW + 4, NOW + 9.9, NOW + 10, NOW + 15, NOW + 20]
 
-    assert runs_at(Limits(cooldown=10), moments) == [NOW, NOW + 10, NOW + 20]
+    assert runs_at(RateLimits(cooldown=10), moments) == [NOW, NOW + 10, NOW + 20]
 
 
 def test_cooldown_longer_than_a_minute_is_remembered() -> None:
-    terms = Limits(cooldown=3600, per_minute=2)
+    terms = RateLimits(cooldown=3600, per_minute=2)
 
     assert runs_at(terms, [NOW, NOW + 61, NOW + 3599, NOW + 3600]) == [NOW, NOW + 3600]
 
 
 def test_only_as_many_runs_are_remembered_as_the_limit_needs() -> None:
-    terms, past = Limits(per_minute=3), RunHistory()
+    terms, past = RateLimits(per_minute=3), RunHistory()
     for second in range(10):
         past = rate_limits.add_run(terms, past, NOW + second * 30)
 
     assert len(past.runs) <= 3
-    assert rate_limits.add_run(Limits(breaker=2), RunHistory(), NOW) == RunHistory()
+    assert rate_limits.add_run(RateLimits(breaker=2), RunHistory(), NOW) == RunHistory()
 
 
 def test_lowered_limit_holds_at_once() -> None:
     past = RunHistory(runs=tuple(NOW - age for age in (50, 40, 30, 20, 10)))
 
-    standing = closed(Limits(per_minute=2), past, NOW)
+    standing = closed(RateLimits(per_minute=2), past, NOW)
 
     assert standing == LimitStatus(Gate.RATE, passed=False, reason="5 of 2 runs in the last minute, the next in 40 s")
 
 
 @pytest.mark.parametrize(
     "terms",
-    [Limits(per_minute=1), Limits(cooldown=30), Limits(debounce=30), Limits(breaker=1, retry_after=30, lease=40)],
+    [
+        RateLimits(per_minute=1),
+        RateLimits(cooldown=30),
+        RateLimits(debounce=30),
+        RateLimits(breaker=1, retry_after=30, lease=40),
+    ],
     ids=["rate", "cooldown", "debounce", "breaker"],
 )
 @pytest.mark.parametrize("back", [1.0, 45.0, 3_600.0, 10 * DAY])
-def test_clock_set_back_keeps_no_hook_from_running_for_ever(terms: Limits, back: float) -> None:
+def test_clock_set_back_keeps_no_hook_from_running_for_ever(terms: RateLimits, back: float) -> None:
     past = rate_limits.add_run(terms, RunHistory(), NOW)
     past = rate_limits.add_result(terms, replace(past, seen=NOW), NOW, failed=True)
     now = NOW - back
@@ -88,7 +93,7 @@ def test_clock_set_back_keeps_no_hook_from_running_for_ever(terms: Limits, back:
 
 
 def test_breaker_opens_after_so_many_failures_in_a_row() -> None:
-    terms = Limits(breaker=3, retry_after=10, lease=20)
+    terms = RateLimits(breaker=3, retry_after=10, lease=20)
     past = RunHistory()
     for failed in (True, True, False, True, True):
         past = rate_limits.add_result(terms, past, NOW, failed=failed)
@@ -102,7 +107,7 @@ def test_breaker_opens_after_so_many_failures_in_a_row() -> None:
 
 
 def test_one_try_at_a_time_after_the_pause() -> None:
-    terms = Limits(breaker=1, retry_after=10, lease=20)
+    terms = RateLimits(breaker=1, retry_after=10, lease=20)
     past = rate_limits.add_result(terms, RunHistory(), NOW, failed=True)
     now = NOW + 10
     assert closed(terms, past, now) is None
@@ -118,7 +123,7 @@ def test_one_try_at_a_time_after_the_pause() -> None:
 
 
 def test_success_closes_the_breaker_and_failure_opens_it_again() -> None:
-    terms = Limits(breaker=2, retry_after=10, lease=20)
+    terms = RateLimits(breaker=2, retry_after=10, lease=20)
     past = rate_limits.add_result(
         terms, rate_limits.add_result(terms, RunHistory(), NOW, failed=True), NOW, failed=True
     )
@@ -132,7 +137,7 @@ def test_success_closes_the_breaker_and_failure_opens_it_again() -> None:
 
 
 def test_late_failure_of_an_earlier_run_does_not_make_the_pause_longer() -> None:
-    terms = Limits(breaker=1, retry_after=10, lease=20)
+    terms = RateLimits(breaker=1, retry_after=10, lease=20)
     past = rate_limits.add_result(terms, RunHistory(), NOW, failed=True)
 
     late = rate_limits.add_result(terms, past, NOW + 9, failed=True)
@@ -151,12 +156,12 @@ def test_hooks_of_one_event_do_not_have_to_rest_from_each_other() -> None:
 
 
 def test_only_what_is_set_is_asked_and_in_order() -> None:
-    terms = Limits(breaker=1, debounce=1, cooldown=1, per_minute=1)
+    terms = RateLimits(breaker=1, debounce=1, cooldown=1, per_minute=1)
 
     gates = [one.gate for one in rate_limits.check_limits(terms, RunHistory(), NOW)]
 
     assert gates == [Gate.BREAKER, Gate.DEBOUNCE, Gate.COOLDOWN, Gate.RATE]
-    assert list(rate_limits.check_limits(Limits(), RunHistory(), NOW)) == []
+    assert list(rate_limits.check_limits(RateLimits(), RunHistory(), NOW)) == []
 
 
 def test_in_the_background_the_queue_waits_for_quiet() -> None:
@@ -167,7 +172,7 @@ def test_in_the_background_the_queue_waits_for_quiet() -> None:
 
 
 def test_failures_are_remembered_for_longer_than_runs() -> None:
-    terms = Limits(breaker=3, per_minute=1)
+    terms = RateLimits(breaker=3, per_minute=1)
 
     assert rate_limits.expiry(terms, RunHistory(runs=(NOW,)), NOW) == NOW + MINUTE
     assert rate_limits.expiry(terms, RunHistory(failures=1), NOW) > NOW + DAY

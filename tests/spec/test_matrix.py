@@ -204,7 +204,7 @@ def is_about(native: str, name: EventName, tool: str, host: str) -> bool:
         return False
     spec = DIALECTS[host].SPEC
     # another spelling of an event, which can do the same, is read as the usual one
-    names = {native} if native in (spec.abilities or {}) else {native, spec.events[name]}
+    names = {native} if native in spec.abilities else {native, spec.events[name]}
     # not every agent says whose tool it is
     is_that = event.tool == tool or (tool == MCP_TOOL and event.tool.startswith(MCP_PREFIX))
     return is_that and spec.native(event) in names

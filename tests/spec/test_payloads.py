@@ -23,7 +23,7 @@ every_payload = each("file", FILES, ids=lambda file: f"{file.parent.name}-{file.
 def opened(file: Path) -> tuple[Dialect, str, bytes]:
     dialect = BY_WORD[file.parent.name]
     # one agent has dots in the names of its events
-    dotted = (name for name in dialect.SPEC.abilities or () if "." in name and f"{file.stem}.".startswith(f"{name}."))
+    dotted = (name for name in dialect.SPEC.abilities if "." in name and f"{file.stem}.".startswith(f"{name}."))
     return dialect, next(dotted, file.stem.partition(".")[0]), file.read_bytes()
 
 

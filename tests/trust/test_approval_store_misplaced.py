@@ -11,7 +11,7 @@ from hookline.model.capability import FALLBACKS, Ability
 from hookline.model.hook import OnError
 from tests.helpers.each import each
 
-AGENTS = sorted(name for name in DIALECTS if DIALECTS[name].SPEC.abilities is not None)
+AGENTS = sorted(name for name in DIALECTS if DIALECTS[name].SPEC.is_agent)
 ANSWERS: dict[Ability, dict[str, object]] = {
     Ability.ARGS: {"args": {"command": "changed"}},
     Ability.OUTPUT: {"output": "changed"},

@@ -20,7 +20,7 @@ from hookline.agent.mcp_tools import list_mcp_tools
 from hookline.agent.models import make_model
 from hookline.agent.personas import Persona
 from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, find_definitions, read_context
-from hookline.agent.tools import AgentTool, Toolbox
+from hookline.agent.tools import AgentTool, AgentTools
 from hookline.project import Project
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
             _apply(variables, view)
             started = scope.start.context if scope.start is not None else ()
             texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
-            tools = (*Toolbox(root, ignored).list_tools(), *await mcp.list_tools(view))
+            tools = (*AgentTools(root, ignored).list_tools(), *await mcp.list_tools(view))
             conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
             if options.resume:
                 conversation.history = _resume(transcripts / session_id / _LAST, options.resume)

@@ -104,8 +104,8 @@ def parse_argv(words: Sequence[str]) -> tuple[Call | None, IfBroken | None, str]
         known = ", ".join(sorted(name for name, module in DIALECTS.items() if module.SPEC.is_agent))
         return None, policy, f"there is no agent {name!r}; there are {known}"
     spec = dialect.SPEC
-    if not (native in (spec.abilities or {}) or native in spec.events.values() or native in spec.more_events):
-        return None, policy, f"{spec.title} has no event {native!r}; it has {', '.join(spec.abilities or ())}"
+    if not (native in spec.abilities or native in spec.events.values() or native in spec.more_events):
+        return None, policy, f"{spec.title} has no event {native!r}; it has {', '.join(spec.abilities)}"
     return Call(dialect=dialect, native=native, raw=b"", if_broken=policy), policy, ""
 
 

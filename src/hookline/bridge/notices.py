@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.files import make_private_folder
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Outcome
@@ -139,9 +140,7 @@ def append_lines(path: Path, raw: bytes, *, largest: int) -> bool:
         try:
             handle = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            # one by one: `parents=True` would ignore the mode for the data folder
-            path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            make_private_folder(path.parent)
             handle = os.open(path, flags, 0o600)
         try:
             if os.fstat(handle).st_size + len(raw) > largest:

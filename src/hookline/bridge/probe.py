@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge.notices import append_lines
+from hookline.files import make_private_folder
 
 MARK: Final = "HOOKLINE_CANARY"
 
@@ -31,9 +32,7 @@ def new_probe(data: Path) -> Iterator[str]:
     """
     token = os.urandom(16).hex()
     path = data / _FOLDER / token
-    # one by one: `parents=True` would ignore the mode for the data folder
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    make_private_folder(path.parent)
     path.touch(mode=0o600, exist_ok=False)
     try:
         yield token

@@ -316,4 +316,4 @@ def _everyday_abilities(host: str) -> frozenset[Ability]:
     """Return what an agent can do with an answer at the events that every session has."""
     spec = DIALECTS[host].SPEC
     names = [native for event, native in spec.events.items() if event in _EVERYDAY]
-    return frozenset[Ability]().union(*((spec.abilities or {}).get(name, frozenset()) for name in names))
+    return frozenset[Ability]().union(*(spec.abilities.get(name, frozenset()) for name in names))

@@ -15,13 +15,13 @@ from msgspec import Struct
 from hookline.conditions.regex import compile_regex
 from hookline.config import keys
 from hookline.config.document import KeyPath
-from hookline.config.known_names import quote, suggest
 from hookline.config.settings import OPTIONS as TABLE
 from hookline.effects.event_paths import WRITERS
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import INVALID, Hook, Layer, OnError, Priority, Source
 from hookline.model.workspace_paths import is_inside
+from hookline.text import quote, suggest
 
 PREFIX: Final = "builtin:"
 # tools whose arguments say which files they change

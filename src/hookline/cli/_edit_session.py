@@ -28,7 +28,7 @@ from hookline.config.document import Problem, Severity
 from hookline.config.formats import grouped, native, ollm, per_file
 from hookline.config.formats.agents import FILE_SPECS
 from hookline.config.keys import Key
-from hookline.config.known_names import KnownNames, quote
+from hookline.config.known_names import KnownNames
 from hookline.config.loader import MAX_FILE_BYTES
 from hookline.config.reader import FileOrigin
 from hookline.config.script_paths import anchor_scripts, script_folders
@@ -39,7 +39,7 @@ from hookline.engine.registry import HookRegistry
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.project import Project, find_problem
-from hookline.text import shell_quote
+from hookline.text import quote, shell_quote
 from hookline.user_dirs import find_user_dirs
 from hookline.views.hook_lookup import find_hook
 from hookline.wiring import native_names, native_tools, shell_dialects

@@ -8,7 +8,6 @@ from typing import Final
 from hookline.cli._describe import SPECS
 from hookline.cli._output import pluralise, print_error, print_line
 from hookline.cli._project import get_project_dir
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
 from hookline.hosts.detect import detect
@@ -19,6 +18,7 @@ from hookline.model.dialect import DialectSpec
 from hookline.model.dialect_names import AGENT_ALIASES
 from hookline.model.names import resolve_agent
 from hookline.project import Project, load_project
+from hookline.text import quote, suggest
 from hookline.user_dirs import find_user_dirs, working_folder
 from hookline.version import __version__
 

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.cli._command import argument
-from hookline.config.known_names import quote, suggest
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
@@ -24,6 +23,7 @@ from hookline.model.hook import Hook
 from hookline.model.names import known_events, resolve_events
 from hookline.model.plan import Gate
 from hookline.project import Project, load_project
+from hookline.text import quote, suggest
 from hookline.trust.policy import Approve
 from hookline.wiring import native_names
 

@@ -26,14 +26,13 @@ from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
 from hookline.config.formats import when_then
 from hookline.config.formats.native import decides_about_tools
 from hookline.config.keys import SHARED, derive_rule_name, model_budget, model_name, request_body, slug
-from hookline.config.known_names import find_closest, quote, suggest
 from hookline.config.mcp_servers import attach_servers
 from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, OnError, Priority, Source, Unknown
 from hookline.model.names import find_unknown_tools, known_tools, narrow_matcher
-from hookline.text import shell_quote
+from hookline.text import find_closest, quote, shell_quote, suggest
 
 T = TypeVar("T")
 

@@ -25,9 +25,9 @@ from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
 from hookline.config.document import KeyPath
 from hookline.config.keys import table
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
+from hookline.text import quote, suggest
 from hookline.views.hook_lookup import find_hook
 
 

@@ -116,7 +116,7 @@ def _show(args: argparse.Namespace) -> int:
     """Show for each event of an agent what an answer can do there, and what becomes of the rest."""
     spec = find_agent(args.host)
     canonical = {native: str(name) for name, native in reversed(list(spec.events.items()))}
-    abilities = spec.abilities or {}
+    abilities = spec.abilities
     events = [(native, canonical.get(native, EventName.CUSTOM), able) for native, able in abilities.items()]
     value = {
         "host": spec.name,

@@ -17,7 +17,6 @@ from hookline.cli._hosts import check_interpreter, make_around
 from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
-from hookline.config.known_names import quote, suggest
 from hookline.dialects import DIALECTS
 from hookline.engine.failure_policy import fails_closed
 from hookline.errors import EngineError, HostError
@@ -32,7 +31,7 @@ from hookline.hosts.status import find_obstacles, find_settings
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
 from hookline.model.workspace_paths import USER_SOURCES
-from hookline.text import shell_quote
+from hookline.text import quote, shell_quote, suggest
 from hookline.user_dirs import find_user_dirs
 
 _ALL: Final = "all"

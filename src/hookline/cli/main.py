@@ -76,7 +76,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Report unknown words of a call, with the nearest known options."""
-        from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
+        from hookline.text import quote, suggest  # noqa: PLC0415 - only a usage error needs it
 
         flags = [flag for action in self._actions for flag in action.option_strings]
         named = [
@@ -190,7 +190,7 @@ def _dispatch(words: list[str]) -> int:
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):
-        from hookline.config.known_names import quote, suggest  # noqa: PLC0415 - only a usage error needs it
+        from hookline.text import quote, suggest  # noqa: PLC0415 - only a usage error needs it
 
         nearest = suggest(words[0], COMMANDS)
         message = f"there is no command {quote(words[0])}{nearest}; `hookline --help` lists them"

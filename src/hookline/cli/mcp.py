@@ -20,7 +20,6 @@ from hookline.cli._output import Table, format_clock, pluralise, print_error, pr
 from hookline.cli._project import load_from_args, read_object
 from hookline.cli.add import HEADER, PLACES, parse_pair
 from hookline.config import edit, toml
-from hookline.config.known_names import quote
 from hookline.config.mcp_servers import describe_missing
 from hookline.config.mcp_tables import TABLE, ServerReader
 from hookline.errors import ConfigError, EngineError
@@ -32,7 +31,7 @@ from hookline.model.exchange import Request
 from hookline.model.hook import Hook, Layer, make_server_hook
 from hookline.model.mcp_server import McpServer
 from hookline.project import Project
-from hookline.text import shell_quote
+from hookline.text import quote, shell_quote
 
 T = TypeVar("T")
 

@@ -19,12 +19,12 @@ from hookline.config import edit
 from hookline.config.export import ExportEntry, ExportResult, ExportTarget, file_name, write
 from hookline.config.formats import FORMATS
 from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
-from hookline.config.known_names import quote, suggest
 from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.names import resolve_agent
+from hookline.text import quote, suggest
 from hookline.views.hook_lookup import find_hook
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})

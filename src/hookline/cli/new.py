@@ -24,7 +24,7 @@ from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import render
 from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
-from hookline.config.known_names import KnownNames, quote, suggest
+from hookline.config.known_names import KnownNames
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS
@@ -33,6 +33,7 @@ from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.project import Project
+from hookline.text import quote, suggest
 from hookline.wiring import native_names
 
 # Templates answer with one line of JSON; the dialects of agents have answers that are empty, or an exit code.

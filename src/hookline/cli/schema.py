@@ -12,13 +12,13 @@ from hookline.cli._command import JSON, CliCommand, argument, flag
 from hookline.cli._edit_session import load_known_names
 from hookline.cli._output import Table, print_bytes, render
 from hookline.cli._project import parse_dialect, parse_event
-from hookline.config.known_names import quote, suggest
 from hookline.config.schemas import ALL, schema
 from hookline.debug.message_schemas import answer_schema, event_schema
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import OWN_DIALECT
+from hookline.text import quote, suggest
 from hookline.wiring import native_names
 
 
@@ -68,7 +68,7 @@ def _describe_message(kind: str, name: str | None, dialect: str | None) -> Mappi
         raise ConfigError(f"name the event: `hookline schema {kind} before_tool`; `hookline events` lists them")
     spec = DIALECTS[dialect or OWN_DIALECT].SPEC
     own = native_names().get(spec.name, {}).get(name, ())
-    native = name if own or name in (spec.abilities or ()) else ""
+    native = name if own or name in spec.abilities else ""
     event = EventName(own[0]) if own else EventName.CUSTOM if native else parse_event(name)
     if spec.is_agent and not native and event not in spec.events:
         raise ConfigError(f"{spec.title} has no event {event}; it has {', '.join(spec.events)}")

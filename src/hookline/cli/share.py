@@ -17,14 +17,13 @@ from hookline.cli._project import hook_error, load_from_args
 from hookline.config.export import ExportTarget
 from hookline.config.export import write as write_hook
 from hookline.config.keys import slug
-from hookline.config.known_names import quote
 from hookline.config.pack import NAME, Pack, PackFile, write
 from hookline.config.script_paths import quote_program
 from hookline.debug.explain import uses_shell
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
-from hookline.text import redact
+from hookline.text import quote, redact
 from hookline.views.hook_lookup import find_hook
 
 # names of values that are secrets

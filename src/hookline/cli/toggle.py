@@ -10,11 +10,11 @@ from hookline.cli._command import CliCommand
 from hookline.cli._edit_session import HOOK_OPTIONS, EditSession, get_format_keys, join_ids, open_session
 from hookline.cli._project import hook_error
 from hookline.config import edit
-from hookline.config.known_names import quote
 from hookline.config.settings import TABLE
 from hookline.config.undo_log import FileEdit
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
+from hookline.text import quote
 from hookline.views.hook_lookup import find_hook
 
 # the names of built-in hooks that are on, and of those that would be on by default and are not

@@ -17,12 +17,11 @@ from hookline.cli._run_hooks import (
     start_live_view,
 )
 from hookline.cli._terminal import NO_INPUT, open_prompt
-from hookline.config.known_names import quote
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, outcome_to_json
-from hookline.text import shell_quote
+from hookline.text import quote, shell_quote
 from hookline.trust.policy import suggest_approval
 from hookline.views.hook_lookup import find_hook
 

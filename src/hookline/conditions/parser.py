@@ -1,6 +1,5 @@
 """Split the text of a condition into tokens, and parse them with CEL's grammar."""
 
-import difflib
 import itertools
 import re
 import sys
@@ -28,6 +27,7 @@ from hookline.conditions.ast import (
     list_children,
 )
 from hookline.errors import ConfigError
+from hookline.text import find_closest
 
 # a condition is a few lines; longer policies belong into a hook
 LONGEST: Final = 4096
@@ -139,11 +139,8 @@ def suggest_name(word: str, known: Iterable[object]) -> str:
 @lru_cache(maxsize=256)
 def _find_similar(word: str, known: tuple[str, ...]) -> str:
     # cached: the same typo occurs at every event, and comparing takes longer than evaluating the condition
-    by_plain: dict[str, str] = {}
-    for name in known:
-        by_plain.setdefault(name.lower().replace("_", ""), name)
-    close = difflib.get_close_matches(word.lower().replace("_", ""), by_plain, n=1, cutoff=0.7)
-    return f' (did you mean "{by_plain[close[0]]}"?)' if close else ""
+    near = find_closest(word, known, cutoff=0.7)
+    return f' (did you mean "{near}"?)' if near else ""
 
 
 class Token(Struct, frozen=True):

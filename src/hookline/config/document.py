@@ -6,6 +6,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from hookline.text import printable
+
 KeyPath = tuple[str | int, ...]
 Lines = Mapping[KeyPath, int]
 
@@ -74,10 +76,3 @@ class Problem(Struct, frozen=True):
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
         return f"{printable(place)}: {self.severity}: {self.message}"
-
-
-def printable(text: str) -> str:
-    """Escape control characters, such as terminal escapes."""
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

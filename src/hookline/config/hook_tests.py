@@ -8,12 +8,12 @@ from msgspec import Struct
 from hookline.config import keys
 from hookline.config.document import KeyPath
 from hookline.config.keys import describe
-from hookline.config.known_names import quote, suggest
 from hookline.model.event import EVENTS, EventName
 from hookline.model.expectation import DECISION_WORDS, Expectation
 from hookline.model.names import known_events, resolve_events, resolve_tools
 from hookline.model.tools import TOOL_SPECS
 from hookline.model.verdict import Decision
+from hookline.text import quote, suggest
 
 _KEYS: Final = ("given", "expect", "name")
 # what may be given besides the arguments of the tool and the fields of the event

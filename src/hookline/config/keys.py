@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from msgspec import Struct, structs
 
 from hookline import json_codec
-from hookline.config.known_names import quote, suggest
 from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES
 from hookline.model.facts import FACTS, read_facts
 from hookline.model.hook import OnError, Priority, Unknown
@@ -17,8 +16,9 @@ from hookline.model.requirements import READERS, Caching, Needs, parse_variable
 from hookline.model.sandbox import LEVELS, PRIVATE, PROJECT, UNIX, Sandbox
 from hookline.model.sandbox import SHARED as SHARED_TMP
 from hookline.model.scope import ONCE_PER_TURN, WINDOW_PATTERN, find_agent, parse_window
-from hookline.model.settings import CHOICES, Telemetry, Unapproved, find_url_problem
+from hookline.model.settings import Telemetry, Unapproved, find_url_problem
 from hookline.model.templates import TEMPLATE
+from hookline.text import quote, suggest
 
 T = TypeVar("T")
 
@@ -201,32 +201,28 @@ def decision(value: object) -> str | bool:
     return nonempty_text(value)
 
 
-def one_of(words: Iterable[T], *, any_case: bool = False) -> Callable[[object], T]:
-    """Return a reader of one of these words."""
-    by_word = {str(word): word for word in words}
-    *most, last = map(quote, by_word)
-    wanted = f"{', '.join(most)} or {last}"
+class Choice(Generic[T]):
+    """Reads one of these words; with `any_case`, in small or capital letters."""
 
-    def read(value: object) -> T:
-        word = value.lower() if any_case and isinstance(value, str) else value
-        if isinstance(word, str) and word in by_word:
-            return by_word[word]
-        raise ValueError(f"wanted {wanted}, got {describe(value)}")
+    def __init__(self, words: Iterable[T], *, any_case: bool = False) -> None:
+        self._by_word = {str(word): word for word in words}
+        self._any_case = any_case
+        self.schema: Mapping[str, object] = {"enum": [*self._by_word]}
 
-    return read
+    def __call__(self, value: object) -> T:
+        """Read a word."""
+        word = value.lower() if self._any_case and isinstance(value, str) else value
+        if isinstance(word, str) and word in self._by_word:
+            return self._by_word[word]
+        *most, last = map(quote, self._by_word)
+        raise ValueError(f"wanted {', '.join(most)} or {last}, got {describe(value)}")
 
 
 # what a failure means, what a hook that was never approved means, and what a hook does when it cannot be known whether
 # a call is one that it is about
-on_error: Final = one_of(OnError, any_case=True)
-read_unapproved: Final = one_of(Unapproved, any_case=True)
-unknown: Final = one_of(Unknown, any_case=True)
-# how the answers of several hooks become one, what becomes of conflicts, the answer at an event without hooks, and
-# which events are traced
-composition: Final = one_of(CHOICES["composition"])
-on_conflict: Final = one_of(CHOICES["on_conflict"])
-no_hooks: Final = one_of(CHOICES["no_hooks"])
-record: Final = one_of(CHOICES["record"])
+on_error: Final = Choice(OnError, any_case=True)
+read_unapproved: Final = Choice(Unapproved, any_case=True)
+unknown: Final = Choice(Unknown, any_case=True)
 
 
 def priority(value: object) -> int:
@@ -308,7 +304,7 @@ def _network(value: object) -> bool | tuple[str, ...]:
 
 # the keys of `sandbox`, and how each is read
 _SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
-    "level": one_of([name for name in LEVELS if name != "none"]),
+    "level": Choice([name for name in LEVELS if name != "none"]),
     "write": _writable,
     "read": _readable,
     "net": _network,
@@ -318,13 +314,13 @@ _SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
     "processes": count,
     "file_size": size,
     "open_files": count,
-    "tmp": one_of((PRIVATE, SHARED_TMP)),
+    "tmp": Choice((PRIVATE, SHARED_TMP)),
     "user": nonempty_text,
     "required": flag,
 }
 
 
-sandbox_level: Final = one_of(LEVELS)
+sandbox_level: Final = Choice(LEVELS)
 
 
 def sandbox(value: object) -> Sandbox:
@@ -528,16 +524,12 @@ _A_TIME: Final = (
     {"type": "string", "pattern": f"^{_TIME}$"},
 )
 
-_A_SIZE: Final = {
-    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": f"^{_SIZE.replace('(B|', '([bB]|')}$"}]
-}
-
+_ANY_NAMES: Final = {"anyOf": [NAME, {"type": "array", "items": NAME}]}
 _AGENT: Final = {"enum": [*EVENT_NAMES, *AGENT_ALIASES]}
 _FACT: Final = {"enum": [*FACTS]}
 _WINDOW: Final = {"type": "string", "pattern": WINDOW_PATTERN}
 
-# what an editor checks a value with, by how the value is read
-SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
+_OF_PLAIN_VALUES: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     text: _TEXT,
     nonempty_text: {"type": "string", "pattern": r"\S"},
     version: _NUMBER_OR_TEXT,
@@ -551,79 +543,17 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
     time_windows: {"anyOf": [_WINDOW, {"type": "array", "items": _WINDOW, "minItems": 1}]},
     facts: {"anyOf": [_FACT, {"type": "array", "items": _FACT, "minItems": 1}]},
     once: {"enum": [True, False, "session", ONCE_PER_TURN]},
-    any_texts: {"anyOf": [NAME, {"type": "array", "items": NAME}]},
+    any_texts: _ANY_NAMES,
     table: {"type": "object", "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": _NUMBER_OR_TEXT},
     decision: {"anyOf": [{"type": "string", "pattern": r"\S"}, {"const": True}]},
-    on_error: {"enum": [*OnError]},
     request_body: {"type": ["string", "object", "array"]},
     tool_arguments: {"type": "object"},
     headers: {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
-    read_unapproved: {"enum": [*Unapproved]},
-    unknown: {"enum": [*Unknown]},
     priority: {"anyOf": [{"enum": [name.lower() for name in Priority.__members__]}, {"type": "integer"}]},
     count: {"type": "integer", "minimum": 1},
-    composition: {"enum": list(CHOICES["composition"])},
-    on_conflict: {"enum": list(CHOICES["on_conflict"])},
-    no_hooks: {"enum": list(CHOICES["no_hooks"])},
-    record: {"enum": list(CHOICES["record"])},
     count_or_none: {"type": "integer", "minimum": 0},
-    telemetry: {
-        "type": "object",
-        "properties": {
-            "endpoint": {"type": "string", "pattern": "^https?://"},
-            "headers": {"type": "object", "additionalProperties": _NUMBER_OR_TEXT},
-            **{name: {"type": "boolean"} for name in ("traces", "metrics", "arguments")},
-            "service_name": {"type": "string", "pattern": r"\S"},
-            "timeout": {"anyOf": [*_A_TIME]},
-        },
-        "additionalProperties": False,
-    },
-    needs: {
-        "type": "object",
-        "properties": {field.name: _SOME_NAMES for field in structs.fields(Needs)},
-        "additionalProperties": False,
-        "minProperties": 1,
-    },
     model_name: {"type": "string", "pattern": f"^({'|'.join(PROVIDERS)}):."},
     model_budget: {"type": "string", "pattern": "/ ?day$"},
-    models: {
-        "type": "object",
-        "propertyNames": {"pattern": f"^({'|'.join(PROVIDERS)})(:.+)?$"},
-        "additionalProperties": {
-            "type": "object",
-            "properties": {
-                "url": {"type": "string", "pattern": "^https?://"},
-                "key_env": NAME,
-                **{name: {"type": "number", "minimum": 0} for name in ("input", "output")},
-            },
-            "additionalProperties": False,
-            "minProperties": 1,
-        },
-    },
-    sandbox_level: {"enum": list(LEVELS)},
-    sandbox: {
-        "anyOf": [
-            {"enum": list(LEVELS)},
-            {
-                "type": "object",
-                "properties": {
-                    "level": {"enum": [name for name in LEVELS if name != "none"]},
-                    "write": {"type": "array", "items": _TEXT},
-                    "read": {"anyOf": [{"const": "all"}, {"type": "array", "items": _TEXT}]},
-                    "net": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
-                    "env": {"type": "array", "items": NAME},
-                    **dict.fromkeys(("memory", "file_size"), _A_SIZE),
-                    "cpu": {"anyOf": [*_A_TIME]},
-                    **{name: {"type": "integer", "minimum": 1} for name in ("processes", "open_files")},
-                    "tmp": {"enum": [PRIVATE, SHARED_TMP]},
-                    "user": NAME,
-                    "required": {"type": "boolean"},
-                },
-                "additionalProperties": False,
-                "minProperties": 1,
-            },
-        ]
-    },
     caching: {
         "anyOf": [
             *_A_TIME,
@@ -636,6 +566,44 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
         ]
     },
     anything: {},
+    size: {
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "string", "pattern": f"^{_SIZE.replace('(B|', '([bB]|')}$"},
+        ]
+    },
+    _readable: _ANY_NAMES,
+    _writable: _ANY_NAMES,
+    _network: {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
+    _endpoint: {"type": "string", "pattern": "^https?://"},
+    _price: {"type": "number", "minimum": 0},
+    _variable: NAME,
+}
+
+
+def schema_of(read: Callable[[object], object]) -> Mapping[str, object]:
+    """Return what an editor checks a value with that is read like this."""
+    return read.schema if isinstance(read, Choice) else SCHEMAS[read]
+
+
+def _table_schema(readers: Mapping[str, Callable[[object], object]], *, least: int = 1) -> dict[str, object]:
+    properties = {
+        name: read.schema if isinstance(read, Choice) else _OF_PLAIN_VALUES[read] for name, read in readers.items()
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": least}
+
+
+# by how a value is read
+SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
+    **_OF_PLAIN_VALUES,
+    needs: _table_schema(dict.fromkeys(Needs.__struct_fields__, one_or_more_texts)),
+    telemetry: _table_schema(_TELEMETRY, least=0),
+    sandbox: {"anyOf": [sandbox_level.schema, _table_schema(_SANDBOX)]},
+    models: {
+        "type": "object",
+        "propertyNames": {"pattern": f"^({'|'.join(PROVIDERS)})(:.+)?$"},
+        "additionalProperties": _table_schema(_MODEL),
+    },
 }
 
 

@@ -20,8 +20,9 @@ from msgspec.structs import fields, replace
 from hookline import json_codec
 from hookline.config.discovery import DiscoveredFile, Root
 from hookline.config.document import Problem, Severity
-from hookline.config.undo_log import UndoLog, read_bytes, replace_file
+from hookline.config.undo_log import UndoLog, read_bytes
 from hookline.errors import ConfigError
+from hookline.files import replace_file
 from hookline.model.hook import Hook, Source
 from hookline.model.installed_entry import LAUNCHER
 

@@ -1,14 +1,13 @@
-"""The names a configuration may use, and the nearest known name for an unknown one."""
+"""The names that a configuration may use."""
 
-import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from hookline.config.document import printable
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.names import known_events, resolve_events
+from hookline.text import quote, suggest
 
 # dialect -> the dialect's own event name -> the canonical events it stands for
 Names = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -17,8 +16,6 @@ Tools = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 _CANONICAL: Final = frozenset(name.value for name in EventName)
-# words of a file go into messages; a message is a line for people, not a page
-_SHOWN: Final = 60
 
 
 class KnownNames(Struct, frozen=True, kw_only=True):
@@ -48,33 +45,6 @@ class KnownNames(Struct, frozen=True, kw_only=True):
         """Return the message for an unknown event, with the nearest known one."""
         own = self.names.get(dialect, {})
         return f"unknown event {quote(name)}{suggest(name, [*own, *_CANONICAL]) or suggest(name, known_events())}"
-
-
-def quote(text: str) -> str:
-    """Quote a word of a file for a message: shortened, and without control characters."""
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return f'"{printable(shown)}"'
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean "…"?)` for a word that is nearly one of the known ones."""
-    near = find_closest(word, known)
-    return f" (did you mean {quote(near)}?)" if near else ""
-
-
-def find_closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the known word that is most like this one; empty where none is like it."""
-    if len(word) > _SHOWN:
-        return ""
-    by_plain: dict[str, str] = {}
-    for name in known:
-        by_plain.setdefault(_plain(name), name)
-    close = difflib.get_close_matches(_plain(word), by_plain, n=1, cutoff=cutoff)
-    return by_plain[close[0]] if close else ""
-
-
-def _plain(word: str) -> str:
-    return word.lower().replace("-", "").replace("_", "")
 
 
 def canonical_tools(matcher: str, dialect: str, tools: Tools) -> tuple[str, ...]:

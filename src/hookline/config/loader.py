@@ -18,12 +18,13 @@ from hookline.config import formats, settings
 from hookline.config.discovery import LOCATIONS, DiscoveredFile, Location, Root, Roots, find_files
 from hookline.config.document import Document, Problem, Severity
 from hookline.config.known_entries import mark_new_entries
-from hookline.config.known_names import KnownNames, Tools, canonical_tools, quote
+from hookline.config.known_names import KnownNames, Tools, canonical_tools
 from hookline.config.reader import TRUST_RANK, FileOrigin, is_guard
 from hookline.config.script_paths import anchor_scripts, script_folders
 from hookline.config.staleness import FileStamps, capture
 from hookline.errors import ConfigError
 from hookline.model.hook import INVALID, Hook, Layer, OnError, Source
+from hookline.text import quote
 
 logger = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.edit import SYNTAXES, syntax_of
-from hookline.config.known_names import quote, suggest
 from hookline.config.loader import SearchPaths, read_text
 from hookline.config.mcp_tables import TABLE, ServerReader
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.model.mcp_server import McpServer
 from hookline.model.workspace_paths import USER_SOURCES
+from hookline.text import quote, suggest
 
 # Claude Code keeps its history beside its servers
 _LARGEST: Final = 64 * 1_048_576

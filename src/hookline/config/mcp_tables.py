@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.edit import value_at
 from hookline.config.keys import Key, describe, flag, headers, make_keys, nonempty_text, table, text, texts
-from hookline.config.known_names import quote, suggest
 from hookline.model.mcp_server import McpServer, find_server_problem
+from hookline.text import quote, suggest
 
 TABLE: Final = "mcp"
 _SSE: Final = "it speaks the retired SSE transport; only stdio and streamable HTTP are supported"

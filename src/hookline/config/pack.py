@@ -19,10 +19,10 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.config import toml
-from hookline.config.document import Document, KeyPath, printable
+from hookline.config.document import Document, KeyPath
 from hookline.config.keys import describe
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
+from hookline.text import printable, quote, suggest
 from hookline.version import __version__
 
 FORMAT: Final = 1

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hookline.config import settings
 from hookline.config.formats import grouped, native, ollm, per_file, when_then
-from hookline.config.keys import SCHEMAS, TARGETS, Key
+from hookline.config.keys import TARGETS, Key, schema_of
 from hookline.config.known_names import KnownNames
 from hookline.config.mcp_tables import KEYS as SERVER_KEYS
 from hookline.config.mcp_tables import TABLE as MCP_TABLE
@@ -44,7 +44,7 @@ def _object(keys: Mapping[str, Key], /, *, required: Iterable[str] = (), **speci
     """Make the schema of an object with these keys; `special` ones depend on more than their value."""
     properties = {
         name: {
-            **(SCHEMAS[key.read] if key.schema is None else key.schema),
+            **(schema_of(key.read) if key.schema is None else key.schema),
             "description": key.about,
             **special.get(name, {}),
         }
@@ -106,16 +106,13 @@ def _native(known: KnownNames) -> Schema:
     # a decision that narrows by tools or effects is about tool calls
     decides = {"allOf": [{"anyOf": _require_each(native.DECIDING)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
     hook["anyOf"] = [*_require_each(("on", "schedule")), decides]
-    hook["dependentRequired"] = {
-        "arguments": ["mcp"],
-        "judge": ["model"],
-        **{name: ["judge"] for name in native.OF_JUDGES},
-    }
+    of_judges = {key: ["judge"] for key in native.OF_JUDGES}
+    hook["dependentRequired"] = {"judge": ["model"], **of_judges, "arguments": ["mcp"]}
     pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
     hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}
-    tables[settings.TABLE] |= _closed_object({name: SCHEMAS[read] for name, read in settings.KEYS.items()})
+    tables[settings.TABLE] |= _closed_object({name: schema_of(read) for name, read in settings.KEYS.items()})
     tables[settings.OPTIONS] |= {"type": "object", "additionalProperties": {"type": "object"}}
     tables[MCP_TABLE] |= {"type": "object", "additionalProperties": _object(SERVER_KEYS)}
     return _closed_object(tables, **{"$defs": _all_events(known, has_tools=True)})

@@ -15,9 +15,9 @@ from hookline.config import jsonc, keys, toml
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
 from hookline.config.keys import describe, flag, seconds, texts
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
-from hookline.model.settings import VARIABLES, Settings, Unapproved, read_variables
+from hookline.model.settings import CHOICES, VARIABLES, Settings, Unapproved, read_variables
+from hookline.text import quote, suggest
 
 TABLE: Final = "settings"
 # the tables with the options of built-in hooks
@@ -46,10 +46,7 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = {
     "agents_files": keys.flag_or_texts,
     "returns": keys.count_or_none,
     "daemon": flag,
-    "composition": keys.composition,
-    "on_conflict": keys.on_conflict,
-    "no_hooks": keys.no_hooks,
-    "record": keys.record,
+    **{name: keys.Choice(words) for name, words in CHOICES.items()},
     "fence": flag,
     "sandbox": keys.sandbox_level,
     "telemetry": keys.telemetry,

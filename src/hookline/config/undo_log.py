@@ -2,12 +2,10 @@
 
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from glob import escape as _escape
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +14,10 @@ from msgspec import Struct
 
 from hookline import json_codec
 from hookline.errors import ConfigError
+from hookline.files import lock_file, make_private_folder, replace_file
 
 # Older entries are deleted: stored texts may hold old secrets.
 MAX_ENTRIES: Final = 200
-# a writer takes moments: what is older was left behind
-_LEFTOVER_SECONDS: Final = 600.0
 _BY_ID: Final = "{:08d}.json"
 
 
@@ -80,21 +77,14 @@ class UndoLog:
         Raises:
             ConfigError: The journal cannot be written, so nothing is changed.
         """
-        try:
-            # one by one: `parents` would leave the data folder open to others
-            self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        except OSError as problem:
-            raise self._unwritable_error(problem) from None
-        try:
-            with suppress(ImportError):
-                import fcntl  # noqa: PLC0415 - not on Windows, where the comparison before each write has to do
-
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        with ExitStack() as stack:
+            try:
+                make_private_folder(self._folder)
+                # without locks, the comparison before each write has to do
+                stack.enter_context(lock_file(self._folder / "lock"))
+            except OSError as problem:
+                raise self._unwritable_error(problem) from None
             yield self._apply
-        finally:
-            os.close(handle)
 
     def entries(self) -> list[UndoEntry]:
         """Return every change that is remembered, the latest first; what cannot be read is passed over."""
@@ -304,35 +294,3 @@ def _write(change: FileEdit, raw: bytes | None) -> None:
         raise PermissionError(13, "the file is read-only")
     usual = change.mode if mode is None else mode
     replace_file(target, raw, mode=usual if change.new_mode is None else change.new_mode)
-
-
-def replace_file(path: Path, raw: bytes, *, mode: int | None) -> None:
-    """Write a file atomically.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    # what killed writers of the same file left behind
-    with suppress(OSError):
-        for left in path.parent.glob(f".{_escape(path.name)}.{'[0-9a-f]' * 12}"):
-            if time.time() - left.stat().st_mtime > _LEFTOVER_SECONDS:
-                left.unlink()
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, 0o666 if mode is None else 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
-            # root may change a file for a user
-            with suppress(OSError, AttributeError):
-                owner = path.stat()
-                if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
-                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

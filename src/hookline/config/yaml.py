@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from hookline.config.document import Document, KeyPath, nest, spell
-from hookline.config.known_names import quote
 from hookline.errors import ConfigError
+from hookline.text import quote
 
 # a node as the parser gives it: `value` is a text, a list of nodes, or a list of pairs of nodes
 _Node = Any

@@ -69,7 +69,7 @@ def translate_wish(host: DialectSpec, wanted: Ability, name: EventName) -> WishO
 
 def abilities(spec: DialectSpec, name: EventName) -> frozenset[Ability]:
     """Return what answers in a dialect can do at an event; in dialects without an agent, all that the event allows."""
-    if spec.abilities is not None:
+    if spec.is_agent:
         return spec.abilities.get(spec.events.get(name, name), frozenset())
     event = EVENTS[name]
     blocking = frozenset() if event.can_block else frozenset({Ability.BLOCK, Ability.ASK, Ability.STOP})

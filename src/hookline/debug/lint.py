@@ -1,7 +1,6 @@
 """Lint hooks: report those that cannot start, can never run, or hardly do what was meant."""
 
 import asyncio
-import difflib
 import os
 import re
 import shutil
@@ -41,7 +40,7 @@ from hookline.model.template_context import EFFECTS, event_context, template_val
 from hookline.model.template_context import FACTS as GATHERED
 from hookline.model.templates import body_texts, find_names
 from hookline.requirements import find_missing
-from hookline.text import shell_quote
+from hookline.text import find_closest, shell_quote
 from hookline.trust.reachability import analyse_reach
 
 Weight = Literal["error", "warning", "note"]
@@ -137,10 +136,10 @@ def _check_matcher(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
     else:
         unknown = find_unknown_tools(hook.matcher)
     for word in unknown:
-        near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=_NEARLY_THE_SAME)
+        near = find_closest(word, names, cutoff=_NEARLY_THE_SAME)
         # an agent may have tools of its own, so a name that resembles no known one may be right
         if near:
-            yield "warning", f'waits for a tool "{word}", and there is none (did you mean "{names[near[0]]}"?)'
+            yield "warning", f'waits for a tool "{word}", and there is none (did you mean "{names[near]}"?)'
         else:
             yield "note", f'waits for a tool "{word}", which none of the systems we know has'
 
@@ -211,9 +210,9 @@ def _check_templates(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]
             if wrong and (EventName.CUSTOM not in events or path[0] in known):
                 candidates = [*known, *(f"{path[0]}.{word}" for word in words or ()), "file.path", "args.command"]
                 # the name of an argument alone is what people write first
-                near = [one for one in ("args.command", "file.path") if one.endswith(f".{name}")]
-                near = near or difflib.get_close_matches(name, candidates, n=1, cutoff=_NEARLY_THE_SAME)
-                hint = f' (did you mean "{near[0]}"?)' if near else ""
+                usual = next((one for one in ("args.command", "file.path") if one.endswith(f".{name}")), "")
+                near = usual or find_closest(name, candidates, cutoff=_NEARLY_THE_SAME)
+                hint = f' (did you mean "{near}"?)' if near else ""
                 yield "warning", f"names {{{{{name}}}}} in `{key}`, and {_join(hook.on)} has no such value{hint}"
 
 
@@ -291,11 +290,11 @@ def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight
             )
         )
         for name in sorted(names - known):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY_THE_SAME)
+            near = find_closest(name, known, cutoff=_NEARLY_THE_SAME)
             if near:
                 yield (
                     "warning",
-                    f'has an `if` that asks for "{name}", and no event has that (did you mean "{near[0]}"?)',
+                    f'has an `if` that asks for "{name}", and no event has that (did you mean "{near}"?)',
                 )
 
 

@@ -77,7 +77,7 @@ def _native_names(module: Dialect, name: EventName) -> list[str]:
     spec = module.SPEC
     usual = [spec.events[name]] if name in spec.events else []
     # another spelling of an event is another document, which is described by that name only
-    others = (native for native in spec.abilities or () if spec.more_events.get(native) is name)
+    others = (native for native in spec.abilities if spec.more_events.get(native) is name)
     return [*usual, *others]
 
 

@@ -1,7 +1,6 @@
 """Find the program, script or module that a hook would start, and whether it exists."""
 
 import ast
-import difflib
 import os
 import re
 import shlex
@@ -14,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.hook import Hook, Source
+from hookline.text import suggest
 
 # programs whose first argument is a script, unless one of the options in _CODE comes first
 _INTERPRETER: Final = re.compile(r"(?:(?:ba|da|z|k)?sh|python[\d.]*|node|nodejs|deno|bun|ruby|perl|php)(?:\.exe)?")
@@ -101,8 +101,7 @@ def _find_module_trouble(hook: Hook, path: str) -> str:
     name = hook.function.partition(".")[0]
     if not name or name in names or _IS_OPEN & names:
         return ""
-    near = difflib.get_close_matches(name, sorted(names), n=1)
-    return f'{path} has no "{name}"' + (f' (did you mean "{near[0]}"?)' if near else "")
+    return f'{path} has no "{name}"{suggest(name, sorted(names))}'
 
 
 def _list_names(tree: ast.Module) -> set[str]:

@@ -109,13 +109,13 @@ class AgentCodec(Struct, frozen=True, kw_only=True):
 
     def native_name(self, event: Event, wanted: str = "") -> str:
         """Return the native name of an event: the one the hook is configured for, the one the agent sent, or the usual one."""
-        if wanted in (self.spec.abilities or ()) and self.names.decode(wanted, event.data) is event.name:
+        if wanted in self.spec.abilities and self.names.decode(wanted, event.data) is event.name:
             return wanted
         return (event.native_name if event.host == self.spec.name else "") or self.names.encode(event)
 
     def abilities_at(self, event: Event) -> frozenset[Ability] | None:
         """Return what an answer can do at an event, None for an unknown one."""
-        return (self.spec.abilities or {}).get(self.native_name(event))
+        return self.spec.abilities.get(self.native_name(event))
 
     # events
 

@@ -87,7 +87,6 @@ SPEC: Final = agent_spec(
     matcher=MatcherStyle.SEARCH,
     aliases=("agy",),
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # events
 

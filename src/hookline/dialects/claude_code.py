@@ -100,7 +100,6 @@ SPEC: Final = agent_spec(
     # current versions make one edit per call
     own=frozenset(TOOLS.names_by_tool()) - {"multi_edit"},
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # how changes of files are distinguished, which have one native name
 _FILE_MARKS: Final[Mapping[str, tuple[str, object]]] = {

@@ -120,7 +120,6 @@ TOOLS: Final = tool_map(
 
 # what an answer can do
 
-_NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # Its program waits for these answers only. A cancel after a tool would end the whole task, which is more than a denial of one
 # result, so those are sent as context.
@@ -146,7 +145,6 @@ SPEC: Final = agent_spec(
     timeout=120.0,
     matcher=MatcherStyle.SEARCH,
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # event names on the wire, by the names of their files
 _WIRE: Final = parse_pairs(
@@ -339,7 +337,7 @@ decode_reply = _RULES.read_reply
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     """Return the answer for Cline, which reads it whatever the exit code is."""
     reason = outcome.reason or _reply_codec.NO_REASON
-    able = ABILITIES.get(_CODEC.native_name(event), _NOTHING)
+    able = SPEC.abilities.get(_CODEC.native_name(event), ())
     context = (join_blocks(outcome.context)[:_LONGEST] if Ability.CONTEXT in able else "") or UNSET
     if outcome.decision is Decision.ASK and Ability.ASK in able:
         question = {"review": True, "errorMessage": reason, "contextModification": context}

@@ -142,7 +142,6 @@ SPEC: Final = agent_spec(
     # calls that change files are sent as patches
     own=frozenset(TOOLS.names_by_tool()) | PATCHED_TOOLS,
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 _CODEC: Final = ClaudeFamily(
     spec=SPEC,

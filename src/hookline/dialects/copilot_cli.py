@@ -171,7 +171,6 @@ SPEC: Final = agent_spec(
     mcp="{server}-{tool}",
     more_events=_PASCAL,
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # the two forms of documents
 
@@ -266,8 +265,8 @@ def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     if isinstance(name, str) and (name in _PASCAL or name == event.native_name):
         form = name
         del data[_FORM]
-    if _PASCAL.get(wanted) is event.name or wanted in ABILITIES:
-        event = replace(event, native_tool="") if form and wanted in ABILITIES else event
+    if _PASCAL.get(wanted) is event.name or wanted in SPEC.abilities:
+        event = replace(event, native_tool="") if form and wanted in SPEC.abilities else event
         # both forms of a permission request are the same
         form = wanted if wanted in _PASCAL and event.name is not EventName.PERMISSION_REQUEST else ""
     document: dict[str, object] = {"sessionId": event.session.id, "cwd": event.cwd}
@@ -455,7 +454,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
     decision, reason = outcome.decision, find_reason(outcome)
     document: dict[str, object] = {}
-    if Ability.CONTEXT in ABILITIES.get(SPEC.native(event), ()):
+    if Ability.CONTEXT in SPEC.abilities.get(SPEC.native(event), ()):
         document["additionalContext"] = join_blocks(outcome.context) or UNSET
     if event.name is EventName.BEFORE_TOOL:
         plain = replace(event, native_args=_tool_calls.parse_text(event.native_args))

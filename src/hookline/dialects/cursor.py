@@ -57,7 +57,6 @@ TOOLS: Final = tool_map(
 )
 
 _A: Final = Ability
-_NOTHING: Final[frozenset[Ability]] = frozenset()
 
 # preToolUse accepts `ask` and does not enforce it; sessionStart does not wait for the answer
 _EVENTS: Final[EventTable] = {
@@ -115,7 +114,6 @@ SPEC: Final = agent_spec(
         **dict.fromkeys(("afterFileEdit", "afterTabFileEdit"), WRITING),
     },
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 _MCP: Final = "MCP:"
 
@@ -204,7 +202,7 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
         document["model"] = event.session.model
     if native in _WITH_SESSION:
         document["session_id"] = event.session.id
-    if native in _WITH_CWD or (native not in ABILITIES and event.cwd):
+    if native in _WITH_CWD or (native not in SPEC.abilities and event.cwd):
         document["cwd"] = event.cwd
     if event.tool or event.name in TOOL_EVENTS:
         _write_call(event, native, document)
@@ -369,7 +367,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 
 
 def _build_answer(outcome: Outcome, event: Event, native: str) -> dict[str, object]:
-    able = ABILITIES.get(native, _NOTHING)
+    able = SPEC.abilities.get(native, ())
     reason = _reply_codec.find_reason(outcome)
     message = join_blocks(outcome.messages) or UNSET
     match native:

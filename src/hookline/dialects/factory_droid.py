@@ -44,8 +44,6 @@ TOOLS: Final = tool_map(
     tool_row("plan_mode", "ExitSpecMode"),
 )
 
-_A: Final = Ability
-
 _EVENTS: Final[EventTable] = {
     "SessionStart": ("context message", EventName.SESSION_START),
     "SessionEnd": ("", EventName.SESSION_END),
@@ -72,7 +70,6 @@ SPEC: Final = agent_spec(
     # only old versions make several edits per call
     own=frozenset(TOOLS.names_by_tool()) - {"multi_edit"},
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 _FIELDS: Final = {
     **FIELDS,
@@ -108,7 +105,7 @@ _CODEC: Final = ClaudeFamily(
     texts=frozenset({"SessionStart", "UserPromptSubmit"}),
     stop_exit=3,
     top_allows=False,
-    exits=frozenset(name for name, able in ABILITIES.items() if _A.BLOCK in able),
+    exits=frozenset(name for name, able in SPEC.abilities.items() if Ability.BLOCK in able),
 )
 
 encode_event = _CODEC.encode_event

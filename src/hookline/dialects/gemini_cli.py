@@ -112,7 +112,6 @@ SPEC: Final = agent_spec(
     aliases=("gemini",),
     mcp="mcp_{server}_{tool}",
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 
 # events
@@ -339,7 +338,7 @@ def _answer_own(outcome: Outcome, event: Event) -> dict[str, object]:
     if event.name in _RESULTS and (is_replaced or outcome.decision >= Decision.ASK):
         # the program ignores it beside a denial, whose reason contains it
         return {}
-    able = ABILITIES.get(SPEC.native(event), frozenset())
+    able = SPEC.abilities.get(SPEC.native(event), frozenset())
     context = join_blocks(outcome.context) or UNSET if Ability.CONTEXT in able else UNSET
     if outcome.decision >= Decision.DENY:
         is_selection = event.name is EventName.BEFORE_TOOL_SELECTION

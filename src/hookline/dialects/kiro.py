@@ -152,7 +152,6 @@ TOOLS: Final = tool_map(
 
 # what an answer can do
 
-_NOTHING: Final[frozenset[Ability]] = frozenset()
 
 _EVENTS: Final[EventTable] = {
     # in an agent's file
@@ -192,7 +191,6 @@ SPEC: Final = agent_spec(
     aliases=("kiro-cli",),
     mcp="@{server}/{tool}",
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 _FILE: Final = (Field("path", "file_path"),)
 _RESULT: Final = (Field("result", "tool_response"),)
@@ -229,7 +227,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 def _write_event(event: Event, native: str) -> dict[str, object]:
     # documents have the name with a small first letter, wherever the hook is configured
-    name = native[:1].lower() + native[1:] if native in ABILITIES else native
+    name = native[:1].lower() + native[1:] if native in SPEC.abilities else native
     document: dict[str, object] = {"hook_event_name": name, "cwd": event.cwd}
     if event.session.id:
         document["session_id"] = event.session.id
@@ -257,10 +255,10 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     document = _READER.load_object(raw)
     native = _READER.pop_text(document, "hook_event_name")
     capital = native[:1].upper() + native[1:]
-    if name in ABILITIES and native.casefold() in {"", name.casefold()}:
+    if name in SPEC.abilities and native.casefold() in {"", name.casefold()}:
         # the name that the hook was called with, where the document has the same
         native = name
-    elif native not in ABILITIES and capital in ABILITIES:
+    elif native not in SPEC.abilities and capital in SPEC.abilities:
         native = capital
     native = _CODEC.read_name(native, name, where="hook_event_name")
     canonical = _CODEC.names.decode(native, document)
@@ -312,4 +310,4 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 
 
 def _reads_context(native: str) -> bool:
-    return Ability.CONTEXT in ABILITIES.get(native, _NOTHING)
+    return Ability.CONTEXT in SPEC.abilities.get(native, ())

@@ -80,7 +80,6 @@ SPEC: Final = agent_spec(
     own=frozenset(_TOOLS.by_tool) - {"multi_edit"},
     mcp="{server}_{tool}",
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # events
 

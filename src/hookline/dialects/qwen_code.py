@@ -104,7 +104,6 @@ SPEC: Final = agent_spec(
     matcher=MatcherStyle.SEARCH,
     aliases=("qwen",),
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 
 def _as_response(result: object, _tool: str) -> object:

@@ -76,7 +76,6 @@ SPEC: Final = agent_spec(
         **dict.fromkeys(("pre_mcp_tool_use", "post_mcp_tool_use"), ("mcp__*",)),
     },
 )
-ABILITIES: Final = SPEC.abilities or {}
 
 # events about one tool, and the keys of `tool_info` that are its arguments
 _TOOL_EVENTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {

@@ -15,7 +15,7 @@ from hookline import caller_context
 from hookline.engine import rate_limits, verdict_cache
 from hookline.engine.bus import MessageBus
 from hookline.engine.components import Components
-from hookline.engine.rate_limits import Limits, LimitStatus, RunHistory
+from hookline.engine.rate_limits import LimitStatus, RateLimits, RunHistory
 from hookline.engine.subjects import EventSubjects
 from hookline.engine.trace_records import new_id, record
 from hookline.engine.translator import HookTranslator
@@ -68,10 +68,10 @@ class Denied(Struct, frozen=True):
 class _HookPolicy:
     """Everything that admission checks for one hook."""
 
-    def __init__(self, hook: Hook, own: Limits, shared: Limits) -> None:
+    def __init__(self, hook: Hook, own: RateLimits, shared: RateLimits) -> None:
         self.hook = hook
         # before a background hook is queued, only what counts events is checked, the rest when it runs
-        self.own = Limits() if hook.batch else replace(own, breaker=0) if hook.background else own
+        self.own = RateLimits() if hook.batch else replace(own, breaker=0) if hook.background else own
         self.all_own = own
         self.shared = shared
         self.is_cached = verdict_cache.is_cached(hook)
@@ -154,7 +154,7 @@ class AdmissionControl:
                 cached = await self._read_cached(policy, event, sealed) if policy.is_cached else None
                 if cached is not None:
                     # a cached verdict is the session's one answer, and counts for no other limit
-                    once_only = _HookPolicy(hook, Limits(), Limits())
+                    once_only = _HookPolicy(hook, RateLimits(), RateLimits())
                     return (await self._count_run(once_only, event) if hook.once else None) or cached
             if policy.is_counted or hook.once:
                 return await self._count_run(policy, event)
@@ -174,7 +174,7 @@ class AdmissionControl:
                 denied = await self._probe_breaker(policy)
             if denied is None and hook.batch:
                 # one run of a batch stands for many events, so it is counted when it runs
-                limits = Limits(per_minute=hook.per_minute, cooldown=hook.cooldown)
+                limits = RateLimits(per_minute=hook.per_minute, cooldown=hook.cooldown)
                 batch = _HookPolicy(replace(hook, once=False, batch=0.0, background=False), limits, policy.shared)
                 denied = await self._count_run(batch, event) if limits.any else None
         except StoreError as problem:
@@ -299,7 +299,7 @@ class AdmissionControl:
             on_error = hook.on_error or self._translator.default_on_error(hook)
             # Guards and managed hooks always run. Lists and raised events are no runs: their hooks are counted.
             is_exempt = hook.steps or hook.raises or hook.layer is Layer.MANAGED or on_error is OnError.BLOCK
-            shared = Limits() if is_exempt else rate_limits.shared_limits(self._settings)
+            shared = RateLimits() if is_exempt else rate_limits.shared_limits(self._settings)
             policy = self._policies[hook.id] = _HookPolicy(hook, own, shared)
         return policy
 
@@ -498,7 +498,7 @@ class AdmissionControl:
             self._bus.enqueue(record(event, Step.WARNING, {"message": message}, hook=hook))
 
 
-def _entry(limits: Limits, history: RunHistory, now: float) -> StateValue:
+def _entry(limits: RateLimits, history: RunHistory, now: float) -> StateValue:
     return StateValue(rate_limits.encode(history), rate_limits.expiry(limits, history, now))
 
 

@@ -1,11 +1,11 @@
 """Events raised by hooks: which may be raised, and how deep and how many. No I/O, no clock."""
 
-import difflib
 from contextvars import ContextVar
 from typing import Final
 
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
 from hookline.model.hook import Hook
+from hookline.text import suggest
 
 # how many hooks may lead to an event one after another
 DEPTH: Final = 8
@@ -25,9 +25,8 @@ def check_raisable(name: str) -> str:
         return ""
     if name in {*EventName}:
         return f'the event "{name}" is not a hook\'s to raise; {_MAY}'
-    near = difflib.get_close_matches(name, _RAISABLE, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f'for an event of your own say "{CUSTOM_PREFIX}{name}"'
-    return f'there is no event "{name}" ({hint})'
+    hint = suggest(name, _RAISABLE) or f' (for an event of your own say "{CUSTOM_PREFIX}{name}")'
+    return f'there is no event "{name}"{hint}'
 
 
 def format_chain(event: Event, hook: Hook) -> str:

@@ -1,11 +1,11 @@
 """Decorators that make functions hooks: `@engine.on("before_tool")`, `@engine.on(BeforeTool)`, `@engine.on.before_tool`."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, cast, overload
 
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
+from hookline.text import suggest
 
 if TYPE_CHECKING:
     # the engine imports this module
@@ -101,8 +101,7 @@ class EventDecorators:
         def __getattr__(self, name: str) -> EventDecorator:
             if name in EventName._value2member_map_:
                 return EventDecorator(name, self._register)
-            near = get_close_matches(name, list(EventName), n=1)
-            hint = f" (did you mean {near[0]}?)" if near else "; events of another name: `engine.on(NAME)`"
+            hint = suggest(name, EventName) or "; events of another name: `engine.on(NAME)`"
             raise AttributeError(f"there is no event {name}{hint}", name=name, obj=self)
 
 

@@ -6,7 +6,6 @@ dropped first. An order that would make more trusted hooks change places is drop
 after everything else": adding a hook must not reorder the hooks of a user.
 """
 
-import difflib
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from msgspec import Struct
 
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
+from hookline.text import suggest
 
 Rank = tuple[int, int, int]
 
@@ -127,8 +127,7 @@ class HookNames:
         several = self._candidates(name, by)
         if several:
             return f'{len(several)} hooks have the name "{name}"; say the id: {", ".join(hook.id for hook in several)}'
-        near = difflib.get_close_matches(name, [*self._by_id, *self._by_name], n=1)
-        return f'there is no hook "{name}"' + (f' (did you mean "{near[0]}"?)' if near else "")
+        return f'there is no hook "{name}"{suggest(name, [*self._by_id, *self._by_name])}'
 
     def describe_missing_steps(self, hook: Hook) -> str:
         """Return which steps of a hook do not exist, or ""."""

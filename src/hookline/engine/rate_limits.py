@@ -40,7 +40,7 @@ class RunHistory(Struct, frozen=True, omit_defaults=True):
     event: str = ""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class RateLimits(Struct, frozen=True, kw_only=True):
     """The limits of a hook. `lease` is how long a probe of a paused hook may take before another one is admitted."""
 
     per_minute: int = 0
@@ -66,12 +66,12 @@ class LimitStatus(Struct, frozen=True):
     failed: bool = False
 
 
-Rule = Callable[[Limits, RunHistory, float], LimitStatus]
+Rule = Callable[[RateLimits, RunHistory, float], LimitStatus]
 
 
-def limits_of(hook: Hook, *, lease: float) -> Limits:
+def limits_of(hook: Hook, *, lease: float) -> RateLimits:
     """Return the limits of a hook. The queue debounces background hooks, and runs them with the last event."""
-    return Limits(
+    return RateLimits(
         per_minute=hook.per_minute,
         cooldown=hook.cooldown,
         debounce=0.0 if hook.background else hook.debounce,
@@ -81,12 +81,12 @@ def limits_of(hook: Hook, *, lease: float) -> Limits:
     )
 
 
-def shared_limits(settings: Settings) -> Limits:
+def shared_limits(settings: Settings) -> RateLimits:
     """Return the limits of all hooks together."""
-    return Limits(per_minute=settings.per_minute, cooldown=settings.cooldown, label="all hooks together: ")
+    return RateLimits(per_minute=settings.per_minute, cooldown=settings.cooldown, label="all hooks together: ")
 
 
-def check_limits(limits: Limits, history: RunHistory, now: float, *, event: str = "") -> Iterator[LimitStatus]:
+def check_limits(limits: RateLimits, history: RunHistory, now: float, *, event: str = "") -> Iterator[LimitStatus]:
     """Yield the status of every limit that is set, in the order they are checked.
 
     Hooks of one event need no cooldown from each other, so `event` does not count against itself.
@@ -96,7 +96,7 @@ def check_limits(limits: Limits, history: RunHistory, now: float, *, event: str 
             yield rule(limits, history, now)
 
 
-def add_run(limits: Limits, history: RunHistory, now: float, *, event: str = "") -> RunHistory:
+def add_run(limits: RateLimits, history: RunHistory, now: float, *, event: str = "") -> RunHistory:
     """Return the history with one more run, where runs are counted."""
     history = add_probe(limits, history, now)
     if not limits.per_minute and not limits.cooldown:
@@ -105,12 +105,12 @@ def add_run(limits: Limits, history: RunHistory, now: float, *, event: str = "")
     return replace(history, runs=(*recent, now)[-max(limits.per_minute, 1) :], event=event)
 
 
-def add_probe(limits: Limits, history: RunHistory, now: float) -> RunHistory:
+def add_probe(limits: RateLimits, history: RunHistory, now: float) -> RunHistory:
     """Return the history with a probe, where failures have paused the hook."""
     return replace(history, probe=now) if _is_open(limits, history, now) else history
 
 
-def add_result(limits: Limits, history: RunHistory, now: float, *, failed: bool) -> RunHistory:
+def add_result(limits: RateLimits, history: RunHistory, now: float, *, failed: bool) -> RunHistory:
     """Return the history with one more failure, or without failures after a success."""
     if not failed:
         return replace(history, failures=0, opened=0.0, probe=0.0)
@@ -121,7 +121,7 @@ def add_result(limits: Limits, history: RunHistory, now: float, *, failed: bool)
     return replace(history, failures=failures, opened=now, probe=0.0)
 
 
-def expiry(limits: Limits, history: RunHistory, now: float) -> float:
+def expiry(limits: RateLimits, history: RunHistory, now: float) -> float:
     """Return when a history does not matter any more."""
     failures = FAILURES_EXPIRY + limits.lease if history.failures else 0.0
     return now + max(MINUTE, limits.cooldown, limits.debounce, failures)
@@ -142,7 +142,7 @@ def decode(raw: bytes | None) -> RunHistory:
         return RunHistory()
 
 
-def breaker_status(limits: Limits, history: RunHistory, now: float) -> LimitStatus:
+def breaker_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
     """Return whether consecutive failures have paused a hook; after the pause, one run at a time may probe it."""
     if not _is_open(limits, history, now):
         count = f"{history.failures} of {limits.breaker} failures in a row"
@@ -162,14 +162,14 @@ def describe_failures(failures: int) -> str:
     return f"{failures} failures in a row" if failures > 1 else "a failure"
 
 
-def _debounce_status(limits: Limits, history: RunHistory, now: float) -> LimitStatus:
+def _debounce_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
     quiet = format_seconds(limits.debounce)
     if _remaining(history.seen, limits.debounce, now):
         return LimitStatus(Gate.DEBOUNCE, passed=False, reason=f"the last event is less than {quiet} ago")
     return LimitStatus(Gate.DEBOUNCE, passed=True, reason=f"no event for {quiet}")
 
 
-def _cooldown_status(limits: Limits, history: RunHistory, now: float) -> LimitStatus:
+def _cooldown_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
     left = _remaining(history.runs[-1] if history.runs else 0.0, limits.cooldown, now)
     whole = format_seconds(limits.cooldown)
     if left:
@@ -178,7 +178,7 @@ def _cooldown_status(limits: Limits, history: RunHistory, now: float) -> LimitSt
     return LimitStatus(Gate.COOLDOWN, passed=True, reason=f"{limits.label}no run for {whole}")
 
 
-def _rate_status(limits: Limits, history: RunHistory, now: float) -> LimitStatus:
+def _rate_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
     recent = [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
     count = f"{limits.label}{len(recent)} of {limits.per_minute} runs in the last minute"
     if len(recent) < limits.per_minute:
@@ -189,7 +189,7 @@ def _rate_status(limits: Limits, history: RunHistory, now: float) -> LimitStatus
 
 
 # in the order they are checked: which limit enables a rule, and the rule
-_RULES: Final[tuple[tuple[Callable[[Limits], object], Rule], ...]] = (
+_RULES: Final[tuple[tuple[Callable[[RateLimits], object], Rule], ...]] = (
     (lambda limits: limits.breaker, breaker_status),
     (lambda limits: limits.debounce, _debounce_status),
     (lambda limits: limits.cooldown, _cooldown_status),
@@ -197,7 +197,7 @@ _RULES: Final[tuple[tuple[Callable[[Limits], object], Rule], ...]] = (
 )
 
 
-def _is_open(limits: Limits, history: RunHistory, now: float) -> bool:
+def _is_open(limits: RateLimits, history: RunHistory, now: float) -> bool:
     # a pause further in the future than its own length was stored before the clock was set back
     return bool(limits.breaker and history.opened) and history.opened <= now + max(limits.retry_after, limits.lease)
 

@@ -1,6 +1,5 @@
 """The hooks of an engine, by event."""
 
-import difflib
 import itertools
 import threading
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, EventName
 from hookline.model.hook import Hook
 from hookline.model.scope import ONCE_PER_TURN
+from hookline.text import suggest
 
 _NAMES: Final = frozenset(str(name) for name in EventName)
 
@@ -24,9 +24,8 @@ def event_key(name: str) -> str:
     """
     if name in _NAMES or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX)):
         return str(name)
-    near = difflib.get_close_matches(name, [*EventName], n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f'for an event of your own say "{CUSTOM_PREFIX}{name}"'
-    raise ConfigError(f'unknown event "{name}" ({hint})')
+    hint = suggest(name, EventName) or f' (for an event of your own say "{CUSTOM_PREFIX}{name}")'
+    raise ConfigError(f'unknown event "{name}"{hint}')
 
 
 class HookRegistry:
@@ -199,9 +198,7 @@ def _read_hook(fields: Mapping[str, object]) -> Hook:
     known = {field.name for field in msgspec.structs.fields(Hook)}
     for key in renamed:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f' (did you mean "{near[0]}"?)' if near else ""
-            raise ConfigError(f'unknown key "{key}" in hook "{fields.get("id", "?")}"{hint}')
+            raise ConfigError(f'unknown key "{key}" in hook "{fields.get("id", "?")}"{suggest(key, known)}')
     if "command" in renamed and "source" in renamed:
         # as the OLLM document registers programs, which use its wire format
         renamed.setdefault("dialect", "ollm")

@@ -132,7 +132,7 @@ class Host(Struct, frozen=True, kw_only=True):
     @property
     def events(self) -> tuple[str, ...]:
         """Every event that can be installed, by its native name."""
-        return tuple(event for event in self.spec.abilities or () if event not in self.never)
+        return tuple(event for event in self.spec.abilities if event not in self.never)
 
     @property
     def usual_events(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class Host(Struct, frozen=True, kw_only=True):
         """Return why an event is not installed by default, or ""."""
         if event in self.left_out:
             return self.left_out[event]
-        can_matter = (self.spec.abilities or {}).get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
+        can_matter = self.spec.abilities.get(event, frozenset()) & {Ability.BLOCK, Ability.CONTEXT}
         return "" if can_matter or event in EVENT_NAMES[self.name] else _WATCHED
 
     def can_call_url(self, event: str) -> bool:

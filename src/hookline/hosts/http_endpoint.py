@@ -96,7 +96,7 @@ def select_url_events(host: Host, events: Sequence[str], *, everything: bool) ->
     callable_events = [event for event in events if host.can_call_url(event)]
     if everything:
         return frozenset(callable_events)
-    abilities = host.spec.abilities or {}
+    abilities = host.spec.abilities
     return frozenset(
         event
         for event in callable_events

@@ -31,7 +31,7 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     that a command is a shell line unless the hook says otherwise, `templates` that `{{…}}` is filled in.
 
     What follows is about real agents. `abilities` says for each of the agent's own event names what an answer can do
-    there; None means that the dialect carries everything the moment allows. `aliases` are other words for the agent.
+    there; a dialect without any carries everything the moment allows. `aliases` are other words for the agent.
     `runs_files_of` names the agents whose settings this one reads and runs by itself, besides its own. `mcp` is how it
     spells the tools of MCP servers, which are `mcp__SERVER__TOOL` to us; `of_mcp` adds to `abilities` at calls of these.
     `more_events` are the agent's further names of events, where it has several for one of ours, and `event_tools` the
@@ -50,7 +50,7 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     shell: bool = False
     templates: bool = False
     matcher: MatcherStyle = MatcherStyle.REGEX
-    abilities: Mapping[str, frozenset[Ability]] | None = None
+    abilities: Mapping[str, frozenset[Ability]] = {}
     aliases: tuple[str, ...] = ()
     runs_files_of: tuple[str, ...] = ()
     mcp: str = "mcp__{server}__{tool}"
@@ -69,7 +69,7 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
     @property
     def is_agent(self) -> bool:
         """Whether this is the dialect of an agent that Hookline can be installed into."""
-        return self.abilities is not None
+        return bool(self.abilities)
 
     def native(self, event: Event) -> str:
         """Return the dialect's own name of an event; what another agent calls it does not matter here."""
@@ -78,7 +78,7 @@ class DialectSpec(Struct, frozen=True, kw_only=True):
 
     def able(self, event: Event) -> frozenset[Ability] | None:
         """Return what an answer can do at an event; None where it can do everything the moment allows."""
-        if self.abilities is None:
+        if not self.is_agent:
             return None
         native = self.native(event)
         able = self.abilities.get(native, frozenset())

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.config.document import Severity
-from hookline.config.known_names import quote, suggest
 from hookline.engine.engine import Engine
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
@@ -30,6 +29,7 @@ from hookline.project import Project, load_project
 from hookline.replay.contained_kinds import ContainedKind, Unasked, make_contained_components, unasked_hooks
 from hookline.replay.recording import RecordedEvent, Recording, read_records
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
+from hookline.text import quote, suggest
 from hookline.user_dirs import UserDirs, find_user_dirs
 from hookline.wiring import make_state
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from hookline.engine.engine import Engine
 from hookline.engine.trace_records import record
 from hookline.errors import ConfigError, EngineError, StoreError
+from hookline.files import make_private_folder
 from hookline.model.event import Event, EventName, Session
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate
@@ -283,9 +284,7 @@ def lock_project(root: str, data: Path) -> Iterator[None]:
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     path = data / "watching" / f"{name}.lock"
     try:
-        # one by one: with `parents`, the mode would not apply to the data folder
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem.strerror}; make sure that you may write there") from None

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Failure, Reply
@@ -21,6 +20,7 @@ from hookline.model.plan import Plan
 from hookline.model.verdict import Outcome
 from hookline.testing.payloads import find_dialect, payload, read_payload
 from hookline.testing.recording_engine import RecordingEngine, load_hooks
+from hookline.text import quote, suggest
 
 T = TypeVar("T")
 

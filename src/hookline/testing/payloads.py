@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.config.known_names import quote, suggest
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
 from hookline.ports import Dialect
+from hookline.text import quote, suggest
 
 _HOOK: Final = Hook(id="test", name="test", kind="command", command="test")
 

@@ -1,14 +1,11 @@
 """The approvals of a user, in a file that several processes may write at once, and their export to other machines."""
 
-import glob
 import hashlib
 import os
 import re
 import stat
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError, StoreError
+from hookline.files import lock_file, replace_file
 from hookline.model.workspace_paths import is_inside_real
 from hookline.trust.executables import Executable
 from hookline.trust.file_cache import decode_text
@@ -27,8 +25,6 @@ _LARGEST: Final = 64 * 1024 * 1024
 LONGEST_STORED: Final = 262_144
 """Longer texts are stored by their hash only: a diff of them would be too long to read."""
 
-# a temporary file that is older was left behind by a killed process
-_STALE_SECONDS: Final = 600.0
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _EXPORT_VERSION: Final = 1
 
@@ -174,17 +170,17 @@ class ApprovalStore:
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _file_lock(path):
+            with lock_file(path.with_name(f"{path.name}.lock")):
                 stored = self._read()
                 yield stored
                 if texts:
                     self._folder.mkdir(exist_ok=True, mode=0o700)
                 for name, text in texts.items():
                     if not (self._folder / name).exists():
-                        replace_file(self._folder / name, text)
+                        replace_file(self._folder / name, text, mode=0o600)
                 ordered = tuple(sorted(stored.values(), key=lambda approval: approval.at))
                 raw = msgspec.json.encode(_ApprovalFile(approvals=ordered))
-                replace_file(path, msgspec.json.format(raw) + b"\n")
+                replace_file(path, msgspec.json.format(raw) + b"\n", mode=0o600)
                 used = {name for approval in ordered for name in approval.files.values()}
                 for text_path in self._folder.iterdir() if self._folder.is_dir() else ():
                     if text_path.name not in used:
@@ -261,38 +257,3 @@ def read_guarded(path: Path) -> bytes:
     if len(raw) > _LARGEST:
         raise StoreError(f"{path} is larger than {_LARGEST // 1024 // 1024} MB; move it away")
     return raw
-
-
-@contextmanager
-def _file_lock(path: Path) -> Iterator[None]:
-    """Hold the lock beside a file; where the system has none, the atomic replace has to do."""
-    handle = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        if sys.platform != "win32":
-            import fcntl  # noqa: PLC0415 - not on Windows
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def replace_file(path: Path, raw: bytes) -> None:
-    """Write a file whole or not at all, readable by its owner only."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    # a file that a crash left behind, or another process put there, is not written into
-    beside.unlink(missing_ok=True)
-    for stale in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        with suppress(OSError):
-            if stale.suffix[1:].isdigit() and time.time() - stale.stat().st_mtime > _STALE_SECONDS:
-                stale.unlink()
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise

@@ -1,11 +1,10 @@
 """Find the hook that a user names."""
 
 from hookline.config.document import Severity
-from hookline.config.known_names import quote, suggest
 from hookline.errors import ConfigError
 from hookline.model.hook import SERVER_PREFIX, Hook, make_server_hook
 from hookline.project import Project
-from hookline.text import escape_all
+from hookline.text import escape_all, quote, suggest
 
 
 def find_hook(project: Project, name: str) -> Hook:

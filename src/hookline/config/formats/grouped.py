@@ -5,9 +5,9 @@ from typing import Final
 
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.keys import RUNNERS, SHARED, Key, anything, describe, text
-from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import TARGETS, Hook
+from hookline.text import quote, suggest
 
 # the field each type of hook needs
 FIELD_BY_TYPE: Final[Mapping[str, str]] = {

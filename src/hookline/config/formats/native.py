@@ -22,7 +22,7 @@ from hookline.config.keys import (
     nonempty_text,
     one_or_more_texts,
 )
-from hookline.config.known_names import KnownNames, find_closest, quote, suggest
+from hookline.config.known_names import KnownNames
 from hookline.config.mcp_tables import TABLE as MCP_TABLE
 from hookline.config.mcp_tables import ServerReader
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
@@ -37,6 +37,7 @@ from hookline.model.language_models import PROVIDERS
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
+from hookline.text import find_closest, quote, suggest
 
 # the keys of a command that differs by platform, with what `sys.platform` says there
 PLATFORMS: Final = {"windows": "win32", "macos": "darwin", "linux": "linux"}

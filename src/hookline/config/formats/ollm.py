@@ -11,10 +11,10 @@ from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.formats import when_then
 from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, one_or_more_texts, read_texts, text
-from hookline.config.known_names import quote
 from hookline.config.reader import TRUST_RANK, FileOrigin, FileReader, describe_hook
 from hookline.model.hook import Hook, Source
 from hookline.model.names import resolve_events
+from hookline.text import quote
 
 # the dialects of OLLM's documents, which have other names for the same events
 _FAMILY: Final = ("ollm-protocol", "ollm-rpc", "ollm")
@@ -27,10 +27,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
     "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
     "source": Key(
-        keys.one_of(Source),
+        keys.Choice(Source),
         vital=True,
         about="Whose it is; a file can make itself less trusted, never more.",
-        schema={"enum": [*Source]},
     ),
     # where OLLM found the definition; we say where we found it
     "sourcePath": Key(keys.anything, about="Where OLLM found it; it means nothing here."),

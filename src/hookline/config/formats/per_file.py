@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from hookline.config.document import Document, Problem
 from hookline.config.formats import grouped
 from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, describe, text
-from hookline.config.known_names import quote
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
 from hookline.model.names import resolve_events
+from hookline.text import quote
 
 KEYS: Final[Mapping[str, Key]] = {
     **SHARED,

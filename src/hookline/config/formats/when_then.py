@@ -5,11 +5,11 @@ from typing import Final
 
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.keys import NAME, SCHEMA_KEY, SHARED, Key, any_texts, anything, describe, flag, slug, text
-from hookline.config.known_names import quote, suggest
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.model import ollm_run_command
 from hookline.model.hook import Hook
 from hookline.model.ollm_run_command import PROGRAMS
+from hookline.text import quote, suggest
 
 # these files lie among OLLM's other hooks, but their events have names of their own
 DIALECT: Final = "ollm-rpc"

@@ -9,7 +9,6 @@ of ours, whose scripts run theirs in place; the configuration is restored byte f
 import filecmp
 import hashlib
 import os
-import secrets
 import shlex
 import stat
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import HostError
+from hookline.files import replace_file
 from hookline.sources.git.repository import HooksPath, Repository, read_hooks_path, run_git
 from hookline.sources.git.scripts import (
     ASIDE,
@@ -459,13 +459,7 @@ def _read(path: Path) -> bytes:
 
 def _write(path: Path, text: bytes, *, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        beside.write_bytes(text)
-        beside.chmod(mode)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    replace_file(path, text, mode=mode)
 
 
 def _restore(path: Path, text: bytes) -> None:

@@ -9,11 +9,11 @@ from hookline.config.formats.agents import reader as files
 from hookline.config.formats.agents.claude_code import WEB, add_header_variables
 from hookline.config.formats.agents.reader import GROUP, IGNORED, PLAIN, UNMATCHED, WRITERS, AgentEvent, AgentFileSpec
 from hookline.config.keys import SHARED, Key, flag, nonempty_text, text
-from hookline.config.known_names import quote
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.config.script_paths import quote_program
 from hookline.model.hook import Hook, Layer, OnError
 from hookline.model.installed_entry import is_ours
+from hookline.text import quote
 
 # Codex CLI: groups of hooks under events, in `hooks.json` or under `[hooks]` of `config.toml`
 
