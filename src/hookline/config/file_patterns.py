@@ -35,7 +35,9 @@ def file_patterns(patterns: Sequence[str]) -> FileMatch:
             raise ConfigError(f'file pattern "{line}" matches nothing; write a name such as "*.py"')
     is_elsewhere = bool(lines) and all(line.startswith("!") for line in lines)
     if is_elsewhere:
-        lines = [line[1:] for line in lines]
+        bare = [line[1:] for line in lines]
+        # a folder whose files are all left out is left out itself: `cp x /tmp` for `!/tmp/**`
+        lines = [*bare, *(line.removesuffix("/**") for line in bare if line.endswith("/**") and line.strip("./*"))]
     try:
         # `./x` is `/x`, but for files below the folder only; the backend does not depend on what else is installed
         compile_lines = partial(pathspec.GitIgnoreSpec.from_lines, backend="simple")

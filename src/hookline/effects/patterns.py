@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import islice, product
+from posixpath import join, normpath
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,6 +26,11 @@ _BEHIND: Final = ".,:!?)]"
 _PORTS: Final = {"http": 80, "https": 443}
 # signs before a reference that mean an option of git push
 _OF_REFS: Final = {"--force": "+", "--delete": ":"}
+_FILE_ROLES: Final = frozenset({"reads", "writes", "deletes", "moves", "lists", "links", "into", "folder", "script"})
+# folders that everything below is, so that `/*` is the same as `/`
+_TOPS: Final = frozenset({"/", "~", ".", ".."})
+_MODE: Final = re.compile(r"(?P<octal>[0-7]{3,4})|(?P<symbols>[ugoa]+[+=][rwx]+(?:,[ugoa]+[+=][rwx]+)*)")
+_QUERY_WORD: Final = re.compile(r"\w+")
 # patterns that braces may stand for
 _MOST_CHOICES: Final = 64
 # an address with colons of its own stands in brackets
@@ -126,7 +132,8 @@ def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMat
     if answer is MatchAnswer.NO or not before:
         return EffectMatch(answer, command.text)
     is_interpreter = last.row is not None and last.row.interpreter and not last.has_words
-    sources = command.code_from if is_interpreter else (*command.feeds, *command.code_from)
+    code = (*command.code_from, *command.script_from)
+    sources = code if is_interpreter else (*command.feeds, *code)
     for stage in reversed(before):
         answers = [_match_stage(stage, source) for source in sources]
         if MatchAnswer.YES in answers:
@@ -145,7 +152,10 @@ def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
     if not command.name.strip():
         return MatchAnswer.UNKNOWN
     name, *more = command.name.split()
-    is_shell = name in SHELLS or (name in {"eval", "source"} and command.code_from)
+    has_sources = command.code_from or command.script_from
+    # a file that was written just before, and is then executed by its name
+    is_script = command.script_from and command.row is None and name.endswith(".sh")
+    is_shell = name in SHELLS or (name in {"eval", "source"} and has_sources) or is_script
     if not (stage.program == "sh" and is_shell) and not fnmatch.fnmatchcase(name, stage.program):
         return MatchAnswer.NO
     if not stage.has_words:
@@ -157,7 +167,7 @@ def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
         arguments = read_arguments(row, (*(Word(one, one) for one in more), *command.words[1:]))
     arguments = _unfold_spelling(row, arguments)
     answers = {
-        _match_operands(stage, arguments),
+        _match_operands(stage, arguments, command),
         *(_match_option(stage, one, arguments) for one in stage.arguments.options),
     }
     return next(answer for answer in (MatchAnswer.NO, MatchAnswer.UNKNOWN, MatchAnswer.YES) if answer in answers)
@@ -168,23 +178,29 @@ def _unfold_spelling(row: Program | None, arguments: Arguments) -> Arguments:
     if row is None or not row.same:
         return arguments
     words = [*arguments.path, *(word.text for word in arguments.operands)]
-    short = row.same.get(" ".join(words[:2]))
-    if short is None:
+    spellings = [(" ".join(words[:count]), count) for count in (2, 1)]
+    spellings += [(f"{words[0]} {one.option.name}", 1) for one in arguments.options if words]
+    count, short = next(((count, row.same[text]) for text, count in spellings if text in row.same), (0, ""))
+    if not short:
         return arguments
-    rest = [Word(word, word) for word in short.split()]
-    kept = arguments.operands[max(0, 2 - len(arguments.path)) :]
-    sub = row.subcommands.get(short.split()[0])
-    return structs.replace(arguments, row=sub or row, path=(), operands=[*rest, *kept], dashes=None, strays=[])
+    first, *rest = short.split()
+    sub = row.subcommands.get(first)
+    kept = [Word(one, one) for one in (*rest, *arguments.path[count:])]
+    operands = [*kept, *arguments.operands[max(0, count - len(arguments.path)) :]]
+    return structs.replace(arguments, row=sub or row, path=(first,), operands=operands, dashes=None, strays=[])
 
 
 def _all_operands(arguments: Arguments) -> list[Word]:
     return [*(Word(one, one) for one in arguments.path), *arguments.operands, *(arguments.rest or ())]
 
 
-def _match_operands(stage: _PatternStage, given: Arguments) -> MatchAnswer:
+def _match_operands(stage: _PatternStage, given: Arguments, command: ShellCommand) -> MatchAnswer:
     """Find the operands of a pattern in order; the first is the subcommand where the program has some."""
     patterns = [word.text for word in _all_operands(stage.arguments)]
     words = _all_operands(given)
+    if stage.row is not None and stage.row.queries:
+        patterns = [pattern.casefold() for pattern in patterns]
+        words = _list_query_words(words, given, command)
     has_subcommands = stage.row is not None and bool(stage.row.subcommands or stage.row.style == "scripts")
     anchored = _count_anchored(stage, patterns) if has_subcommands else 0
     result = MatchAnswer.YES
@@ -196,7 +212,7 @@ def _match_operands(stage: _PatternStage, given: Arguments) -> MatchAnswer:
             fits = _fits(pattern, words[number])
             at = number + 1
         else:
-            fits, at = _find_word(pattern, words, at)
+            fits, at = _find_word(pattern, words, at, stage, command)
         if fits is MatchAnswer.NO:
             return MatchAnswer.NO
         if fits is MatchAnswer.UNKNOWN:
@@ -220,14 +236,66 @@ def _count_anchored(stage: _PatternStage, patterns: Sequence[str]) -> int:
     return count
 
 
-def _find_word(pattern: str, words: Sequence[Word], start: int) -> tuple[MatchAnswer, int]:
-    answers = [_fits(pattern, word) for word in words[start:]]
+def _list_query_words(words: list[Word], given: Arguments, command: ShellCommand) -> list[Word]:
+    """Return the operands, and each query that a client of a database is given, whole and as its words."""
+    row = given.row
+    texts = [word.text for word in words]
+    texts += [one.text for one in given.values(*(row.evaluates if row is not None else ()))]
+    texts += [command.stdin] if command.stdin is not None else []
+    lowered = [text.casefold() for text in texts]
+    pieces = [*lowered, *(piece for text in lowered for piece in _QUERY_WORD.findall(text))]
+    return [*(Word(piece, piece) for piece in pieces), *(word for word in words if not word.is_literal)]
+
+
+def _find_word(
+    pattern: str, words: Sequence[Word], start: int, stage: _PatternStage, command: ShellCommand
+) -> tuple[MatchAnswer, int]:
+    answers = [_fits_operand(pattern, word, stage, command) for word in words[start:]]
     if MatchAnswer.YES in answers:
         return MatchAnswer.YES, start + answers.index(MatchAnswer.YES) + 1
     if MatchAnswer.UNKNOWN in answers:
         # it may be several words
         return MatchAnswer.UNKNOWN, start + answers.index(MatchAnswer.UNKNOWN)
     return MatchAnswer.NO, start
+
+
+def _fits_operand(pattern: str, word: Word, stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
+    """Compare an operand with a pattern; paths and modes have many spellings."""
+    answer = _fits(pattern, word)
+    row = stage.row
+    if answer is MatchAnswer.YES or not word.is_literal or row is None:
+        return answer
+    if row.style == "mode" and (mode := _read_mode(pattern)) is not None and mode == _read_mode(word.text):
+        return MatchAnswer.YES
+    if _FILE_ROLES.isdisjoint(role.rstrip("*") for role in row.operands):
+        return answer
+    wanted = _normalise_path(".", pattern)
+    base, star, _ = word.text.rpartition("/*") if word.is_glob and word.text.endswith("/*") else (word.text, "", "")
+    if word.is_glob and (not star or wanted not in _TOPS):
+        return answer
+    paths = (_normalise_path(folder, base or "/") for folder in command.folders if folder is not None)
+    return MatchAnswer.YES if wanted in paths else answer
+
+
+def _normalise_path(folder: str, path: str) -> str:
+    joined = path if path.startswith("~") else join(folder, path)
+    return normpath(joined).replace("//", "/")
+
+
+def _read_mode(text: str) -> int | None:
+    """Return the permissions that a mode of chmod gives: `777`, `0777` and `a+rwx` are the same."""
+    found = _MODE.fullmatch(text)
+    if found is None:
+        return None
+    if found["octal"]:
+        return int(found["octal"], 8)
+    bits = 0
+    for clause in text.split(","):
+        who, rights = re.split(r"[+=]", clause)
+        value = sum({"r": 4, "w": 2, "x": 1}[right] for right in set(rights))
+        for one in "ugo" if "a" in who else set(who):
+            bits |= value << {"u": 6, "g": 3, "o": 0}[one]
+    return bits
 
 
 def _fits(pattern: str, word: Word) -> MatchAnswer:

@@ -14,13 +14,14 @@ from hookline.effects.patches import parse_changes
 from hookline.effects.patterns import add_url, find_urls
 from hookline.shell.program import Program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import Redirect, Word
-from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, walk_commands
+from hookline.shell.script import Redirect, Word, cut_word
+from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, reads_code_from_stdin, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
 _COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")
 _WRITING: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _SYSTEM: Final = re.compile(r"(?:/usr(?:/local)?)?/s?bin/[^/]+$|/opt/homebrew/bin/[^/]+$")
+_DEEP_GLOB: Final = re.compile(r"(?=.*\*\*/)(?!.*\*{3})[\w./*?@%+-]+")
 _NAME: Final = re.compile(r"[\w./,:@%+=-]+")
 _DESCRIPTOR: Final = re.compile(r"[0-9]*-?|-")
 _CONNECTION: Final = re.compile(r"/dev/(?:tcp|udp)(?:/|$)")
@@ -31,6 +32,8 @@ _FEW_SLASHES: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?:/(?!/)|$|[^/0-9])", re.I
 _LONGEST_CODE: Final = 20_000
 _LONGEST_CACHED: Final = 4_096
 _LONGEST_PATH: Final = 1024
+# settings of ssh that name a file
+_SSH_FILES: Final = frozenset({"identityfile", "certificatefile", "userknownhostsfile", "include"})
 # variables that put other programs or other code in place of those that are named
 _REPLACING: Final = frozenset(
     {"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "IFS"}
@@ -63,7 +66,7 @@ _STEP: Final = (
 # every other command of sed may write, read or run
 _SED_SCRIPT: Final = re.compile(rf"(?:{_STEP})?(?:[;\n] *(?:{_STEP})?)*")
 _WRITING_CODE: Final = re.compile(
-    r"\brm\w*\(|open\s*\([^)\n]{0,200}['\"][rwax+bt]*[wax+][bt+]*['\"]|write|unlink|remove|rmtree|rmdir|rename|replace\(|copy|move|truncate|mkdir|chmod"
+    r"\brm\w*\(|makedirs|expanduser\(\)\.(?:touch|unlink)|\btouch\(|open\s*\([^)\n]{0,200}['\"][rwax+bt]*[wax+][bt+]*['\"]|write|unlink|remove|rmtree|rmdir|rename|replace\(|copy|move|truncate|mkdir|chmod"
     r"|appendFile|createWrite|dump\(|>"
 )
 _STRING: Final = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([^`\n]*)`")
@@ -207,6 +210,10 @@ class _CommandReader:
         for word in words:
             if not word.is_literal:
                 self.leave_open(kind)
+                if word.is_ambiguous and _DEEP_GLOB.fullmatch(word.pattern):
+                    # bash reads `**` like `*`, zsh as any number of folders: one folder in between is certain
+                    glob = word.pattern.replace("**", "*")
+                    self.touch(kind, Word(glob, glob, is_glob=True, pattern=glob), folders=folders, **more)
             elif word.text not in {"-", ""}:
                 for number, folder in enumerate(self.folders if folders is None else folders):
                     self.touch_in(folder, kind, word, is_sure=not number, **more)
@@ -260,12 +267,28 @@ class _CommandReader:
                     self.fetch(one.value)
                 case "code":
                     self.add_code(one.value.text)
+                case "mount":
+                    self.add_mount(one.value)
+                case "setting":
+                    name, equals, value = one.value.text.partition("=")
+                    if equals and name.casefold() in _SSH_FILES:
+                        self.touch("reads", cut_word(one.value, value))
         if not {role.rstrip("*") for role in self.row.operands} & {"reads", "writes", "deletes", "into"}:
             return
         if self.arguments.strays and not self.row.unknown:
             self.leave_open("reads", "writes")
         if any(word not in self.operands for word in self.arguments.unclear):
             self.leave_open(*_FILE_QUESTIONS)
+
+    def add_mount(self, word: Word) -> None:
+        """Add what a container gets to see; of a folder around the project nobody knows what it reads."""
+        named = re.search(r"(?:^|,)(?:source|src)=([^,]+)", word.text)
+        path = named[1] if named else word.text.partition(":")[0]
+        if not word.is_literal or path.startswith(("/", ".", "~")) or named:
+            source = cut_word(word, path) if named else structs.replace(word, text=path)
+            base = make_absolute(self.cwd, path)
+            is_around = base == "~" or f"{self.cwd}/".startswith(f"{base.rstrip('/')}/")
+            self.touch("reads", source, is_recursive=not is_around)
 
     def is_recursive(self) -> bool:
         return "always" in self.row.recursive or self.has(*self.row.recursive)
@@ -363,7 +386,7 @@ class _CommandReader:
         for word in files:
             if looks_like_path(word.text) and not (self.row.style == "shell" and word is operands[0]):
                 self.touch("reads", word)
-        if not operands and self.command.stdin is not None and self.row.style != "shell":
+        if self.command.stdin is not None and self.row.style != "shell" and reads_code_from_stdin(self.command):
             self.add_code(self.command.stdin)
 
     def add_code(self, code: str) -> None:
@@ -374,9 +397,10 @@ class _CommandReader:
         self.found.add("urls", find_urls(code))
         changes = _WRITING_CODE.search(code) is not None
         for groups in _STRING.findall(code)[:200]:
-            text = next(filter(None, groups), "")
+            # perl opens ">file"
+            text = re.sub(r"^\s*[<>]{1,2}\s*", "", next(filter(None, groups), ""))
             if looks_like_path(text) and not re.search(r"[\s{}%\\<>$]", text):
-                word = Word(text, text)
+                word = Word(text, text, is_home=text.startswith("~/") and "expand" in code)
                 self.touch("reads", word)
                 if changes:
                     self.touch("writes", word)
@@ -478,6 +502,7 @@ def _dd(reader: _CommandReader) -> None:
         if (not word.is_literal or word.is_glob) and key not in {"bs", "count", "skip", "seek"}:
             reader.leave_open("reads", "writes")
         if key in {"if", "of"}:
+            # bash expands `~` behind `=`
             file = structs.replace(word, text=value, is_home=value.startswith("~/") and word.is_literal)
             reader.touch("reads" if key == "if" else "writes", file)
 
@@ -510,7 +535,9 @@ def _curl(reader: _CommandReader) -> None:
         # @file, name=@file, name=<file, name@file
         file = re.match(r"@(.+)|[^=]*=[@<](.+)|[^@=]+@(.+)", word.text)
         if file is not None:
-            reader.touch("reads", structs.replace(word, text=(file[1] or file[2] or file[3]).partition(";")[0]))
+            reader.touch("reads", cut_word(word, (file[1] or file[2] or file[3]).partition(";")[0]))
+    for word in reader.values("--cert"):
+        reader.touch("reads", cut_word(word, word.text.partition(":")[0]))
     if reader.has("--config"):
         reader.leave_open("reads", "writes", "urls")
     if reader.has("--netrc"):
@@ -607,6 +634,9 @@ def _remote_copy(reader: _CommandReader) -> None:
         reader.touch("writes", target, is_partial=True)
     if reader.has("--delete", "--delete-after", "--delete-excluded"):
         reader.leave_open("deletes")
+        if not reader.has("--exclude", "--exclude-from", "--include", "--files-from", "--dry-run"):
+            # whatever the sources do not have
+            reader.touch("deletes", target, is_recursive=True)
     for word in sources:
         if not word.text.endswith("/"):
             reader.add_below(target, word, is_recursive=is_recursive)
@@ -674,7 +704,7 @@ def _docker_cp(reader: _CommandReader) -> None:
 def _gh_api(reader: _CommandReader) -> None:
     for value in reader.values("--field"):
         if file := value.text.partition("=@")[2]:
-            reader.touch("reads", structs.replace(value, text=file))
+            reader.touch("reads", cut_word(value, file))
 
 
 def _http(reader: _CommandReader) -> None:
@@ -683,7 +713,7 @@ def _http(reader: _CommandReader) -> None:
             reader.fetch(word)
         name, at, file = word.text.partition("@")
         if at and name and file and looks_like_path(file):
-            reader.touch("reads", structs.replace(word, text=file))
+            reader.touch("reads", cut_word(word, file))
 
 
 def _aws(reader: _CommandReader) -> None:
@@ -701,7 +731,7 @@ def _aws(reader: _CommandReader) -> None:
     for value in (given.value for given in reader.arguments.options if given.value is not None):
         file = re.match(r"fileb?://(.+)", value.text)
         if file is not None:
-            reader.touch("reads", structs.replace(value, text=file[1]))
+            reader.touch("reads", cut_word(value, file[1]))
 
 
 def _perl(reader: _CommandReader) -> None:

@@ -32,6 +32,8 @@ _PATH_FIELDS: Final = ("files", "writes", "deletes", "reads")
 # a hook that names files in several of these ways is about calls that touch them in any of them
 _FILE_EFFECTS: Final = (Gate.WRITES, Gate.DELETES, Gate.READS)
 # stands for a file whose name is not known
+_CUT: Final = "the line is too long or nested too deeply to be read, which counts as a match"
+_WILD: Final = re.compile(r"[*?\[]")
 _ANY_NAME: Final = "any-name"
 # each star may try every position of a name for every position that the others try
 MOST_STARS: Final = 3
@@ -204,6 +206,8 @@ class HookFilters:
         touched = tuple(dict.fromkeys(as_named.get(path, path) for path in (*named, *effects.reads, *effects.writes)))
         if finding.answer is MatchAnswer.YES:
             return _compare(Gate.FILES, hook.files, touched, finding.what)
+        if effects.is_cut:
+            return GateResult(Gate.FILES, passed=True, reason=_CUT)
         is_open = finding.answer is MatchAnswer.UNKNOWN or not effects.unknown.isdisjoint(gates)
         if is_open and hook.unknown is not None:
             reason = f'unknown: it cannot be known which files {event.tool} touches; unknown = "{hook.unknown}"'
@@ -242,6 +246,8 @@ class HookFilters:
         inside = guarded.find_below(target) if target.is_recursive else []
         # a folder is written or deleted with its files; a file that is read has to exist
         certain = [path for path in inside if gate is not Gate.READS or self._exists(path)]
+        if target.is_recursive and not certain and guarded.may_be_below(target):
+            certain = [path for path in self._list_children(target.path) if _may_include(path, target) and test(path)]
         if certain:
             return EffectMatch(sure, certain[0])
         is_open = bool(inside) or (target.is_recursive and guarded.may_be_below(target))
@@ -260,8 +266,9 @@ class HookFilters:
             )
             if best.answer is not MatchAnswer.NO:
                 return best
-        # where all patterns are negated, the folder of the glob decides
-        if guarded.is_negated and test("/".join(_fixed_parts(target.pattern)) or "/"):
+        # where all patterns are negated, or name everything in a folder, the folder of the glob decides
+        folder = "/".join(_fixed_parts(target.pattern))
+        if test((folder or "/") if guarded.is_negated else f"{folder}/{_ANY_NAME}"):
             return EffectMatch(sure, target.path)
         if listed is None or guarded.may_match_glob(target.pattern):
             return EffectMatch(MatchAnswer.UNKNOWN, target.path)
@@ -269,6 +276,13 @@ class HookFilters:
 
     def _exists(self, path: str) -> bool:
         return self._list is not None and bool(self._list(path))
+
+    def _list_children(self, folder: str) -> list[str]:
+        """Return the files and folders directly in a folder; what lies deeper is not looked for."""
+        if self._list is None:
+            return []
+        escaped = _WILD.sub(r"[\g<0>]", folder.rstrip("/"))
+        return [path for name in ("*", ".[!.]*") for path in self._list(f"{escaped}/{name}") or ()]
 
     def _named_test(self, hook: Hook, event: Event) -> PathTest:
         matches, folder = self._matching(hook, hook.files), _base_folder(hook, event)
@@ -440,8 +454,7 @@ def _effect_result(
     if finding.answer is MatchAnswer.YES:
         return _compare(gate, patterns, paths, finding.what)
     if effects.is_cut:
-        reason = "the line is too long or nested too deeply to be read, which counts as a match"
-        return GateResult(gate, passed=True, reason=reason)
+        return GateResult(gate, passed=True, reason=_CUT)
     if finding.answer is MatchAnswer.UNKNOWN or gate in effects.unknown:
         if not finding.what:
             what = f"which {words.what}s {event.tool or 'this'} {words.does}"

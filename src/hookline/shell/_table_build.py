@@ -54,13 +54,26 @@ _NPM_SUBS: Final = (
     row("exec x", "", _NPM + " -p,--package= -c,--call=shell", wraps="words", unknown="any"),
     row("dlx", "", _NPM + " -p,--package= -c,--shell-mode", wraps="words", unknown="any"),
     row("cache store", "plain*", _NPM, unknown="writes"),
-    row("workspace", "plain", _NPM, wraps="words", unknown="any", style="yarn-workspace"),
+    row("workspace", "plain", _NPM, wraps="words", unknown="any", acts_as="yarn"),
     row("workspaces foreach", "plain*", _NPM, unknown="any"),
 )
 
 BUILD: Final[tuple[Program, ...]] = (
-    row("npm pnpm yarn bun", "plain*", _NPM, unknown="any", style="scripts",
-        same={"pm publish": "publish"}, subcommands=_NPM_SUBS),
+    row("npm", "plain*", _NPM, unknown="any", style="scripts",
+        same={
+            **dict.fromkeys(["i", "in", "ins", "inst", "insta", "instal", "isntall", "add"], "install"),
+            **dict.fromkeys(["un", "unlink", "remove", "rm", "r"], "uninstall"),
+            **dict.fromkeys(["up", "upgrade", "udpate"], "update"), **dict.fromkeys(["t", "tst"], "test"),
+            **dict.fromkeys(["run-script", "rum", "urn"], "run"), **dict.fromkeys(["info", "show", "v"], "view"),
+            **dict.fromkeys(["clean-install", "ic", "install-clean"], "ci"), "ls": "list", "x": "exec", "ln": "link",
+            **dict.fromkeys(["create", "innit"], "init"), **dict.fromkeys(["adduser", "add-user"], "login"),
+            # a command may be shortened where it is clear
+            **dict.fromkeys(["pub", "publ", "publi", "publis"], "publish"),
+        },
+        subcommands=_NPM_SUBS),
+    row("pnpm yarn bun", "plain*", _NPM, unknown="any", style="scripts",
+        same={"pm publish": "publish", "i": "install", "a": "add", "rm": "remove", "up": "update", "x": "exec", "t": "test"},
+        subcommands=(*_NPM_SUBS, row("npm", "", _NPM, wraps="words", unknown="any", acts_as="npm"))),
     row("npx pnpx bunx", "", _NPM + " -p,--package= -c,--call=shell --no-install --ignore-existing", wraps="words",
         unknown="any"),
     row("deno", "plain*",
@@ -76,7 +89,7 @@ BUILD: Final[tuple[Program, ...]] = (
     row("node nodejs ts-node tsx", "script plain*",
         "-e,--eval=code -p,--print=code -pe,-ep=code -C,--conditions= --title= --disable-proto= --disable-warning= --dns-result-order= --icu-data-dir= --inspect-port= --max-http-header-size= --redirect-warnings= --unhandled-rejections= --diagnostic-dir= --report-dir,--report-directory= --report-filename= --report-signal= --secure-heap= --secure-heap-min= --tls-cipher-list= --tls-keylog= --trace-event-categories= --trace-event-file-pattern= --use-largepages= --cpu-prof-dir= --cpu-prof-name= --cpu-prof-interval= --heap-prof-dir= --heap-prof-name= --heap-prof-interval= --heapsnapshot-signal= --heapsnapshot-near-heap-limit= --network-family-autoselection-attempt-timeout= --allow-fs-read= --allow-fs-write= --experimental-default-type= --experimental-loader=script --openssl-config=script -c,--check -i,--interactive -r,--require=script --import=script --loader=script --input-type= --inspect[=] --inspect-brk[=] --max-old-space-size[=] --env-file,--env-file-if-exists=reads --experimental-vm-modules --no-warnings --test --watch --enable-source-maps -v,--version -h,--help --stack-trace-limit[=] -T -P=",
         unknown="any", interpreter=True, open_options=True),
-    row("nvm fnm volta n asdf corepack nodenv pyenv rbenv goenv sdk rustup", "plain*", "", unknown="any"),
+    row("nvm fnm volta n corepack nodenv pyenv rbenv goenv sdk rustup", "plain*", "", unknown="any"),
     # Python
     row("python python3 pypy pypy3 py pythonw jython", "script plain*",
         "-c=code -m=module -W= -X= -Q= --check-hash-based-pycs= -B -b -d -E -i -I -O -OO -q -s -S -u -v -V,--version -x -P -h,--help",
@@ -191,7 +204,9 @@ BUILD: Final[tuple[Program, ...]] = (
         )),
     row("cargo", "plain*",
         "-q,--quiet -v,--verbose --color= --manifest-path=reads --locked --offline --frozen --config= -Z= --version -V",
-        unknown="any", guarded=True, subcommands=(
+        unknown="any", guarded=True,
+        same={"b": "build", "c": "check", "t": "test", "r": "run", "d": "doc", "rm": "remove"},
+        subcommands=(
             row("build b check c test t run r bench clippy doc d nextest miri rustc tarpaulin llvm-cov watch", "plain*",
                 "-r,--release -p,--package= --workspace --all --all-targets --all-features --features= -F= --no-default-features --target= --target-dir=writes --bin= --bins --lib --example= --examples --test= --tests --bench= --doc --no-run --no-fail-fast -j,--jobs= --profile= --open --no-deps --fix --allow-dirty --allow-staged -q -v --message-format= --manifest-path=reads -x= --exclude=",
                 unknown="any"),
@@ -247,8 +262,11 @@ BUILD: Final[tuple[Program, ...]] = (
     row("php php-cli", "script plain*",
         "-r=code -f=script -S= -t= -d= -c=reads -n -l -m -i -v -a -q -B=code -R=code -E=code -F=script -z=script",
         unknown="any", interpreter=True, open_options=True, evaluates="-d -c -t"),
-    row("lua luajit Rscript R julia tclsh wish expect osascript guile racket sbcl octave matlab bb nu elvish xonsh gnuplot runghc elixir groovy pwsh powershell cscript wscript wasmtime wasmer", "script plain*",
-        "-e=code -E=code -l= -v -i -q -c=code -Command=code -File=script -NoProfile", unknown="any", interpreter=True,
+    row("lua luajit Rscript R julia tclsh wish expect osascript guile racket sbcl octave matlab bb nu elvish xonsh gnuplot runghc elixir groovy cscript wscript wasmtime wasmer", "script plain*",
+        "-e=code -E=code -l= -v -i -q -c=code", unknown="any", interpreter=True,
         open_options=True, evaluates="-l"),
+    row("pwsh powershell", "shell plain*",
+        "-c,-C,-Command,-command,-COMMAND=shell -f,-File,-file=script -EncodedCommand,-enc= -ExecutionPolicy,-ep= -NoProfile,-nop,-noprofile -NonInteractive -NoLogo -NoExit -WorkingDirectory,-wd=folder -Version",
+        unknown="any", single_dash=True),
     row("m4", "script plain*", "-D= -U= -I= -P -s", unknown="any", interpreter=True, evaluates="* -D -I"),
 )

@@ -34,7 +34,7 @@ _FETCH: Final = (
     " -j,--jobs= -q,--quiet -v,--verbose --progress --recurse-submodules[=] --upload-pack=shell --refmap= --set-upstream"
 )
 
-_GIT: Final = row("git", "",
+_GIT: Final = row("git hub", "",
     "-C=folder -c= --git-dir= --work-tree= --namespace= --exec-path[=] --no-pager -p,--paginate -P --bare"
     " --no-replace-objects --literal-pathspecs --no-optional-locks --version --help -h -v --html-path --config-env=",
     unknown="any", evaluates="-c --exec-path --config-env", style="git",
@@ -69,7 +69,7 @@ _GIT: Final = row("git", "",
             "--global --system --local --worktree -f,--file=writes --get --get-all --get-regexp --get-urlmatch --add --unset --unset-all --replace-all --remove-section --rename-section -l,--list -e,--edit --show-origin --show-scope --type= --bool --int --path -z,--null --name-only --default= --includes --fixed-value",
             style="git-config"),
         row("reflog", "plain*", _LOG + " --expire= --expire-unreachable= --rewrite --updateref --stale-fix --dry-run"),
-        row("stash", "plain*",
+        row("stash", "plain checkout*",
             "-p,--patch -k,--keep-index --no-keep-index -q,--quiet -u,--include-untracked -a,--all -m,--message= --index -S,--staged"
             + _DIFF, unknown="writes deletes"),
         row("worktree", "plain writes*",
@@ -113,7 +113,7 @@ _GIT: Final = row("git", "",
             "-f,--force -n,--dry-run -r --cached --ignore-unmatch -q,--quiet --sparse --pathspec-from-file=reads",
             recursive="-r", instead={"--cached --dry-run": ""}),
         row("mv", "moves* into", "-f,--force -k -n,--dry-run -v,--verbose", recursive="always"),
-        row("init", "plain*",
+        row("init", "writes",
             "-q,--quiet --bare --template= -b,--initial-branch= --shared[=] --separate-git-dir= --object-format="),
         row("clone", "clones writes",
             "-l,--local --no-hardlinks -s,--shared --reference= -q,--quiet -v,--verbose --progress -n,--no-checkout --bare --mirror -o,--origin= -b,--branch= -u,--upload-pack=shell --template= --depth= --shallow-since= --single-branch --no-single-branch --no-tags --recurse-submodules[=] --recursive --shallow-submodules --filter= --sparse -j,--jobs= -c,--config= --separate-git-dir=writes --also-filter-submodules",
@@ -148,7 +148,7 @@ _GIT: Final = row("git", "",
     ))
 
 _GH_COMMON: Final = "-R,--repo= --json= -q,--jq= -t,--template= -w,--web --hostname= -L,--limit= -s,--state= -l,--label= -a,--assignee= -b,--body= -F,--body-file=reads --title= -B,--base= -H,--head= -d,--draft -m,--milestone= -f,--fill -r,--reviewer= -p,--project= -A,--author= -S,--search= -y,--yes -c,--comments -n,--notes= "
-_GH: Final = row("gh glab hub", "plain*", _GH_COMMON, unknown="urls", subcommands=(
+_GH: Final = row("gh glab", "plain*", _GH_COMMON, unknown="urls", subcommands=(
         row("pr mr", "plain*",
             _GH_COMMON
             + "--merge --squash --rebase -d,--delete-branch --auto --admin --approve --request-changes --comment --body= --delete-last --name-only --patch --watch --required --interval= --fail-fast --undo --match-head-commit=",
@@ -159,9 +159,9 @@ _GH: Final = row("gh glab hub", "plain*", _GH_COMMON, unknown="urls", subcommand
             _GH_COMMON
             + "--public --private --internal --clone --source= --remote= --push --confirm --visibility= --accept-visibility-change-consequences --enable-issues[=] --default-branch= --description=",
             unknown="urls writes", style="2"),
-        row("release", "plain*",
+        row("release", "plain plain reads*",
             _GH_COMMON
-            + "--notes= --notes-file=reads --generate-notes --prerelease --target= --latest[=] --cleanup-tag --verify-tag --pattern= -D,--dir=writes --clobber --skip-existing",
+            + " --notes= --notes-file=reads --generate-notes --prerelease --target= --latest[=] --cleanup-tag --verify-tag --pattern= -D,--dir=writes --clobber --skip-existing",
             unknown="urls writes", style="2"),
         row("run workflow", "plain*",
             _GH_COMMON

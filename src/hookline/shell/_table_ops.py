@@ -8,7 +8,7 @@ from hookline.shell.program import Program, row
 # fmt: off
 
 _RUN: Final = (
-    "-d,--detach -i,--interactive -t,--tty -it --rm -e,--env= --env-file=reads -v,--volume= --mount= -p,--publish= -P --name="
+    "-d,--detach -i,--interactive -t,--tty -it --rm -e,--env= --env-file=reads -v,--volume=mount --mount=mount -p,--publish= -P --name="
     " --network= --net= -w,--workdir= -u,--user= --entrypoint= --platform= --privileged --gpus= --shm-size= --memory= -m="
     " --cpus= -h,--hostname= --add-host= --label= -l= --restart= --pull= --init --ipc= --pid= --cap-add= --cap-drop="
     " --security-opt= --device= --tmpfs= --read-only --link= --dns= --ulimit= --userns= -q,--quiet --log-driver= --log-opt= -a="
@@ -38,7 +38,7 @@ _DOCKER_SUBS: Final = (
         + _FILTER
         + "--follow --tail= -n= --since= --until= -t,--timestamps --details --no-stream --type= --limit= -H --human"),
     row("exec", "plain", _DOCKER + _RUN, wraps="words", remote=True, unknown="reads writes"),
-    row("run", "plain", _DOCKER + _RUN, wraps="words", remote=True, unknown="reads writes urls"),
+    row("run", "plain", _DOCKER + _RUN, wraps="words", remote=True, unknown="reads writes urls", style="image"),
     row("create", "plain*", _DOCKER + _RUN, unknown="urls"),
     row("build buildx builder", "plain*",
         _DOCKER
@@ -70,13 +70,13 @@ _KUBE: Final = (
     " --follow --timestamps --replicas= --type= --patch= -i,--stdin -t,--tty -it --image= --restart= --rm --env= --port= --command"
     " --overwrite --local --from-literal= --from-file= --from-env-file= --for= --revision= --to-revision= --delete-emptydir-data --ignore-daemonsets --disable-eviction --yes --output-directory= --minify --raw --flatten --current --containers --prefix --limits= --requests= --subresource= --api-group= --verbs= --namespaced[=] --address= --min= --max= --cpu-percent= --show-managed-fields --max-log-requests= --all-containers[=]"
 )
-_KUBECTL: Final = row("kubectl oc k kubecolor microk8s.kubectl minikube.kubectl", "plain*", _KUBE, unknown="urls", subcommands=(
+_KUBECTL: Final = row("kubectl oc k kubecolor", "plain*", _KUBE, unknown="urls", subcommands=(
         row("exec run debug", "plain", _KUBE, wraps="words", dashes=True, remote=True, unknown="urls"),
         row("get describe logs top explain version api-resources api-versions cluster-info diff events wait auth config", "plain*",
             _KUBE, unknown="urls reads"),
         row("apply create replace delete patch edit scale rollout label annotate expose set autoscale taint drain cordon uncordon port-forward proxy attach kustomize certificate completion plugin", "plain*",
             _KUBE, unknown="urls reads"),
-        row("cp", "plain*", _KUBE, unknown="urls reads writes"),
+        row("cp", "plain*", _KUBE, unknown="urls reads writes", style="docker-cp"),
     ))
 _HELM: Final = "-n,--namespace= --kube-context= --kubeconfig=reads -f,--values=reads --set= --set-string= --set-file= --version= --create-namespace -i,--install --dry-run[=] --debug --wait --atomic --timeout= --force --reuse-values --reset-values -o,--output= -a,--all -A,--all-namespaces -q --keep-history --repo= --username= --password= -d,--destination=writes --output-dir=writes --max= --no-hooks --cleanup-on-fail --dependency-update --description= "
 _TERRAFORM: Final = "-chdir=folder -auto-approve -var= -var-file=reads -out=writes -target= -input= -lock= -lock-timeout= -refresh= -refresh-only -destroy -json -no-color -parallelism= -state=writes -state-out=writes -backup=writes -upgrade -reconfigure -migrate-state -backend= -backend-config= -get= -plugin-dir= -recursive -check -diff -write= -compact-warnings -detailed-exitcode -replace= -force-copy -raw -force -ignore-remote-version"
@@ -114,18 +114,25 @@ OPS: Final[tuple[Program, ...]] = (
         },
         subcommands=_DOCKER_SUBS),
     row("docker-compose podman-compose", "plain*", _COMPOSE, unknown="any", subcommands=_COMPOSE_SUBS),
-    row("buildah skopeo kaniko crane cosign ctr crictl runc dive lazydocker colima minikube kind k3d k3s limactl vagrant packer multipass qemu-system-x86_64 virsh", "plain*",
+    row("buildah skopeo kaniko crane cosign ctr crictl runc dive lazydocker colima kind k3d limactl vagrant packer multipass qemu-system-x86_64 virsh", "plain*",
         "-p= -f= -n= -v", unknown="any"),
     _KUBECTL,
-    row("helm", "plain*", _HELM, unknown="urls", subcommands=(
+    row("minikube microk8s k3s", "plain*", "-p,--profile=", unknown="any", subcommands=(
+            row("kubectl", "", wraps="words", unknown="urls", acts_as="kubectl"),
+        )),
+    row("helm", "plain*", _HELM, unknown="urls",
+        same={"delete": "uninstall", "del": "uninstall", "un": "uninstall", "ls": "list"}, subcommands=(
             row("list ls status get history show search version env repo lint template dependency verify", "plain*",
                 _HELM, unknown="urls reads"),
-            row("install upgrade uninstall delete rollback push pull package plugin test create registry", "plain*",
+            row("install upgrade uninstall delete del un rollback push pull package plugin test create registry", "plain*",
                 _HELM, unknown="urls reads writes"),
         )),
     row("kustomize kubectx kubens k9s stern argocd flux istioctl linkerd skaffold tilt kops eksctl velero kubeseal telepresence", "plain*",
         "-n= -f= -l= -c= -o=", unknown="any"),
-    row("terraform tofu terragrunt", "plain*", _TERRAFORM, unknown="any", single_dash=True, subcommands=(
+    row("terragrunt", "", _TERRAFORM, wraps="words", unknown="any",
+        single_dash=True, acts_as="terraform", style="run-words"),
+    row("terraform tofu", "plain*", _TERRAFORM, unknown="any", single_dash=True,
+        same={"apply -destroy": "destroy"}, subcommands=(
             row("plan validate show output state providers graph version get console refresh workspace taint untaint import login logout force-unlock", "plain*",
                 _TERRAFORM, unknown="runs reads writes urls", single_dash=True),
             row("apply destroy init test", "plain*", _TERRAFORM, unknown="any", single_dash=True),
@@ -151,10 +158,20 @@ OPS: Final[tuple[Program, ...]] = (
         "-l -p= -v -z -w= -n -u -k -e=shell -c=shell -i= -o=writes -s= -X= -in=reads -out=writes", unknown="any"),
     row("grpcurl wrk ab hey k6 vegeta artillery siege websocat mosquitto_pub mosquitto_sub", "plain*",
         "-c= -n= -t= -d= -H= -plaintext", unknown="urls"),
-    row("sendmail mail mailx mutt msmtp ntfy notify-send terminal-notifier say wall slack-cli", "plain*",
+    row("mail mailx mutt", "plain*", "-s= -t -a=reads -A=reads -b= -c= -r= -E -e= -x", unknown="urls"),
+    row("sendmail msmtp ntfy notify-send terminal-notifier say wall slack-cli", "plain*",
         "-s= -t -a= -u= -i= -m=", unknown="urls"),
     # databases
-    row("psql mysql mariadb sqlite3 mongosh mongo redis-cli clickhouse-client duckdb sqlcmd usql pgcli mycli cockroach influx cqlsh", "plain*",
+    row("psql pgcli usql", "plain*",
+        "-a -b -A,--no-align -c,--command= -d,--dbname= -e -E -f,--file=reads -F= -h,--host= -H -l,--list -L=writes -n -o,--output=writes -p,--port= -P,--pset= -q,--quiet -R= -s -S -t,--tuples-only -T= -U,--username= -v,--set,--variable= -V,--version -w,--no-password -W,--password -x,--expanded -X,--no-psqlrc -z -0 -1,--single-transaction --csv",
+        unknown="any", evaluates="* -c -f", guarded=True, reads_code=True, queries=True),
+    row("mysql mariadb mycli", "plain*",
+        "-h,--host= -u,--user= -p,--password[=] -P,--port= -D,--database= -e,--execute= -s,--silent -N,--skip-column-names -B,--batch -r,--raw -t,--table -f,--force -v,--verbose -q,--quick -S,--socket= -A -c -C -E -H -n -o -L -X --protocol= --ssl-mode= --defaults-file=reads --defaults-extra-file=reads --init-command= --default-character-set=",
+        unknown="any", evaluates="* -e --init-command", guarded=True, reads_code=True, queries=True),
+    row("sqlite3 duckdb sqlcmd clickhouse-client cockroach cqlsh influx", "plain*",
+        "-h= -u= -p= -d= -c= -e= -q,--query= -Q= -i=reads -o=writes -S= -U= -P= -f=reads -cmd= -json -csv -header -column -line -list -batch -readonly -bail -init=reads -separator= --host= --user= --port= --password= --database= --execute= --file=reads",
+        unknown="any", evaluates="* -c -e -q -Q -f -cmd --execute", guarded=True, reads_code=True, queries=True),
+    row("mongosh mongo redis-cli", "plain*",
         "-h= -U= -u= -p= -P= -d= -c= -e= -f=reads -o=writes -D= -n= -t -A -x -X -q -w -W -a= -s -N -B -cmd= -json -csv -header --host= --user= --port= --eval= --command= --dbname= --file=reads --username= --password= --quiet --raw --scan --pattern= --execute=",
         unknown="any", evaluates="* -c -e -f -cmd --eval --command --file --execute", guarded=True, reads_code=True),
     row("pg_dump pg_dumpall mysqldump mongodump pg_restore mongorestore createdb dropdb createuser dropuser initdb pg_ctl pg_isready mysqladmin redis-server mongod postgres mysqld", "plain*",
@@ -176,17 +193,21 @@ OPS: Final[tuple[Program, ...]] = (
     row("iptables ip6tables nft ufw firewall-cmd pfctl setenforce apparmor_parser sysctl modprobe insmod rmmod", "plain*",
         "-A= -D= -F -I= -P= -t= -p= -j= -w -a -p -n", unknown="writes"),
     row("apt apt-get aptitude dpkg dpkg-reconfigure add-apt-repository dnf yum rpm zypper pacman yay paru apk brew port snap flatpak emerge xbps-install nix-env choco scoop winget pkg pkg_add", "plain*",
-        _SYSTEM_PM, unknown="any", subcommands=(
+        _SYSTEM_PM, unknown="any", same={"rm": "remove", "ls": "list"}, subcommands=(
             row("list search info show policy depends rdepends outdated deps leaves doctor config home cat log uses desc why", "plain*",
                 _SYSTEM_PM, unknown="urls"),
-            row("install remove purge autoremove update upgrade full-upgrade dist-upgrade uninstall reinstall add del download clean autoclean tap untap link unlink cleanup bundle services pin check-update makecache groupinstall module source build-dep edit-sources switch mark delete", "plain*",
+            row("install remove rm purge autoremove update upgrade full-upgrade dist-upgrade uninstall reinstall add del download clean autoclean tap untap link unlink cleanup bundle services pin check-update makecache groupinstall module source build-dep edit-sources switch mark delete", "plain*",
                 _SYSTEM_PM, unknown="any"),
         )),
     row("apt-cache apt-mark dpkg-query apt-key", "plain*", _SYSTEM_PM, unknown=""),
     row("gpg gpg2 age sops pass security keytool op bw secret-tool kwallet-query certbot mkcert ssh-vault", "plain*",
         "-o,--output=writes -d,--decrypt -e,--encrypt -r,--recipient= -s -a,--armor -i=reads -u= -K -k -w --batch --yes --list-keys --export --import -p -g -D -f,--force",
         unknown="any"),
-    row("ffmpeg ffprobe convert magick identify mogrify sips exiftool gs pdftotext qpdf optipng pngquant cwebp svgo tesseract whisper", "plain*",
+    row("ffmpeg", "plain* writes", "-i=reads -y -n -c= -o=writes -f= -t= -ss= -to= -v= -r= -q= -of= -vf= -af= -vcodec= -acodec= -b= -s= -crf= -preset= -map= -loglevel= -filter_complex= -pix_fmt= -an -vn -shortest -hide_banner",
+        unknown="reads writes", single_dash=True),
+    row("convert magick cwebp svgo", "reads* writes", "-o=writes -q= -resize= -quality= -density= -crop= -geometry= -gravity= -background= -format= -rotate= -fill= -font= -pointsize= -annotate= -strip -append -quiet",
+        unknown="reads writes", single_dash=True),
+    row("ffprobe identify mogrify sips exiftool gs pdftotext qpdf optipng pngquant tesseract whisper", "plain*",
         "-i=reads -y -n -c= -o=writes -f= -t= -ss= -v= -r= -q= -of=", unknown="reads writes deletes", single_dash=True),
     row("claude codex gemini copilot cursor-agent aider opencode goose amp qwen crush cline q llm ollama mods sgpt", "plain*",
         "-p,--print -m,--model= -c -r= -y", unknown="any"),

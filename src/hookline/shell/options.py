@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from hookline.shell.program import OptionSpec, Program
-from hookline.shell.script import Word
+from hookline.shell.script import Word, cut_word
 
 FIND_ACTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 FD_ACTIONS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
@@ -121,10 +121,10 @@ def _read_option(chain: list[Program], word: Word, pending: deque[Word], found: 
     if option is not None and (text.startswith("--") or len(name) > 2 or not equals):
         _take(option, word, value if equals else None, pending, found)
     elif _NUMBER.fullmatch(text) and (row is None or row.style in {"numbers", "grep"} or "-n" in row.options):
-        found.options.append(GivenOption(OptionSpec("-number"), _cut_word(word, text[1:])))
+        found.options.append(GivenOption(OptionSpec("-number"), cut_word(word, text[1:])))
     elif text.startswith("--") or (row is not None and row.single_dash):
         found.strays.append(name)
-        found.options.append(GivenOption(OptionSpec(name), _cut_word(word, value) if equals else None))
+        found.options.append(GivenOption(OptionSpec(name), cut_word(word, value) if equals else None))
     else:
         _read_letters(chain, word, pending, found)
 
@@ -152,20 +152,13 @@ def _read_letters(chain: list[Program], word: Word, pending: deque[Word], found:
 
 def _take(option: OptionSpec, word: Word, joined: str | None, pending: deque[Word], found: Arguments) -> None:
     if joined is not None:
-        found.options.append(GivenOption(option, _cut_word(word, joined)))
+        found.options.append(GivenOption(option, cut_word(word, joined)))
     elif option.takes_value:
         if option.takes_name and pending:
             pending.popleft()
         found.options.append(GivenOption(option, pending.popleft() if pending else None))
     else:
         found.options.append(GivenOption(option))
-
-
-def _cut_word(word: Word, text: str) -> Word:
-    """Return the part of a word that is a value."""
-    return Word(
-        text, text, word.end - len(text), word.end, (), word.is_literal, word.is_glob, text if word.is_glob else ""
-    )
 
 
 def _look_up(chain: list[Program], name: str) -> OptionSpec | None:

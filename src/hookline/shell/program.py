@@ -17,6 +17,8 @@ number, and what stands behind it for the last operands. Operands beyond the rol
 | `folder` | the folder it works in |
 | `into` | the target of a copy: a file, or a folder that receives the operands before it under their names |
 | `revision` | a git revision, `revision:path`, or a path |
+| `mount` | a file or folder that a container gets to see (`path:target`, `source=path,…`) |
+| `setting` | `Name=value` of ssh |
 | `url` | an address that is reached |
 | `clones` | an address of a repository; the folder named like it is written, unless another operand follows |
 | `script` | a file that is executed or sourced |
@@ -53,7 +55,9 @@ word; `==` that a name and a value follow; `[=]` that a value may be joined with
 | `open_options` | options may follow the option with the code (`node -e CODE --require FILE`) |
 | `reads_code` | it executes what it reads from standard input, whatever its operands are |
 | `inert` | no option of it does harm, so that a file that is called like one and found by a glob does none |
-| `same` | subcommands that are another spelling: `{"container rm": "rm"}` |
+| `same` | subcommands that are another spelling: `{"container rm": "rm", "apply -destroy": "destroy"}` |
+| `acts_as` | the words behind it are a command of this other program (`k3s kubectl delete` is `kubectl delete`) |
+| `queries` | what it evaluates is a query, whose words patterns may name in any case |
 """
 
 from collections.abc import Iterable, Mapping
@@ -108,6 +112,8 @@ class Program(Struct, frozen=True, kw_only=True):
     reads_code: bool = False
     same: Mapping[str, str] = {}
     inert: bool = False
+    acts_as: str = ""
+    queries: bool = False
     style: str = ""
 
 

@@ -24,7 +24,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "pip3": "pip", "python3": "python", "nodejs": "node", "gmake": "make", "docker-compose": "docker compose",
     "py.test": "pytest", "egrep": "grep", "fgrep": "grep", "batcat": "bat", "fdfind": "fd", "ripgrep": "rg",
     ".": "source", "chdir": "cd", "tofu": "terraform", "gsed": "sed", "gawk": "awk", "nvim": "vim", "grm": "rm",
-    "gtar": "tar", "gtimeout": "timeout", "gxargs": "xargs", "gfind": "find",
+    "gtar": "tar", "gtimeout": "timeout", "apt-get": "apt", "aws-cli": "aws", "awslocal": "aws", "awscli": "aws",
+    "hub": "git", "k": "kubectl", "kubecolor": "kubectl", "sudoedit": "sudo", "gxargs": "xargs", "gfind": "find",
 }
 # fmt: on
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"})

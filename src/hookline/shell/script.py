@@ -27,7 +27,8 @@ class Word(Struct, frozen=True):
 
     `text` is the word after quote removal, with expansions left as they are written. `is_literal` says that a shell
     passes exactly `text` on, or the files that match it when `is_glob`. `pattern` is the glob with quoted special
-    characters escaped as `[*]`. `is_home` says that it begins with an unquoted `~` or `~/`. `is_ambiguous` says that
+    characters escaped as `[*]`. `is_home` says that it begins with an unquoted `~` or `~/`; `has_home` that a `~` somewhere
+    in it is the value of `$HOME`. `is_ambiguous` says that
     bash and zsh read the word differently; such a word is never literal.
     """
 
@@ -41,11 +42,27 @@ class Word(Struct, frozen=True):
     pattern: str = ""
     is_home: bool = False
     is_ambiguous: bool = False
+    has_home: bool = False
 
     @property
     def scripts(self) -> tuple["Script", ...]:
         """The scripts that a shell runs to compute the word."""
         return tuple(script for part in self.parts for script in part.scripts)
+
+
+def cut_word(word: Word, text: str) -> Word:
+    """Return the part of a word that is a value: a file behind `name=` or `@`."""
+    return Word(
+        text,
+        text,
+        word.end - len(text),
+        word.end,
+        is_literal=word.is_literal,
+        is_glob=word.is_glob,
+        pattern=text if word.is_glob else "",
+        is_home=word.has_home and (text == "~" or text.startswith("~/")),
+        has_home=word.has_home,
+    )
 
 
 class Assignment(Struct, frozen=True):

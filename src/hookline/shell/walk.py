@@ -45,12 +45,25 @@ _OTHER_TESTS: Final = split_names(
     "-mtime -mmin -atime -amin -ctime -cmin -size -empty -perm -user -group -newer -newermt -regex -iregex -links -inum"
     " -prune -executable -readable -writable -samefile -lname"
 )
-# calls that start a shell or a program from inside the code of an interpreter
+_LITERAL: Final = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`"
+# calls that start a shell or a program from inside the code of an interpreter, with their first texts or list of texts
 _CODE_CALLS: Final = re.compile(
-    r"(?:system|exec|execSync|execFileSync|spawn|spawnSync|popen|run|call|check_call|check_output|getoutput|Popen|shell_exec"
-    r"|passthru|sh|qx|execvp)\s*[(\s]\s*(\[[^\]]*\]|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`)",
+    r"(?:system|exec|execSync|execFile|execFileSync|spawn|spawnSync|popen|run|call|check_call|check_output|getoutput|Popen"
+    r"|shell_exec|passthru|proc_open|sh|qx|exec[lv]p?e?|spawn[lv]p?e?|execute|capture2e?|capture3|popen3|posix_spawnp?)"
+    rf"\s*[(\s]\s*(\[[^\]]*\]|(?:{_LITERAL})(?:\s*,\s*(?:\[[^\]]*\]|{_LITERAL}))*)",
 )
+# `"command" | getline` and `print | "command"` of awk
+_AWK_PIPES: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
 _STRING: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`")
+# names of standard input as a file
+_STDIN: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+# variables whose value is a command line that the program behind them runs
+_COMMAND_VARIABLES: Final = split_names(
+    "GIT_SSH_COMMAND GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND EDITOR"
+    " VISUAL PAGER MANPAGER PROMPT_COMMAND RSYNC_RSH"
+)
+# what git prints where a script starts at the top of a repository
+_GIT_FOLDERS: Final = {"--show-toplevel": ".", "--git-dir": ".git", "--git-common-dir": ".git"}
 
 
 class KnownValue(Struct, frozen=True):
@@ -73,7 +86,7 @@ class ShellCommand(Struct, frozen=True, kw_only=True):
     command has no words. `words` begin with the program. `folders` are the folders it may run in, relative to where the
     script started, the likely one first; None is a folder that cannot be known. `wrappers` are the names of the commands
     around it, outermost first. `feeds` are the commands whose output it reads, `code_from` those whose output it
-    executes. `stdin` is the text that it reads, where that is known. `is_remote` says that it runs on another machine
+    executes, `script_from` those that wrote the file that it executes. `stdin` is the text that it reads, where that is known. `is_remote` says that it runs on another machine
     or in a container.
     """
 
@@ -87,6 +100,7 @@ class ShellCommand(Struct, frozen=True, kw_only=True):
     wrappers: tuple[str, ...] = ()
     feeds: tuple["ShellCommand", ...] = ()
     code_from: tuple["ShellCommand", ...] = ()
+    script_from: tuple["ShellCommand", ...] = ()
     stdin: str | None = None
     is_remote: bool = False
 
@@ -116,6 +130,8 @@ class _Context(Struct):
 
     variables: dict[str, Values]
     functions: dict[str, Compound]
+    # the commands whose output a variable holds
+    sources: dict[str, tuple[ShellCommand, ...]] = {}
     folders: tuple[str | None, ...] = (".",)
     wrappers: tuple[str, ...] = ()
     feeds: tuple[ShellCommand, ...] = ()
@@ -128,7 +144,13 @@ class _Context(Struct):
     def fork(self, **changes: object) -> "_Context":
         """Return a context of its own, for a subshell or a wrapped command."""
         return structs.replace(
-            self, **{"variables": dict(self.variables), "functions": dict(self.functions), **changes}
+            self,
+            **{
+                "variables": dict(self.variables),
+                "functions": dict(self.functions),
+                "sources": dict(self.sources),
+                **changes,
+            },
         )
 
 
@@ -143,6 +165,7 @@ def walk_commands(script: Script, *, variables: Mapping[str, str] | None = None)
         "HOME": (KnownValue("~", is_home=True),),
         "PWD": (KnownValue("."),),
         "IFS": (KnownValue(" "),),
+        "SHELL": (KnownValue("/bin/sh"),),
     }
     known |= {name: (KnownValue(text),) for name, text in (variables or {}).items()}
     walker = _Walker()
@@ -167,6 +190,8 @@ class _Walker:
         self.doubts: dict[str, None] = {}
         self.called: set[str] = set()
         self.scripts: list[Script] = []
+        # the commands that wrote a file, by its path from where the script started
+        self.written: dict[str, tuple[ShellCommand, ...]] = {}
         self.text_left = _MOST_TEXT
 
     def doubt(self, *reasons: str) -> None:
@@ -213,7 +238,8 @@ class _Walker:
                 start = len(self.commands)
                 self.node(stage, context.fork(feeds=feeds, stdin=stdin))
                 made = self.commands[start:]
-                feeds = (*feeds, *made)[-_MOST_FEEDS:]
+                origins = [one for command in made for one in _find_sources(command.words, context)]
+                feeds = (*feeds, *origins, *made)[-_MOST_FEEDS:]
                 stdin = _know_output(made)
 
     def compound(self, node: Compound, context: _Context) -> None:
@@ -249,9 +275,10 @@ class _Walker:
             return context
         inner = structs.replace(context)
         for one in redirects:
-            made = self.words_inside([word for word in (one.target, one.body) if word is not None], context)
+            words = [word for word in (one.target, one.body) if word is not None]
+            made = self.words_inside(words, context)
             if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
-                inner.feeds = tuple(made)
+                inner.feeds = (*_find_sources(words, context), *made)
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
@@ -287,12 +314,19 @@ class _Walker:
         declares = node.words and node.words[0].text in {"export", "declare", "local", "readonly", "typeset"}
         if not node.words or declares:
             self.assign(node.assignments, context)
+            for one in node.assignments:
+                values = [word for word in (one.value, *one.values) if word is not None]
+                made = [command for word in values for command in inside.get(word.start, ())]
+                context.sources[one.name] = (*made, *_find_sources(values, context))[-_MOST_FEEDS:]
         if not node.words:
             if redirects or len(self.commands) > start:
                 self.add(self.make((), inner, redirects=redirects))
             return
         if node.assignments:
             inner = structs.replace(inner, variables={**inner.variables, **self.values(node.assignments, context)})
+            for one in node.assignments:
+                if one.name in _COMMAND_VARIABLES and (text := self.text_of(one.value, context)):
+                    self.text(text, context.fork(wrappers=(*context.wrappers, one.name), depth=context.depth + 1))
         for expanded in self.expand(node.words, context):
             self.emit(expanded, inner, outer=context, redirects=redirects, assignments=node.assignments, inside=inside)
             # they belong to the first
@@ -352,7 +386,10 @@ class _Walker:
         code_from = self.find_code_sources(made, context, inside or {})
         if code_from:
             made = structs.replace(made, code_from=tuple(code_from))
+        if self.written and (script_from := self.find_script_sources(made)):
+            made = structs.replace(made, script_from=script_from)
         self.add(made)
+        self.note_written(made)
         if first in {"cd", "pushd", "chdir", "popd"}:
             self.change_folder(made, outer)
         elif made.row is not None:
@@ -373,9 +410,10 @@ class _Walker:
         ):
             for word in (*made.arguments.operands, *made.arguments.values("-v")):
                 outer.variables[word.text] = (None,)
-        if made.name == "shift" or (
-            made.name == "set" and (made.arguments.operands or made.arguments.dashes is not None)
-        ):
+                outer.sources[word.text] = context.feeds
+        if made.name == "set" and made.arguments.dashes == 0:
+            outer.variables |= _positional((words[0], *made.arguments.operands))
+        elif made.name == "shift" or (made.name == "set" and made.arguments.operands):
             parameters = [name for name in context.variables if name.isdigit() or name in {"@", "#"}]
             outer.variables |= dict.fromkeys(parameters, (None,))
 
@@ -400,14 +438,45 @@ class _Walker:
             return ()
         is_shell = row.style == "shell"
         has_code = arguments.has("-c") if is_shell else arguments.has_role("code")
-        if not row.interpreter or has_code:
-            return [one for word in made.words[1:] for one in inside.get(word.start, ())]
         first = arguments.operands[0] if arguments.operands else None
-        is_stdin = first.text in {"-", "/dev/stdin"} if first is not None else not arguments.values("-m")
-        if is_stdin or arguments.has("-s"):
+        is_stdin = first.text in _STDIN if first is not None else row.interpreter and not arguments.values("-m")
+        if has_code and is_shell and context.wrappers[-1:] == ("xargs",) and (first is None or not first.is_literal):
             return context.feeds
+        if not has_code and (is_stdin or arguments.has("-s")):
+            return context.feeds
+        if not row.interpreter or has_code:
+            found = [one for word in made.words[1:] for one in inside.get(word.start, ())]
+            return [*found, *_find_sources(made.words[1:], context)]
         is_process = first is not None and any(part.kind == "process" for part in first.parts)
         return inside.get(first.start, ()) if first is not None and is_process else ()
+
+    def find_script_sources(self, made: ShellCommand) -> tuple[ShellCommand, ...]:
+        """Return the commands that wrote the file which this one executes: a script, or the program itself."""
+        row, operands = made.row, made.arguments.operands
+        is_script = row is not None and (row.interpreter or made.name == "source") and not made.arguments.has("-c")
+        names = operands[:1] if is_script else list(made.words[:1])
+        return next((self.written[path] for word in names for path in _locate(made, word) if path in self.written), ())
+
+    def note_written(self, made: ShellCommand) -> None:
+        """Remember which files a command writes: what it downloads, prints into a file, copies or moves."""
+        row = made.arguments.row or made.row
+        if made.is_remote or row is None:
+            return
+        targets = [one.target for one in made.redirects if one.target is not None and one.operator.startswith(">")]
+        targets += [
+            one.value for one in made.arguments.options if one.value is not None and one.option.role == "writes"
+        ]
+        paired = assign_roles(row.operands, made.arguments.operands)
+        targets += [word for role, word in paired if role in {"writes", "into"}]
+        if row.operands == ("url*",) and (made.name != "curl" or made.arguments.has("--remote-name")):
+            # a program that downloads names the file after the address
+            names = [word.text.partition("?")[0].rstrip("/").rpartition("/")[2] for word in made.arguments.operands]
+            targets += [Word(name, name) for name in names if name]
+        read = [path for role, word in paired if role in {"reads", "moves"} for path in _locate(made, word)]
+        origins = (one for path in read for one in self.written.get(path, ()))
+        writers = (*made.feeds, *origins, made)[-_MOST_FEEDS:]
+        for path in (path for word in targets for path in _locate(made, word)):
+            self.written[path] = (*self.written.get(path, ()), *writers)[-_MOST_FEEDS:]
 
     # wrappers
 
@@ -437,7 +506,7 @@ class _Walker:
     def run_arguments(self, made: ShellCommand, row: Program, inner: _Context) -> None:
         """Run the code that a command is given, and the command that it wraps."""
         arguments = made.arguments
-        if made.row is not None and made.row.interpreter and not arguments.operands and made.stdin is not None:
+        if reads_code_from_stdin(made) and made.stdin is not None:
             self.code(made.stdin, inner)
         for role, word in assign_roles(row.operands, arguments.operands, scripted=arguments.has(*row.scripted)):
             self.run_role(role, word, inner)
@@ -461,6 +530,8 @@ class _Walker:
             key, equals, value = word.text.partition("=")
             if row.operands[:1] == ("env*",) and equals:
                 inner.variables[key] = (KnownValue(value),) if word.is_literal else (None,)
+        if row.style == "cmd":
+            rest = list(dropwhile(lambda word: word.text.startswith("/"), rest))
         if row.wraps == "text":
             self.text(" ".join(word.text for word in rest), inner)
         elif row.style == "xargs":
@@ -473,17 +544,29 @@ class _Walker:
         else:
             if row.style in {"taskset", "numbers"} and re.fullmatch(r"[0-9a-fx,-]+", rest[0].text):
                 rest = rest[1:]
-            if row.style == "yarn-workspace":
-                rest = [Word("yarn", "yarn"), *rest]
+            if row.style == "run-words":
+                rest = list(dropwhile(lambda word: word.text in {"run-all", "run", "--all", "--"}, rest))
+            if row.acts_as and rest:
+                rest = [Word(row.acts_as, row.acts_as), *rest]
             if rest and rest[0].is_literal:
                 rest[0] = structs.replace(rest[0], text=_SUFFIX.sub("", rest[0].text))
             self.emit(tuple(rest), inner)
+            if row.style == "image" and rest and find_program(rest[0].text) is None:
+                self.run_image(made, rest, inner)
+
+    def run_image(self, made: ShellCommand, rest: list[Word], inner: _Context) -> None:
+        """Run the program that an image is named after: `docker run alpine/git push` is `git push`."""
+        image = made.arguments.operands[0].text if made.arguments.operands else ""
+        folder, slash, name = re.sub(r"[:@].*", "", image).rpartition("/")
+        if slash and folder and find_program(name) is not None:
+            self.emit((Word(name, name), *rest), inner)
 
     def xargs(self, made: ShellCommand, rest: list[Word], inner: _Context) -> None:
         found = _find_pattern(made.feeds[-1]) if made.feeds else None
         values: list[Word] = []
         if made.stdin is not None:
-            values = [Word(text, text, parts=(WordPart("text", text, is_quoted=True),)) for text in made.stdin.split()]
+            texts = re.split(r"[\s\0]+", made.stdin)
+            values = [Word(text, text, parts=(WordPart("text", text, is_quoted=True),)) for text in texts if text]
         elif found is not None:
             values = [found]
         elif made.feeds and made.feeds[-1].name == "ls":
@@ -522,7 +605,8 @@ class _Walker:
             if operands:
                 inner.variables |= _positional(operands[1:])
                 self.text(self.text_of(operands[0], inner) or operands[0].text, inner)
-        elif made.stdin is not None and (not operands or made.arguments.has("-s")):
+        elif made.stdin is not None and (not operands or operands[0].text in _STDIN or made.arguments.has("-s")):
+            inner.variables |= _positional((made.words[0], *operands))
             self.text(made.stdin, structs.replace(inner, stdin=None, feeds=()))
         elif operands and made.code_from and (text := _know_output(made.code_from)) is not None:
             self.text(text, inner)
@@ -546,7 +630,10 @@ class _Walker:
             case ("bisect", "run"):
                 self.emit(words, inner)
             case ("submodule", "foreach"):
-                self.text(rest, inner)
+                self.text(" ".join(word.text for word in dropwhile(lambda one: one.text.startswith("-"), words)), inner)
+            case ("config", name) if name.startswith("alias.") and words:
+                meaning = words[0].text
+                self.text(meaning[1:] if meaning.startswith("!") else f"git {meaning}", inner)
 
     def terminal(self, made: ShellCommand, inner: _Context) -> None:
         """Run what is typed into a terminal: texts with blanks, or the words behind the first that is a program."""
@@ -568,10 +655,16 @@ class _Walker:
         if inner.wrappers[-1:] in {("ruby",), ("perl",), ("php",)}:
             for text in re.findall(r"`([^`]+)`", code[:_LONGEST_CODE])[:20]:
                 self.text(text, inner)
+        if inner.wrappers[-1:] == ("awk",):
+            for groups in _AWK_PIPES.findall(code[:_LONGEST_CODE])[:20]:
+                self.text("".join(groups), inner)
         for match in islice(_CODE_CALLS.finditer(code[:_LONGEST_CODE]), 20):
             texts = [next(filter(None, groups), "") for groups in _STRING.findall(match[1])]
-            if match[1].startswith("["):
-                self.emit(tuple(Word(text, text) for text in texts), inner)
+            is_list = match[1].startswith("[") or (len(texts) > 1 and not re.search(r"\s", texts[0]))
+            if is_list:
+                # execvp("git", ["git", "push"]) names the program twice
+                words = texts[1:] if len(texts) > 2 and texts[0] == texts[1] else texts
+                self.emit(tuple(Word(text, text) for text in words), inner)
             elif texts:
                 self.text(re.sub(r"\\(.)", r"\1", texts[0]), inner)
 
@@ -699,8 +792,11 @@ class _Walker:
         if len(alternatives) != 1:
             return None
         [words] = alternatives
-        if [word.text for word in words] == ["pwd"]:
+        texts = [word.text for word in words]
+        if texts == ["pwd"]:
             return KnownValue(".")
+        if texts[:2] == ["git", "rev-parse"] and len(texts) == 3 and texts[2] in _GIT_FOLDERS:
+            return KnownValue(_GIT_FOLDERS[texts[2]])
         if any(one.body is None for one in node.redirects):
             return None
         stdin = self.text_of(node.redirects[-1].body, context) if node.redirects else None
@@ -736,6 +832,28 @@ def assign_roles(roles: Sequence[str], operands: Sequence[Word], *, scripted: bo
         else:
             found.append((role, word))
     return found
+
+
+def reads_code_from_stdin(made: ShellCommand) -> bool:
+    """Return whether an interpreter executes what it reads: it has no operand, or `-` as the first."""
+    is_interpreter = made.row is not None and made.row.interpreter and not made.arguments.has_role("code", "module")
+    operands = made.arguments.operands
+    return is_interpreter and (not operands or operands[0].text in _STDIN)
+
+
+def _find_sources(words: Iterable[Word], context: _Context) -> list[ShellCommand]:
+    """Return the commands whose output the variables in words hold."""
+    names = (
+        re.sub(r"\W.*", "", part.text.lstrip("${")) for word in words for part in word.parts if part.kind != "text"
+    )
+    return [one for name in names for one in context.sources.get(name, ())]
+
+
+def _locate(made: ShellCommand, word: Word) -> list[str]:
+    """Return the paths that a word may name, from where the script started."""
+    if not word.is_literal or word.is_glob or not word.text or word.text in _STDIN:
+        return []
+    return [normpath(join(folder, word.text)) for folder in made.folders if folder is not None]
 
 
 def _name_list(part: WordPart) -> str:
@@ -775,7 +893,18 @@ def _value_word(word: Word, known: Sequence[KnownValue]) -> Word:
     first = next((value for value in known if value.text), None)
     is_home = first is not None and first.is_home and (text == "~" or text.startswith("~/"))
     parts = (WordPart("text", text, is_quoted=True),)
-    return Word(text, word.raw, word.start, word.end, parts, is_glob=is_glob, pattern=pattern, is_home=is_home)
+    has_home = any(value.is_home for value in known)
+    return Word(
+        text,
+        word.raw,
+        word.start,
+        word.end,
+        parts,
+        is_glob=is_glob,
+        pattern=pattern,
+        is_home=is_home,
+        has_home=has_home,
+    )
 
 
 def _replace(word: Word, mark: str, value: Word) -> Word:
@@ -827,8 +956,16 @@ def find_globs(made: ShellCommand) -> list[Word] | None:
 
 def _find_pattern(made: ShellCommand) -> Word | None:
     """Return a glob for the files that a `find` command gives; None for another command."""
+    if made.name == "fd":
+        own = [word.start for word in takewhile(lambda word: word.text not in FD_ACTIONS, made.words)]
+        pattern, *roots = [word for word in made.arguments.operands if word.start in own] or (_UNKNOWN_WORD,)
+        name = pattern.text.strip("^$").replace("\\.", ".")
+        if not pattern.is_literal or not re.fullmatch(r"[\w.-]+", name):
+            return _UNKNOWN_WORD
+        glob = f"{roots[0].text.rstrip('/') if roots else '.'}/**/{'' if name.startswith('.') else '*'}{name}*"
+        return Word(glob, glob, is_glob=True, pattern=glob)
     if made.name != "find":
-        return _UNKNOWN_WORD if made.name == "fd" else None
+        return None
     globs = find_globs(made)
     return globs[0] if globs and len(globs) == 1 else _UNKNOWN_WORD
 
