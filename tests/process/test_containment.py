@@ -266,7 +266,7 @@ def test_hook_that_makes_what_agents_obey_has_failed(place: Place) -> None:
     failure = place.failure("mkdir .claude && echo '{}' >.claude/settings.json")
 
     assert failure.kind is FailureKind.REFUSED
-    assert f'"{place.project}/.claude" was made while the hook ran' in failure.message
+    assert f'"{place.project}/.claude" was made or changed while the hook ran' in failure.message
 
 
 @needs_landlock
