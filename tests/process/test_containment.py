@@ -266,7 +266,7 @@ def test_hook_that_makes_what_agents_obey_has_failed(place: Place) -> None:
     failure = place.failure("mkdir .claude && echo '{}' >.claude/settings.json")
 
     assert failure.kind is FailureKind.REFUSED
-    assert f'"{place.project}/.claude" was made while the hook ran' in failure.message
+    assert f'"{place.project}/.claude" was made or changed while the hook ran' in failure.message
 
 
 @needs_landlock
@@ -374,13 +374,18 @@ def test_contained_hook_is_not_deaf_to_signals_that_the_engine_ignores(place: Pl
         ({"writes": ["."]}, 'unknown key "writes"'),
         ({"write": ["src/*.py"]}, "wanted folders"),
         ({"write": ["/"]}, "wanted folders"),
-        ({"memory": "lots"}, 'wanted a size above 0, such as "512MB"'),
-        ({"memory": 0}, "wanted a size above 0"),
+        ({"memory": "lots"}, 'memory: wanted a size above 0, such as "512MB"'),
+        ({"memory": 0}, "memory: wanted a size above 0"),
+        ({"memory": 512}, "memory: wanted a size of at least 1MB"),
+        ({"processes": 0}, "processes: wanted a whole number above 0"),
+        ({"env": ["TOKEN=1"]}, "env: wanted a variable's name"),
+        ({"net": "api.example.com:443"}, "net: wanted true, false or a list of hosts"),
+        ({"net": ["https://api.example.com"]}, "net: "),
         ({"cpu": "fast"}, "wanted seconds above 0"),
         ({"tmp": "mine"}, 'wanted "private" or "shared"'),
         ({"level": "none", "net": True}, 'wanted "read-only" or "project"'),
         ({}, "wanted a table with some of"),
-        (True, "wanted a table with some of"),
+        (True, 'wanted a level ("none", "read-only", "project") or a table'),
     ],
 )
 def test_sandbox_that_cannot_be_meant_is_an_error(value: object, text: str) -> None:

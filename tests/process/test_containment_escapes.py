@@ -214,9 +214,16 @@ def run_line(line: str, place: Place, cell: Cell | None, *, timeout: float = 60)
 
 ENDLESS = "while :; do :; done"
 ALLOCATE = "b = b'x' * (60 << 20); import time; time.sleep(30)"
+SHARE = "import mmap, time; m = mmap.mmap(-1, 300 << 20); m.write(b'x' * (300 << 20)); time.sleep(30)"
+MAKE_FILES = (
+    "import os, time; fs = [os.memfd_create('x') for _ in range(5)]; "
+    "[os.write(f, b'x' * (1 << 20)) for f in fs for _ in range(60)]; time.sleep(30)"
+)
 BOMBS = {
     "fork bomb": ("processes", 20, "n=0; while [ $n -lt 60 ]; do sleep 30 & n=$((n+1)); done; wait"),
     "memory bomb": ("memory", 100 << 20, '"$1" -c "x = bytearray(300 << 20)"'),
+    "memory bomb of shared pages": ("memory", 100 << 20, f'"$1" -c "{SHARE}"'),
+    "memory bomb of files in memory": ("memory", 100 << 20, f'"$1" -c "{MAKE_FILES}"'),
     "memory bomb of several processes": (
         "memory",
         100 << 20,
@@ -302,6 +309,60 @@ def test_an_uncontained_hook_leaves_processes_behind(place: Place) -> None:
         os.kill(pid, 9)
 
 
+# ---- named hosts ----
+
+NAMED = replace(LEVELS[READ_ONLY], net=("api.example.com:443",))
+WAYS_OUT = {
+    "connect": "socket.create_connection(ADDRESS, 5)",
+    "fast open": "socket.socket().sendto(b'x', socket.MSG_FASTOPEN, ADDRESS)",
+    "fast open of a message": "socket.socket().sendmsg([b'x'], [], socket.MSG_FASTOPEN, ADDRESS)",
+    "postponed": "s = socket.socket(); s.setsockopt(6, 30, 1); s.connect(ADDRESS); s.send(b'x')",
+    "multipath": "socket.socket(2, 1, 262).connect(ADDRESS)",
+    "datagram": "socket.socket(2, 2).sendto(b'x', ADDRESS)",
+}
+
+
+@pytest.mark.spec("P-22")
+@pytest.mark.parametrize("address", ["another port", "the port of the proxy on another machine"])
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_hook_that_names_hosts_cannot_go_around_the_proxy(
+    place: Place, containment: Containment, way: str, address: str
+) -> None:
+    cell = containment.acquire(place.key(NAMED))
+    own = int(cell.variables["HTTPS_PROXY"].rpartition(":")[2])
+    # every address that begins with 127 is one of loopback, and another than that of the proxy
+    with socket.create_server(("127.0.0.2", 0 if address == "another port" else own)) as server:
+        line = f"import socket; {WAYS_OUT[way]}; print('out')".replace("ADDRESS", str(server.getsockname()))
+        server.settimeout(5)
+        if way not in {"datagram", "multipath"}:
+            assert run_line(f'"$1" -c "{line}"', place, None).stdout == b"out\n"
+            server.accept()[0].close()
+        assert run_line(f'"$1" -c "{line}"', place, cell).stdout == b""
+        server.setblocking(False)  # noqa: FBT003 - its only argument
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert "network" in cell.layers
+
+
+@pytest.mark.parametrize("without", ["mounts", "mounts,landlock>3"])
+def test_hook_that_names_hosts_is_told_about_what_else_it_can_reach_and_does_not_run_if_it_must_be_contained(
+    tmp_path: Path, without: str
+) -> None:
+    home, project = tmp_path.resolve() / "home", tmp_path.resolve() / "project"
+    configure(home, "")
+    off = {"HOOKLINE_WITHOUT": without, "HOOKLINE_DAEMON": "0"}
+    table = 'sandbox = { net = ["api.example.com:443"], required = REQUIRED }\n'
+    for required, code in (("false", 0), ("true", 2)):
+        (project / "hookline.toml").write_text(
+            '[[hook]]\nid = "one"\non = "before_tool"\nrun = "sh -c true"\non_error = "block"\n'
+            + table.replace("REQUIRED", required)
+        )
+        assert hookline(home, "trust", "approve", "one", "--yes").returncode == 0
+        assert hookline(home, "emit", "before_tool", "--tool", "shell", **off).returncode == code
+        assert "in reach" in hookline(home, "sandbox", "explain", "one", **off).stdout
+    assert "It would not run: it must be contained, and" in hookline(home, "why", "one", **off).stdout
+
+
 # ---- cells that are used again ----
 
 
@@ -317,6 +378,40 @@ def test_secret_and_settings_that_appear_later_are_out_of_reach_of_the_next_call
     assert (result.stdout, result.exit_code != 0) == (b"", True)
     assert (place.project / ".claude/settings.json").read_text() == "token"
     assert run_line(line, place, None).stdout == b"token"
+
+
+def test_link_to_settings_that_appears_later_protects_what_it_leads_to(place: Place, containment: Containment) -> None:
+    line = "echo x >settings/one.json; echo x >.claude/one.json"
+    (place.project / "settings").mkdir()
+    assert run_line(line, place, containment.acquire(place.key(LEVELS[PROJECT]))).exit_code
+    (place.project / "settings/one.json").write_text("intact")
+    (place.project / ".claude").symlink_to("settings")
+    assert run_line(line, place, containment.acquire(place.key(LEVELS[PROJECT]))).exit_code
+    assert (place.project / "settings/one.json").read_text() == "intact"
+
+
+def test_settings_in_a_folder_that_is_named_are_protected_as_those_of_the_project(
+    place: Place, containment: Containment
+) -> None:
+    (place.project / "part/.claude").mkdir(parents=True)
+    line = "echo x >part/made; echo x >part/.claude/settings.json"
+    assert run_line(line, place, containment.acquire(place.key(Sandbox(write=("part",))))).exit_code
+    assert [path.name for path in sorted((place.project / "part").rglob("*"))] == [".claude", "made"]
+
+
+@pytest.mark.parametrize("folder", [".", ".."], ids=["home", "around home"])
+def test_home_folder_is_no_project_that_a_hook_may_write(place: Place, containment: Containment, folder: str) -> None:
+    (place.home / ".bashrc").write_text("intact")
+    around = (place.home / folder).resolve()
+    result = run_line(
+        "echo x >~/.bashrc", place, containment.acquire(CellKey(LEVELS[PROJECT], str(around), str(place.home)))
+    )
+    assert (result.exit_code != 0, (place.home / ".bashrc").read_text()) == (True, "intact")
+    # a folder in there that is named is meant
+    sandbox = replace(LEVELS[READ_ONLY], write=(f"{place.home}/out/**",))
+    (place.home / "out").mkdir()
+    cell = containment.acquire(CellKey(sandbox, str(around), str(place.home)))
+    assert run_line("echo x >~/out/made", place, cell).exit_code == 0
 
 
 def test_settings_of_a_worktree_cannot_be_led_elsewhere(place: Place, containment: Containment) -> None:
@@ -369,6 +464,31 @@ def test_folder_that_became_a_link_between_two_calls_gives_no_right_either(
 
 
 # ---- from end to end ----
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo x >>.git/config",
+        "echo x >.git/hooks/pre-commit",
+        "mv .git .gone; mkdir -p .git/hooks",
+        "chmod 777 .git/config",
+        "touch -r .git/config stamp; echo y >.git/config; touch -r stamp .git/config",
+    ],
+)
+def test_what_others_obey_is_compared_afterwards_where_no_mount_protects_it(tmp_path: Path, line: str) -> None:
+    home, project = tmp_path.resolve() / "home", tmp_path.resolve() / "project"
+    configure(home, "")
+    (project / ".git/hooks").mkdir(parents=True)
+    (project / ".git/config").write_text("x")
+    (project / "change.sh").write_text(f"cat >/dev/null\n{line}\n")
+    (project / "hookline.toml").write_text('[[hook]]\nid = "one"\non = "before_tool"\nrun = "sh ./change.sh"\n')
+    assert hookline(home, "trust", "approve", "one", "--yes").returncode == 0
+    said = hookline(
+        home, "emit", "before_tool", "--tool", "shell", "--json", HOOKLINE_WITHOUT="mounts", HOOKLINE_DAEMON="0"
+    )
+    assert "was made or changed while the hook ran" in json.loads(said.stdout)["hooks"][0]["failure"]["message"]
+
 
 INTRUSIONS = {
     "read the key": "cat ~/.ssh/id_rsa",

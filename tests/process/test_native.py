@@ -181,13 +181,13 @@ DRIVER = """
 int main(void) {
   int32_t step, numbers[] = {-1, 3, 0, 1, 2, 0};
   char argv[] = "true\\0one", env[] = "A=1\\0B=2";
-  struct sandbox sandbox = {.ruleset = -1, .uid = -1, .gid = -1,
+  struct sandbox sandbox = {.ruleset = -1, .uid = -1, .gid = -1, .user_namespace = -1, .network = -1,
                             .keeps_group = 1, .limit_count = 1, .limits = {{RLIMIT_CORE, 0, 1}}};
   const char *programs[] = {"TRUE", "/nonexistent"};
   for (int number = 0; number < 12; number++) {
-    struct sock_filter filter[MAX_FILTER];
+    struct filter filter;
     sandbox.sockets = number % 8;
-    if (make_filter(filter, &sandbox) >= MAX_FILTER) return 98;
+    if (make_filter(&filter, &sandbox)) return 98;
     sandbox.sockets = SOCKETS_ANY;
     int pid = hookline_spawn(programs[number % 2], argv, 2, env, 2, "/", numbers, number % 3 ? &sandbox : NULL, &step);
     if (number % 2 ? pid != -ENOENT : pid <= 0 || waitpid(pid, NULL, 0) != pid) return 1 + number;

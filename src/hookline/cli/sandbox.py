@@ -32,7 +32,7 @@ from hookline.model.hook import Hook
 from hookline.model.plan import Plan
 from hookline.model.sandbox import LEVELS
 from hookline.model.sandbox import PROJECT as PROJECT_LEVEL
-from hookline.process.containment import Cell, CellKey, Containment, find_layers, list_lacking
+from hookline.process.containment import Cell, CellKey, Containment, find_layers, list_lacking, make_cell_key
 from hookline.process.environment import EnvironmentAllowList
 from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
@@ -71,6 +71,12 @@ def explain(args: argparse.Namespace) -> int:
         print_line(f"  it runs no process of its own ({hook.kind}), so there is nothing to contain")
         return 0
     machine = find_layers()
+    key = make_cell_key(hook, str(project.root))
+    if key is not None and "." in sandbox.write and not key.has_project:
+        sentences = (
+            *sentences,
+            "writes nothing of the project all the same: that is your home folder, or one around it",
+        )
     fields = [("it", "\n".join(sentences)), ("why", explain_containment(hook))]
     if sandbox.is_contained:
         fields += [

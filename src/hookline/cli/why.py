@@ -30,7 +30,7 @@ from hookline.model.names import find_unknown_tools, names_of_tool
 from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
 from hookline.model.tools import TOOLS
-from hookline.process.containment import describe_lacking, find_layers
+from hookline.process.containment import find_layers, find_refusal
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
@@ -207,13 +207,9 @@ def _add_sandbox_gate(answer: Explanation) -> Explanation:
     """Add a gate for whether a hook that must be contained can be."""
     if not answer.hook.containment.required:
         return answer
-    machine = find_layers()
-    reason = (
-        ", ".join(machine.layers)
-        if machine.can_contain
-        else f"it must be contained, and {describe_lacking(machine.lacking)}"
-    )
-    return replace(answer, gates=(*answer.gates, GateAnswer("sandbox", passed=machine.can_contain, reason=reason)))
+    refusal = find_refusal(answer.hook.containment)
+    gate = GateAnswer("sandbox", passed=not refusal, reason=refusal or ", ".join(find_layers().layers))
+    return replace(answer, gates=(*answer.gates, gate))
 
 
 def _translate_wishes(answer: Explanation, host: DialectSpec) -> list[WishOutcome]:

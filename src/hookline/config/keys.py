@@ -295,11 +295,28 @@ def _readable(value: object) -> tuple[str, ...] | None:
 def _network(value: object) -> bool | tuple[str, ...]:
     from hookline.process.connect_proxy import parse_host  # noqa: PLC0415 - only few hooks name hosts
 
+    if isinstance(value, str):
+        raise ValueError(  # noqa: TRY004 - one error for all
+            f'wanted true, false or a list of hosts, such as ["api.example.com:443"], got {describe(value)}'
+        )
     hosts = flag_or_texts(value)
     for host in () if isinstance(hosts, bool) else hosts:
         if host != UNIX:
             parse_host(host)
     return hosts
+
+
+def _variables(value: object) -> tuple[str, ...]:
+    return tuple(map(parse_variable, any_texts(value)))
+
+
+def _memory(value: object) -> int:
+    found = size(value)
+    if found < _BYTES["MB"]:
+        raise ValueError(
+            f'wanted a size of at least 1MB, in which a program can start, such as "512MB", got {describe(value)}'
+        )
+    return found
 
 
 # the keys of `sandbox`, and how each is read
@@ -308,8 +325,8 @@ _SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
     "write": _writable,
     "read": _readable,
     "net": _network,
-    "env": any_texts,
-    "memory": size,
+    "env": _variables,
+    "memory": _memory,
     "cpu": seconds,
     "processes": count,
     "file_size": size,
@@ -327,7 +344,10 @@ def sandbox(value: object) -> Sandbox:
     """Read what the process of a hook may do: a level, or a table that says what differs from one."""
     if isinstance(value, str):
         return LEVELS[sandbox_level(value)]
-    given = {name: _SANDBOX[name](item) for name, item in _parts(value, Sandbox).items()}
+    if not isinstance(value, Mapping):
+        levels = ", ".join(map(quote, LEVELS))
+        raise ValueError(f"wanted a level ({levels}) or a table, got {describe(value)}")  # noqa: TRY004 - one error for all
+    given = _read_parts(value, Sandbox, _SANDBOX)
     return structs.replace(LEVELS[str(given.get("level", PROJECT))], **given)
 
 
@@ -365,13 +385,7 @@ _TELEMETRY: Final[Mapping[str, Callable[[object], object]]] = {
 def telemetry(value: object) -> Telemetry:
     """Read where traces and metrics are exported to; an empty table leaves all of it to the variables of OpenTelemetry."""
     build: Callable[..., Telemetry] = Telemetry
-    given: dict[str, object] = {}
-    for name, item in _parts(value, Telemetry).items() if value != {} else ():
-        try:
-            given[name] = _TELEMETRY[name](item)
-        except ValueError as problem:
-            raise ValueError(f"{name}: {problem}") from None
-    return build(**given)
+    return build(**(_read_parts(value, Telemetry, _TELEMETRY) if value != {} else {}))
 
 
 def model_name(value: object) -> str:
@@ -415,7 +429,7 @@ def models(value: object) -> Mapping[str, ModelSettings]:
         try:
             if name not in PROVIDERS:
                 model_name(name)
-            found[name] = build(**{key: _MODEL[key](one) for key, one in _parts(item, ModelSettings).items()})
+            found[name] = build(**_read_parts(item, ModelSettings, _MODEL))
         except ValueError as problem:
             raise ValueError(f"{quote(str(name))}: {problem}") from None
     return found
@@ -430,6 +444,19 @@ def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
         if name not in known:
             raise ValueError(f"unknown key {quote(str(name))}{suggest(str(name), known)}")
     return dict(value)
+
+
+def _read_parts(
+    value: object, struct: type[Struct], readers: Mapping[str, Callable[[object], object]]
+) -> dict[str, object]:
+    """Read each value of a table; an error names its key."""
+    given: dict[str, object] = {}
+    for name, item in _parts(value, struct).items():
+        try:
+            given[name] = readers[name](item)
+        except ValueError as problem:
+            raise ValueError(f"{name}: {problem}") from None
+    return given
 
 
 def anything(value: object) -> object:

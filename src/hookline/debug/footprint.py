@@ -191,7 +191,7 @@ def suggest_sandbox(footprint: Footprint, around: RunFolders, *, env: Collection
     folders = {_collapse(path, around) for path in inside}
     write = {"."} if "." in folders else folders
     # what others obey is protected inside of a folder, unless it is named
-    obeyed = (one for one in list_obeyed(project, [project]) if any(is_within(path, one) for path in inside))
+    obeyed = (one for one in list_obeyed([project], [project]) if any(is_within(path, one) for path in inside))
     write |= {os.path.relpath(path, project) for path in obeyed}
     write |= set(outermost(_shorten(path, home) for path in written - inside - temporary))
     base = LEVELS[PROJECT] if "." in write else LEVELS[READ_ONLY]

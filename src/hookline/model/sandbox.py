@@ -47,6 +47,11 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         """Whether it asks for any containment."""
         return self.level != NONE
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The only hosts that it may reach, where it names some."""
+        return () if isinstance(self.net, bool) else tuple(host for host in self.net if host != UNIX)
+
 
 UNCONTAINED: Final = Sandbox(level=NONE)
 LEVELS: Final[Mapping[str, Sandbox]] = {
@@ -80,8 +85,7 @@ def describe_sandbox(sandbox: Sandbox) -> Iterator[str]:
     if isinstance(sandbox.net, bool):
         yield "uses the network" if sandbox.net else "has no network"
     else:
-        hosts = [host for host in sandbox.net if host != UNIX]
-        yield f"reaches {_join(hosts)} and nothing else" if hosts else "has no network"
+        yield f"reaches {_join(sandbox.hosts)} and nothing else" if sandbox.hosts else "has no network"
         if UNIX in sandbox.net:
             yield "talks to other programs of this machine through Unix sockets"
     yield (

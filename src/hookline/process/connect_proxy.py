@@ -19,6 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.process.native import Network, make_network
 from hookline.text import escape_all
 
 KEY: Final = "sandbox.net"
@@ -200,10 +201,14 @@ class ConnectProxy:
         self._credentials = base64.b64encode(f"{_USER}:{self._password}".encode())
         self._refused: list[str] = []
         self._process = os.getpid()
+        self._servers: list[asyncio.Server] = []
         self._tunnels: set[asyncio.StreamWriter] = set()
         self._clients: set[asyncio.Task[None]] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=self._limits.connections)
-        self.port: int = self._listener.getsockname()[1]
+        listener = socket.create_server(("127.0.0.1", 0), backlog=self._limits.connections)
+        self._listeners = [listener]
+        self._network: Network | None = None
+        self._network_lock = threading.Lock()
+        self.port: int = listener.getsockname()[1]
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="hookline-proxy", daemon=True)
@@ -232,6 +237,20 @@ class ConnectProxy:
         url = f"http://{_USER}:{self._password}@127.0.0.1:{self.port}"
         return {**dict.fromkeys(_PROXY_VARIABLES, url), **_CONSTANT_VARIABLES}
 
+    def open_network(self) -> Network:
+        """Return the network in which nothing but this proxy can be reached, at the same port; the first call makes it.
+
+        Raises:
+            OSError: The kernel refused.
+        """
+        with self._network_lock:
+            if self._network is None:
+                network = make_network(self.port)
+                self._listeners.append(socket.socket(fileno=network.listener))
+                asyncio.run_coroutine_threadsafe(self._listen(self._listeners[-1]), self._loop).result()
+                self._network = network
+            return self._network
+
     def close(self) -> None:
         """End the proxy and all its tunnels; the next `for_hosts` starts another one."""
         _PROXIES.forget(self)
@@ -243,11 +262,15 @@ class ConnectProxy:
             self._loop.call_soon_threadsafe(self._end.set)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+        if self._network is not None:
+            self._network.close()
+            self._network = None
 
     def abandon(self) -> None:
         """Let go of the sockets of the parent after a fork, so that they close when the parent closes them."""
         # the loop is not touched: its selector is shared with the parent
-        self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         sockets = [tunnel.get_extra_info("socket") for tunnel in list(self._tunnels)]
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for one in sockets:
@@ -260,14 +283,17 @@ class ConnectProxy:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._accept, sock=self._listener, limit=_CHUNK)
-        async with server:
-            await self._end.wait()
+        await self._listen(self._listeners[0])
+        await self._end.wait()
+        for server in self._servers:
             server.close()
-            for task in list(self._clients):
-                task.cancel()
-            for tunnel in list(self._tunnels):
-                tunnel.transport.abort()
+        for task in list(self._clients):
+            task.cancel()
+        for tunnel in list(self._tunnels):
+            tunnel.transport.abort()
+
+    async def _listen(self, listener: socket.socket) -> None:
+        self._servers.append(await asyncio.start_server(self._accept, sock=listener, limit=_CHUNK))
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -4,7 +4,7 @@ A `Cell` is everything that the processes of one hook share: a landlock ruleset,
 Making one takes milliseconds, so cells are kept for the next call, as long as the folders that were listed for them stay the same.
 """
 # paths are texts here: they are compared and encoded, hundreds at a time
-# ruff: noqa: PTH102, PTH103, PTH110, PTH111, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH102, PTH103, PTH110, PTH111, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123, PTH208
 
 import atexit
 import errno
@@ -12,13 +12,14 @@ import functools
 import logging
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +41,9 @@ from hookline.process.sandbox_wrappers import (
 )
 from hookline.process.secrets import Secrets
 
+if TYPE_CHECKING:
+    from hookline.process.connect_proxy import ConnectProxy
+
 if sys.platform != "win32":
     import resource
 
@@ -56,6 +60,7 @@ _ANY_SCOPE: Final = 3
 # how many rights to files a version of landlock knows
 _RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15}
 _NEWEST_RIGHTS: Final = 16
+_TRUNCATES_SINCE: Final = 3
 _PORTS_SINCE: Final = 4
 _SCOPES_SINCE: Final = 6
 # what is meant for a folder and refused for a file
@@ -80,32 +85,25 @@ _SYSTEM: Final = (
 )
 # In the project, these are run or obeyed by git, editors and agents outside of any sandbox.
 _OBEYED: Final = (
+    # git
+    *(".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".git/modules"),
+    *(".gitmodules", ".githooks", ".husky"),
+    # agents
+    *(".claude", ".codex", ".gemini", ".cursor", ".qwen", ".mcp.json", ".github/copilot", ".opencode", "opencode.json"),
     *(
-        ".git/hooks",
-        ".git/config",
-        ".git/config.worktree",
-        ".git/commondir",
-        ".git/info/attributes",
-        ".git/modules",
-        ".claude",
-        ".codex",
-        ".gemini",
-        ".cursor",
-        ".qwen",
-    ),
-    *(
-        ".mcp.json",
-        ".vscode",
-        ".idea",
-        ".envrc",
-        ".github/copilot",
-        ".opencode",
         ".factory",
         ".kiro",
         ".windsurf",
-        ".husky",
+        ".amazonq",
+        ".roo",
+        ".continue",
+        ".ollm",
+        ".ollama",
+        "hookline.toml",
+        ".hookline",
     ),
-    *("hookline.toml", ".hookline", ".ollm", ".ollama", ".gitmodules"),
+    # editors and shells
+    *(".vscode", ".idea", ".zed", ".devcontainer", ".envrc"),
 )
 
 # kept by root, so that files of other users in the project stay usable: CHOWN, DAC_OVERRIDE, FOWNER
@@ -121,6 +119,8 @@ _RESOURCES: Final = {
 # nanoseconds; file times are as coarse as the clock of the kernel
 _TICK: Final = 20_000_000
 _MOST_CELLS: Final = 64
+# how far below them folders are looked into that others obey
+_DEPTH: Final = 2
 # no folder of a hook has this name
 _LATER: Final = "later"
 _FILE_LAYERS: Final = ("landlock", "mounts", "bubblewrap", "sandbox-exec")
@@ -135,6 +135,11 @@ class CellKey(Struct, frozen=True):
     home: str
     # the folder in which the hook keeps its state
     state: str = ""
+
+    @property
+    def has_project(self) -> bool:
+        """Whether the project is one, and not the home folder or one around it: writing that is having everything of the user."""
+        return not is_within(self.home, self.project)
 
     def for_long_lived(self) -> "CellKey":
         """Return the key for a process that serves many events, whose processor time adds up."""
@@ -161,7 +166,8 @@ class Cell(Struct, kw_only=True):
     """What contains the processes of one hook, one call at a time.
 
     `layers` are those in force; `lacking` says what the machine does not have. `variables` come on top of the environment.
-    `wrapper` are the words before the program, where another program contains it.
+    `wrapper` are the words before the program, where another program contains it. `named` is what the sandbox names to be
+    written, and `obeyed` what others obey in there, which cannot.
     """
 
     key: CellKey
@@ -173,31 +179,52 @@ class Cell(Struct, kw_only=True):
     tmp: str = ""
     tmp_id: tuple[int, int] = (0, 0)
     variables: Mapping[str, str] = {}
+    named: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()
     obeyed_folders: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     times: tuple[int, ...] | None = None
+    states: Mapping[str, tuple[int, ...]] = {}
     listings: Mapping[str, "_Listing"] = {}
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether what others obey in a folder that can be written is protected, as far as it is there."""
+        return bool(self.wrapper) or "mounts" in self.layers or not self.is_contained
 
     @property
     def is_contained(self) -> bool:
         """Whether files are out of its reach; a process that can write everything is not contained, whatever else holds."""
         return any(layer.startswith(_FILE_LAYERS) for layer in self.layers)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the folders that were listed have the same entries still; a wrapper knows only what was there."""
-        return not self.wrapper and all(listing.is_current() for listing in self.listings.values())
+    def refresh(self) -> bool:
+        """Return whether the cell can be used for another process: the folders that were listed have the same entries.
 
-    def note_absent(self) -> None:
-        """Note which files that others obey are not there before a process starts: a mount protects only what is."""
+        A wrapper knows only what was there. What others obey is noted, for `find_tampering`.
+        """
+        if self.wrapper or not all(listing.is_current() for listing in self.listings.values()):
+            return False
         times = self._read_times()
-        if times != self.times:
-            self.absent = tuple(path for path in self.obeyed if not os.path.lexists(path))
-            self.times = times
+        if times != self.times and _list_obeyed_in(self.key, self.named) != self.obeyed:
+            return False
+        self.note_obeyed(times)
+        return True
 
-    def find_planted(self) -> str:
-        """Return such a file that is there now, or ""."""
+    def note_obeyed(self, times: tuple[int, ...] | None = None) -> None:
+        """Note what others obey before a process starts: which files are not there, and all of them where no mount protects them."""
+        times = self._read_times() if times is None else times
+        if times != self.times:
+            self.times = times
+            self.absent = tuple(path for path in self.obeyed if not os.path.lexists(path))
+        if not self.is_guarded:
+            self.states = _read_states(self.obeyed)
+
+    def find_tampering(self) -> str:
+        """Return a file that others obey and that was made or changed since, or ""."""
+        if not self.is_guarded:
+            now = _read_states(self.obeyed)
+            changed = (path for path in now.keys() | self.states.keys() if now.get(path) != self.states.get(path))
+            return min(changed, default="")
         times = self._read_times()
         # a folder that changes twice within a tick of the clock keeps its time
         is_settled = time.time_ns() - max(times, default=0) > _TICK
@@ -263,16 +290,15 @@ class Containment:
             OSError: A ruleset or a folder could not be made.
         """
         while (cell := self._take(key)) is not None:
-            if cell.is_current:
-                cell.note_absent()
+            if cell.refresh():
                 return cell
             cell.close()
         cell = make_cell(key, _list_protected(self._protected, key.state))
         cell.pool = self
-        cell.note_absent()
-        if key.sandbox.required and not cell.is_contained:
+        cell.note_obeyed()
+        if refusal := find_refusal(key.sandbox, () if cell.is_contained else cell.lacking):
             cell.close()
-            raise ContainmentError(errno.ENOSYS, f"it must be contained, and {describe_lacking(cell.lacking)}")
+            raise ContainmentError(errno.ENOSYS, refusal)
         return cell
 
     def prepare_state(self, hook: Hook, session: str) -> Mapping[str, str]:
@@ -335,20 +361,19 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
     secrets = Secrets(key.home, protected)
     tmp = os.path.realpath(tempfile.mkdtemp(prefix="hookline-hook-"))
     variables = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp) if sandbox.tmp == PRIVATE else {}
-    port = 0
-    if hosts := _hosts(sandbox):
-        from hookline.process.connect_proxy import ConnectProxy  # noqa: PLC0415 - few hooks name hosts
-
-        proxy = ConnectProxy.for_hosts(hosts)
+    proxy = _find_proxy(sandbox)
+    if proxy is not None:
         variables |= proxy.variables()
-        port = proxy.port
-    own = [tmp, *([key.state] if key.state else [])]
-    writable = [*list_writable(sandbox, project), *own, *([tempfile.gettempdir()] if sandbox.tmp != PRIVATE else [])]
-    obeyed = tuple(_list_obeyable(project, writable))
+    named = tuple(list_writable(key))
+    shared = [os.path.realpath(tempfile.gettempdir())] if sandbox.tmp != PRIVATE else []
+    writable = [*named, tmp, *([key.state] if key.state else []), *shared]
     status = os.stat(tmp)
     tmp_id = (status.st_dev, status.st_ino)
+    obeyed = _list_obeyed_in(key, named)
     folders = tuple(dict.fromkeys(map(os.path.dirname, obeyed)))
-    cell = Cell(key=key, tmp=tmp, tmp_id=tmp_id, variables=variables, obeyed=obeyed, obeyed_folders=folders)
+    cell = Cell(
+        key=key, tmp=tmp, tmp_id=tmp_id, variables=variables, named=named, obeyed=obeyed, obeyed_folders=folders
+    )
     try:
         machine = find_layers()
         wrapper = None if machine.landlock or machine.mounts else find_wrapper(project)
@@ -360,28 +385,28 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
         user = _find_user(sandbox.user, can_change=is_own)
         if user is not None:
             os.chown(tmp, *user)
+        cell.layers, cell.lacking = machine.layers, list_lacking(sandbox, machine)
         if wrapper is not None and machine.wrapper:
             _add_wrapper(cell, wrapper, writable, secrets=secrets.paths)
-            cell.lacking = list_lacking(sandbox)
-            return cell
-        cell.layers, cell.lacking = machine.layers, machine.lacking
         if not is_own:
             return cell
-        struct = cell.struct = native.NativeSandbox(
-            ruleset=-1, sockets=_sockets(sandbox), uid=-1, gid=-1, capabilities=_ROOT_KEEPS, keeps_group=1
-        )
+        struct = cell.struct = native.NativeSandbox(sockets=_sockets(sandbox), capabilities=_ROOT_KEEPS, keeps_group=1)
+        if proxy is not None and not _find_network_gap(sandbox, machine):
+            network = proxy.open_network()
+            struct.network, struct.user_namespace = network.namespace, network.user_namespace
+            cell.layers = (*cell.layers, "network")
         if user is not None:
             struct.uid, struct.gid = user
         struct.set_limits(dict(_limits(sandbox)))
         if machine.landlock:
             ruleset = _Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
             struct.ruleset = ruleset.descriptor
-            ruleset.allow(sandbox, writable, project=project, port=port)
+            ruleset.allow(sandbox, writable, project=project, port=0 if proxy is None else proxy.port)
             cell.listings = ruleset.listings
         elif machine.mounts:
             cell.listings = {folder: _Listing(folder, frozenset()) for folder in secrets.folders}
         if machine.mounts:
-            _add_mounts(struct, writable, project=project, hidden=None if machine.landlock else secrets.paths)
+            _add_mounts(struct, writable, obeyed=cell.obeyed, hidden=None if machine.landlock else secrets.paths)
     except BaseException:
         cell.close()
         raise
@@ -426,11 +451,20 @@ def find_layers() -> MachineLayers:
         wrapper = find_wrapper()
         return MachineLayers(library=False, **_describe_wrapper(wrapper, lacking))
     off = os.environ.get("HOOKLINE_WITHOUT", "").split(",")
-    landlock = 0 if "landlock" in off else native.landlock_version()
+    # "landlock>3" stands for a kernel that has version 3
+    known = [int(name.removeprefix("landlock>")) for name in off if name.startswith("landlock>")]
+    landlock = 0 if "landlock" in off else min([native.landlock_version(), *known])
     problem = "it was switched off" if "mounts" in off else _try_mounts()
     lacking = [] if landlock else ["the kernel has no landlock"]
+    if landlock < _SCOPES_SINCE:
+        lacking.append(f"signals to other processes of the user are not held back (landlock {_SCOPES_SINCE} does that)")
     if problem:
-        lacking.append(f"a process cannot have mounts of its own ({problem})")
+        lacking.append(
+            f"a process cannot have mounts of its own ({problem}), so what others obey in a project is only compared "
+            "afterwards, and modes and owners of files are not protected"
+        )
+        if 0 < landlock < _TRUNCATES_SINCE:
+            lacking.append(f"files can be truncated (landlock {_TRUNCATES_SINCE} prevents that)")
     if landlock or not problem:
         return MachineLayers(landlock=landlock, mounts=not problem, lacking=tuple(lacking))
     return MachineLayers(**_describe_wrapper(find_wrapper(), lacking))
@@ -442,10 +476,50 @@ def _describe_wrapper(wrapper: Wrapper, lacking: list[str]) -> dict[str, Any]:
     return {"lacking": (*lacking, wrapper.problem)}
 
 
-def list_lacking(sandbox: Sandbox) -> tuple[str, ...]:
+def list_lacking(sandbox: Sandbox, machine: MachineLayers | None = None) -> tuple[str, ...]:
     """Return what this machine lacks to contain a process as a sandbox says."""
+    machine = machine or find_layers()
+    gaps = list_gaps(machine.wrapper, sandbox) if machine.wrapper else ()
+    return (*machine.lacking, *filter(None, [_find_network_gap(sandbox, machine)]), *gaps)
+
+
+def find_refusal(sandbox: Sandbox, lacking: tuple[str, ...] | None = None) -> str:
+    """Return why a process with this sandbox does not run; empty if it does.
+
+    `lacking` is what keeps it from being contained at all; unless it is given, that depends on the machine.
+    """
+    if not sandbox.required:
+        return ""
     machine = find_layers()
-    return (*machine.lacking, *(list_gaps(machine.wrapper, sandbox) if machine.wrapper else ()))
+    if lacking is None:
+        lacking = () if machine.can_contain else machine.lacking
+    problem = describe_lacking(lacking) or _find_network_gap(sandbox, machine)
+    return f"it must be contained, and {problem}" if problem else ""
+
+
+def _find_network_gap(sandbox: Sandbox, machine: MachineLayers) -> str:
+    """Return what a process can reach beside the hosts that its sandbox names; empty if nothing."""
+    if not sandbox.hosts:
+        return ""
+    if not machine.mounts:
+        problem = "this needs namespaces"
+    elif not (problem := _try_network()):
+        return ""
+    if machine.landlock >= _PORTS_SINCE:
+        return f"other machines are in reach, at the port number of the proxy for named hosts ({problem})"
+    return f"the network is in reach, not only the hosts that it names ({problem})"
+
+
+@functools.cache
+def _try_network() -> str:
+    """Make a network of its own for a process; return why that is not possible, or ""."""
+    try:
+        network = native.make_network(1)
+    except OSError as problem:
+        return problem.strerror or "refused"
+    os.close(network.listener)
+    network.close()
+    return ""
 
 
 def describe_lacking(lacking: tuple[str, ...]) -> str:
@@ -457,8 +531,8 @@ def describe_lacking(lacking: tuple[str, ...]) -> str:
 def _try_mounts() -> str:
     """Start a program with mounts of its own; return why that is not possible, or ""."""
     with tempfile.TemporaryDirectory(prefix="hookline-try-") as folder, open(os.devnull, "r+b") as null:
-        struct = native.NativeSandbox(ruleset=-1, sockets=native.ANY_SOCKETS, uid=-1, gid=-1, capabilities=_ROOT_KEEPS)
-        _add_mounts(struct, [os.path.realpath(folder)], project="", hidden=())
+        struct = native.NativeSandbox(sockets=native.ANY_SOCKETS, capabilities=_ROOT_KEEPS)
+        _add_mounts(struct, [os.path.realpath(folder)], obeyed=(), hidden=())
         try:
             pid = native.spawn(
                 "/bin/sh", ("sh", "-c", ":"), env={}, cwd="/", streams=[null.fileno()] * 3, sandbox=struct
@@ -469,13 +543,16 @@ def _try_mounts() -> str:
     return ""
 
 
-def list_writable(sandbox: Sandbox, project: str) -> Iterator[str]:
-    """Yield the folders and files that a sandbox may write, as real paths; a folder that ends with `/**` is made.
+def list_writable(key: CellKey) -> Iterator[str]:
+    """Yield the folders and files that a sandbox names to be written, as real paths; a folder that ends with `/**` is made.
 
     Raises:
         ContainmentError: One that is named below the project is a link that leads out of it.
     """
-    for entry in sandbox.write:
+    project = key.project
+    for entry in key.sandbox.write:
+        if entry == "." and not key.has_project:
+            continue
         folder = entry.removesuffix("**")
         path = os.path.join(project, os.path.expanduser(folder))
         is_inside = is_within(os.path.normpath(path), os.path.normpath(project))
@@ -503,14 +580,18 @@ def _limits(sandbox: Sandbox) -> Iterator[tuple[int, int]]:
             yield getattr(resource, number), max(1, int(value))
 
 
-def _hosts(sandbox: Sandbox) -> tuple[str, ...]:
-    return () if isinstance(sandbox.net, bool) else tuple(host for host in sandbox.net if host != UNIX)
+def _find_proxy(sandbox: Sandbox) -> "ConnectProxy | None":
+    if not sandbox.hosts:
+        return None
+    from hookline.process.connect_proxy import ConnectProxy  # noqa: PLC0415 - few hooks name hosts
+
+    return ConnectProxy.for_hosts(sandbox.hosts)
 
 
 def _sockets(sandbox: Sandbox) -> int:
     if isinstance(sandbox.net, bool):
         return native.INTERNET_SOCKETS if sandbox.net else native.NO_SOCKETS
-    tcp = native.TCP_SOCKETS if _hosts(sandbox) else native.NO_SOCKETS
+    tcp = native.TCP_SOCKETS if sandbox.hosts else native.NO_SOCKETS
     return tcp | (native.UNIX_SOCKETS if UNIX in sandbox.net else 0)
 
 
@@ -540,23 +621,22 @@ def _add_wrapper(cell: Cell, wrapper: Wrapper, writable: Iterable[str], *, secre
         project=project,
         readable=None if sandbox.read is None else (*_SYSTEM, *_list_readable(sandbox.read, project)),
         writable=tuple(paths),
-        protected=tuple(list_obeyed(project, paths)),
+        protected=tuple(path for path in cell.obeyed if os.path.lexists(path) and not os.path.islink(path)),
         hidden=secrets,
     )
     cell.wrapper, cell.layers = make_words(wrapper, sandbox, rules), (wrapper.layer, "limits")
 
 
 def _add_mounts(
-    struct: native.NativeSandbox, writable: Iterable[str], *, project: str, hidden: Iterable[str] | None
+    struct: native.NativeSandbox, writable: Iterable[str], *, obeyed: Iterable[str], hidden: Iterable[str] | None
 ) -> None:
-    """Have everything read-only but the writable paths, without what others obey in the project.
+    """Have everything read-only but the writable paths, without what others obey in there.
 
     Secrets and devices are `hidden` only where landlock does not keep them: then it is None.
     """
     paths = outermost(path for path in writable if os.path.lexists(path))
     entries = [f"w{path}" for path in paths]
-    # what does not exist is left out in the child: it may by the time of a later call
-    obeyed = _list_obeyable(project, paths)
+    # what does not exist is left out in the child: it may by the time of a later call;
     # a folder above cannot be moved away, and another put into its place
     above = {str(folder) for path in obeyed for folder in PurePosixPath(path).parents}
     entries += [
@@ -575,15 +655,23 @@ def _add_mounts(
     struct.mounts = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
 
 
-def list_obeyed(project: str, writable: Iterable[str]) -> list[str]:
-    """Return what others obey in a project, inside of what can be written."""
-    return [path for path in _list_obeyable(project, writable) if os.path.lexists(path) and not os.path.islink(path)]
+def _list_obeyed_in(key: CellKey, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what others obey in the project, and in each folder that a sandbox names to be written."""
+    return tuple(list_obeyed((key.project, *filter(os.path.isdir, named)), named))
 
 
-def _list_obeyable(project: str, writable: Iterable[str]) -> list[str]:
-    """Return what git, editors and agents obey in a project, there or not; a path that is named by itself is meant."""
-    obeyed = [os.path.join(project, name) for name in _OBEYED] if project else []
-    return [path for path in obeyed if path not in writable and any(is_within(path, one) for one in writable)]
+def list_obeyed(roots: Iterable[str], writable: Collection[str]) -> list[str]:
+    """Return what git, editors and agents obey in some folders, there or not, inside of what can be written.
+
+    Where one is a link, it is both the link and what it leads to. A path that is named by itself is meant.
+    """
+    named = [f"{root.rstrip('/')}/{name}" for root in roots for name in _OBEYED]
+    links = {path for path in {*named, *map(os.path.dirname, named)} if os.path.islink(path)}
+    targets = [
+        os.path.realpath(path) for path in named if links and not links.isdisjoint((path, os.path.dirname(path)))
+    ]
+    paths = dict.fromkeys((*named, *targets))
+    return [path for path in paths if path not in writable and any(is_within(path, one) for one in writable)]
 
 
 def _list_readable(named: tuple[str, ...], project: str) -> Iterator[str]:
@@ -697,6 +785,22 @@ class _Ruleset:
 
     def _add(self, path: str, access: int) -> None:
         native.allow_path(self.descriptor, path, access=access, directory_only=~_FILE_RIGHTS & _ALL_RIGHTS)
+
+
+def _read_states(paths: Iterable[str], depth: int = _DEPTH) -> dict[str, tuple[int, ...]]:
+    """Return files and folders, with what tells whether they were changed or replaced."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in paths:
+        try:
+            status = os.lstat(path)
+            inside = os.listdir(path) if depth and stat.S_ISDIR(status.st_mode) else []
+        except OSError:
+            continue
+        # the time of a folder changes with files in it that come and go
+        times = (status.st_mtime_ns, status.st_ctime_ns, status.st_size) if not stat.S_ISDIR(status.st_mode) else ()
+        found[path] = (status.st_ino, status.st_mode, *times)
+        found |= _read_states((f"{path}/{name}" for name in inside), depth - 1)
+    return found
 
 
 def _read_mtime(folder: str) -> int:

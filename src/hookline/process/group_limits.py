@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import functools
 import os
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -23,6 +24,8 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 # the fields of /proc/PID/stat behind the name of the program
 _GROUP, _USER_TICKS, _PAGES = 2, 11, 21
+# the unit in which the size of a file on its device is counted
+_BLOCK: Final = 512
 
 
 class GroupUse(Struct, frozen=True):
@@ -73,9 +76,11 @@ def find_exceeded(group: int, sandbox: Sandbox) -> str:
         return "processes"
     if sandbox.cpu and use.cpu > sandbox.cpu:
         return "cpu"
-    # what processes share is counted once where it matters, because that takes long
-    if sandbox.memory and use.memory > sandbox.memory and _measure_shared(group) > sandbox.memory:
-        return "memory"
+    if sandbox.memory:
+        files = _measure_memory_files(group)
+        # what processes share is counted once where it matters, because that takes long
+        if use.memory + files > sandbox.memory and _measure_memory(group, files) > sandbox.memory:
+            return "memory"
     return ""
 
 
@@ -93,13 +98,42 @@ def _list_members(group: int) -> Iterator[tuple[int, list[bytes]]]:
                 yield int(name), fields
 
 
-def _measure_shared(group: int) -> int:
-    """Return the memory of a group, with pages that processes share counted once."""
-    total = 0
+def _measure_memory(group: int, files: int) -> int:
+    """Return the memory of a group, with pages that processes share counted once, and those of files in memory."""
+    mapped = shared = 0
     for pid, _fields in _list_members(group):
         try:
             with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123 - as above
-                total += next((int(line.split()[1]) << 10 for line in file if line.startswith(b"Pss:")), 0)
+                sizes = {
+                    line[: line.index(b":")]: int(line.split()[1]) << 10 for line in file if line.startswith(b"Pss")
+                }
         except OSError:
             continue
-    return total
+        mapped += sizes.get(b"Pss", 0)
+        shared += sizes.get(b"Pss_Shmem", 0)
+    # a file that is also mapped counts once
+    return mapped - shared + max(shared, files)
+
+
+@functools.cache
+def _find_memory_device() -> int:
+    """Return the device of files that exist in memory only."""
+    descriptor = os.memfd_create("hookline")
+    try:
+        return os.fstat(descriptor).st_dev
+    finally:
+        os.close(descriptor)
+
+
+def _measure_memory_files(group: int) -> int:
+    """Return the memory of the files in memory that a group has open: they count for no process unless it maps them."""
+    device, sizes = _find_memory_device(), dict[int, int]()
+    for pid, _fields in _list_members(group):
+        try:
+            for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - only names are needed
+                status = os.stat(f"/proc/{pid}/fd/{name}")  # noqa: PTH116 - as above
+                if status.st_dev == device:
+                    sizes[status.st_ino] = status.st_blocks * _BLOCK
+        except OSError:
+            continue
+    return sum(sizes.values())

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
+from msgspec import Struct
+
 from hookline.process.result import ContainmentError, Env
 
 LIBRARY: Final = "_spawn.so"
@@ -25,6 +27,7 @@ _CONTAINING: Final[Mapping[int, str]] = {
     6: "it could not run as another user",
     7: "landlock refused",
     8: "the filter of system calls could not be set",
+    9: "its network could not be made",
 }
 
 _FOLDER: Final = 2
@@ -42,7 +45,7 @@ class _Limit(ctypes.Structure):
 
 
 class NativeSandbox(ctypes.Structure):
-    """`struct sandbox` of spawn.c, which describes the fields."""
+    """`struct sandbox` of spawn.c, which describes the fields; a descriptor or user that is not given is none."""
 
     _fields_ = (
         ("ruleset", ctypes.c_int32),
@@ -55,9 +58,15 @@ class NativeSandbox(ctypes.Structure):
         ("gid", ctypes.c_int64),
         ("capabilities", ctypes.c_uint64),
         ("keeps_group", ctypes.c_int32),
+        ("user_namespace", ctypes.c_int32),
+        ("network", ctypes.c_int32),
         ("limit_count", ctypes.c_int32),
         ("limits", _Limit * _MAX_LIMITS),
     )
+
+    def __init__(self, **fields: int) -> None:
+        nothing = dict.fromkeys(("ruleset", "uid", "gid", "user_namespace", "network"), -1)
+        super().__init__(**{**nothing, **fields})
 
     def set_limits(self, limits: Mapping[int, int]) -> None:
         """Set limits by their resource."""
@@ -80,6 +89,7 @@ def load_library() -> ctypes.CDLL | None:
         library.hookline_create_ruleset.argtypes = (ctypes.c_uint64,) * 3
         library.hookline_allow_path.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)
         library.hookline_allow_port.argtypes = (ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64)
+        library.hookline_make_network.argtypes = (ctypes.c_int, ctypes.c_void_p)
     except (OSError, AttributeError):  # made for another processor, or by another version
         return None
     return library
@@ -193,6 +203,31 @@ def allow_port(ruleset: int, port: int, *, access: int) -> None:
         OSError: The kernel refused.
     """
     _check(load().hookline_allow_port(ruleset, access, port))
+
+
+class Network(Struct, frozen=True):
+    """Descriptors of a network that has nothing but loopback, of a listener there, and of the user namespace it belongs to, or -1."""
+
+    listener: int
+    namespace: int
+    user_namespace: int
+
+    def close(self) -> None:
+        """Close the descriptors of the namespaces; the listener belongs to who serves it."""
+        for descriptor in (self.namespace, self.user_namespace):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+def make_network(port: int) -> Network:
+    """Make a network with a listener at a port of its loopback.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    made = (ctypes.c_int32 * 3)()
+    _check(load().hookline_make_network(port, made))
+    return Network(*made)
 
 
 def load() -> ctypes.CDLL:

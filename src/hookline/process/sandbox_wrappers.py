@@ -129,9 +129,7 @@ def make_words(wrapper: Wrapper, sandbox: Sandbox, rules: FileRules) -> tuple[st
 
 
 def list_gaps(layer: str, sandbox: Sandbox) -> Iterator[str]:
-    """Yield what a wrapper does not contain, of what a sandbox asks for."""
-    if not isinstance(sandbox.net, bool) and any(host != UNIX for host in sandbox.net):
-        yield "the network is not contained: only our own library limits a process to some hosts"
+    """Yield what a wrapper does not contain, of what a sandbox asks for, beside the hosts that it names."""
     if layer == BUBBLEWRAP and not _allows_unix(sandbox):
         yield "Unix sockets stay in reach, but for those of Docker, D-Bus and the like"
     yield "limits hold for each process, not for all together, and their number has no limit"
@@ -186,7 +184,7 @@ def _list_sockets() -> Iterator[str]:
 
 
 def _needs_network(sandbox: Sandbox) -> bool:
-    return sandbox.net is True or (not isinstance(sandbox.net, bool) and any(host != UNIX for host in sandbox.net))
+    return sandbox.net is True or bool(sandbox.hosts)
 
 
 def _list_hidden(sandbox: Sandbox, rules: FileRules) -> Iterator[str]:

@@ -13,12 +13,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -37,14 +38,27 @@
 #include <unistd.h>
 
 /* Headers of older systems lack some of these; the numbers are the same on every processor. */
+#define NR_IO_URING_SETUP 425
+#define NR_IO_URING_ENTER 426
+#define NR_IO_URING_REGISTER 427
 #define NR_OPEN_TREE 428
 #define NR_MOVE_MOUNT 429
+#define NR_FSOPEN 430
+#define NR_FSCONFIG 431
+#define NR_FSMOUNT 432
+#define NR_FSPICK 433
+#define NR_CLONE3 435
 #define NR_CLOSE_RANGE 436
 #define NR_OPENAT2 437
+#define NR_PIDFD_GETFD 438
+#define NR_PROCESS_MADVISE 440
 #define NR_MOUNT_SETATTR 442
+#define NR_QUOTACTL_FD 443
 #define NR_LANDLOCK_CREATE 444
 #define NR_LANDLOCK_ADD 445
 #define NR_LANDLOCK_RESTRICT 446
+#define NR_FCHMODAT2 452
+#define NR_OPEN_TREE_ATTR 467
 #define TREE_CLONE 1
 #define TREE_CLOEXEC O_CLOEXEC
 #define TREE_RECURSIVE 0x8000
@@ -53,16 +67,36 @@
 #define MOUNT_READ_ONLY 1
 #define MOUNT_NO_DEVICES 4
 #define RESOLVE_WITHOUT_LINKS 4
+#define IOPRIO_OF_USER 3
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+#ifndef TIOCLINUX
+#define TIOCLINUX 0x541C
+#endif
 #define ALLOW_SPECULATION 4 /* SECCOMP_FILTER_FLAG_SPEC_ALLOW: without it every system call of the child is slower */
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_LIMITS 8
-#define MAX_FILTER 256
+#define MAX_FILTER 512
 #define MAX_TREES 128
+#define BACKLOG 64
+#define NETWORK_DESCRIPTORS 3 /* of a listener, a network and a user namespace */
 #define BLOCK 8 /* forbidden system calls that are compared one by one */
 
 /* What the child was doing when it failed; `native.py` has the words for them. */
-enum step { STEP_START, STEP_STREAMS, STEP_FOLDER, STEP_EXEC, STEP_MOUNTS, STEP_LIMITS, STEP_USER, STEP_LANDLOCK, STEP_SECCOMP };
+enum step {
+  STEP_START,
+  STEP_STREAMS,
+  STEP_FOLDER,
+  STEP_EXEC,
+  STEP_MOUNTS,
+  STEP_LIMITS,
+  STEP_USER,
+  STEP_LANDLOCK,
+  STEP_SECCOMP,
+  STEP_NETWORK
+};
 
 enum sockets { SOCKETS_ANY = -1, SOCKETS_NONE = 0, SOCKETS_TCP = 1, SOCKETS_INTERNET = 2, SOCKETS_UNIX = 4 };
 
@@ -78,11 +112,13 @@ struct sandbox {
   int32_t has_mounts;   /* make a mount namespace */
   int32_t mount_count;
   const char *mounts;   /* "wPATH\0rPATH\0hPATH\0": writable, read-only in a writable folder, hidden; "p" is writable and cannot be
-                           moved away, if it exists; "d" is a device, and then there are no others. All are real paths. */
+                           moved away, if it exists; "d" is a device, and then there are no others. All are real paths, but
+                           what is "r" or "p" may be a link, which then cannot be moved away. */
   const char *empty;    /* a folder with an empty folder "d" and an empty file "f", which hidden paths show */
   int64_t uid, gid;     /* another user, or -1 */
   uint64_t capabilities; /* those that are kept by root */
-  int32_t keeps_group; /* all processes of the child stay in its process group */
+  int32_t keeps_group;  /* all processes of the child stay in its process group */
+  int32_t user_namespace, network; /* descriptors that hookline_make_network made, or -1 */
   int32_t limit_count;
   struct limit limits[MAX_LIMITS];
 };
@@ -92,6 +128,14 @@ struct failure {
   int32_t error;
 };
 
+/* Room for the descriptors of a network in a message from a child. */
+union network_message {
+  struct cmsghdr header;
+  char room[CMSG_SPACE(NETWORK_DESCRIPTORS * sizeof(int))];
+};
+
+struct filter;
+
 struct start {
   const char *program;
   char **argv, **env;
@@ -99,9 +143,10 @@ struct start {
   const int32_t *streams, *kept;
   int32_t umask, stream_count, kept_count;
   const struct sandbox *sandbox;
-  struct sock_fprog filter;
-  char uid_map[64], gid_map[64];
+  const struct filter *filter;
+  char uid_map[64], gid_map[64]; /* of a user namespace, without which only root makes other namespaces */
   int report;
+  int port;
 };
 
 /* ---- the filter of system calls ---- */
@@ -116,53 +161,125 @@ struct start {
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
+/* No hook needs these. */
 static const int32_t FORBIDDEN[] = {
-#ifdef SYS_ptrace
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
-#endif
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl,
-    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_open_by_handle_at,
-    SYS_name_to_handle_at, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_fanotify_init,
-    SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_vhangup,
-    SYS_syslog, SYS_lookup_dcookie,
-    /* memory and queues of other programs of the user, which no layer for files guards */
-    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop, SYS_semctl,
-    SYS_semtimedop, SYS_mq_open, SYS_mq_unlink,
-#ifdef SYS_iopl
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt,
-#endif
+    /* the memory and the descriptors of other processes */
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_migrate_pages, SYS_move_pages, NR_PIDFD_GETFD,
+    NR_PROCESS_MADVISE,
+    /* mounts and namespaces */
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, NR_OPEN_TREE, NR_MOVE_MOUNT, NR_FSOPEN, NR_FSCONFIG, NR_FSMOUNT,
+    NR_FSPICK, NR_MOUNT_SETATTR, NR_OPEN_TREE_ATTR,
+    /* files that no path leads to */
+    SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_fanotify_init,
+    /* parts of the kernel with a long history of holes; requests of io_uring pass no filter */
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, NR_IO_URING_SETUP, NR_IO_URING_ENTER,
+    NR_IO_URING_REGISTER,
+    /* the machine */
+    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct,
+    SYS_quotactl, NR_QUOTACTL_FD, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
+    SYS_setdomainname, SYS_vhangup, SYS_syslog, SYS_lookup_dcookie,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
 #endif
-    425, 426, 427,                     /* io_uring: its requests pass no filter */
-    NR_OPEN_TREE, NR_MOVE_MOUNT, 430, 431, 432, 433, NR_MOUNT_SETATTR, /* the newer calls for mounts */
-    438, 440, 443, 467,                /* pidfd_getfd, process_madvise, quotactl_fd, open_tree_attr */
+#ifdef SYS_iopl
+    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib,
+#endif
+    /* memory and queues of other programs of the user, which no layer for files guards */
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop, SYS_semctl,
+    SYS_semtimedop, SYS_mq_open, SYS_mq_unlink,
 };
 
 #define FORBIDDEN_COUNT (sizeof FORBIDDEN / sizeof *FORBIDDEN)
 
-static void add(struct sock_filter *filter, unsigned short *length, struct sock_filter one) { filter[(*length)++] = one; }
+enum test { IS, IS_NOT, HAS_BIT };
 
-#define LOAD(field) ((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
-/* the lower half of an argument; both processors that are known here are little endian */
-#define ARGUMENT(index) LOAD(args[index])
+/* A call that fails with `error` if the lower half of an argument passes a test. The kernel looks at no more than that half for
+ * any call in these tables, and both processors that are known here are little endian. */
+struct rule {
+  int32_t call;
+  uint8_t argument, test;
+  uint16_t error;
+  uint32_t value;
+};
+
+static const struct rule RULES[] = {
+    {SYS_clone, 0, HAS_BIT, EPERM, NAMESPACES},
+    {SYS_unshare, 0, HAS_BIT, EPERM, NAMESPACES | CLONE_NEWTIME},
+    /* landlock keeps signals inside, but not limits, priorities and processors, with which another process can be stopped too */
+    {SYS_prlimit64, 0, IS_NOT, EPERM, 0},
+    {SYS_setpriority, 0, IS, EPERM, PRIO_USER},
+    {SYS_setpriority, 1, IS_NOT, EPERM, 0},
+    {SYS_ioprio_set, 0, IS, EPERM, IOPRIO_OF_USER},
+    {SYS_ioprio_set, 1, IS_NOT, EPERM, 0},
+    /* these seem to work: C libraries name threads by number, and start none when that fails */
+    {SYS_sched_setaffinity, 0, IS_NOT, 0, 0},
+    {SYS_sched_setscheduler, 0, IS_NOT, 0, 0},
+    {SYS_sched_setparam, 0, IS_NOT, 0, 0},
+    {SYS_sched_setattr, 0, IS_NOT, 0, 0},
+    /* every process, where landlock does not know signals */
+    {SYS_kill, 0, IS, EPERM, (uint32_t)-1},
+    /* a program that runs as its owner, left for anybody to start */
+#ifdef SYS_chmod
+    {SYS_chmod, 1, HAS_BIT, EPERM, S_ISUID},
+#endif
+    {SYS_fchmod, 1, HAS_BIT, EPERM, S_ISUID},
+    {SYS_fchmodat, 2, HAS_BIT, EPERM, S_ISUID},
+    {NR_FCHMODAT2, 2, HAS_BIT, EPERM, S_ISUID},
+    /* typing into the terminal of the agent */
+    {SYS_ioctl, 1, IS, EPERM, TIOCSTI},
+    {SYS_ioctl, 1, IS, EPERM, TIOCLINUX},
+    /* connections that landlock's rules for TCP do not see */
+    {SYS_sendto, 3, HAS_BIT, EPERM, MSG_FASTOPEN},
+    {SYS_sendmsg, 2, HAS_BIT, EPERM, MSG_FASTOPEN},
+    {SYS_sendmmsg, 3, HAS_BIT, EPERM, MSG_FASTOPEN},
+    /* other kinds of pairs are sockets of the network */
+    {SYS_socketpair, 0, IS_NOT, EPERM, AF_UNIX},
+};
+
+/* A socket of a pair of datagrams sends to every other Unix socket. SOCK_RAW, which is the same, has the bit as well; those of
+ * streams have not. */
+static const struct rule PAIR_OF_DATAGRAMS = {SYS_socketpair, 1, HAS_BIT, EPERM, SOCK_DGRAM};
+
+struct filter {
+  struct sock_filter code[MAX_FILTER];
+  unsigned short length;
+};
+
+/* A filter that is too long keeps the length MAX_FILTER + 1, which `make_filter` refuses. */
+static void add(struct filter *filter, struct sock_filter one) {
+  if (filter->length < MAX_FILTER) filter->code[filter->length] = one;
+  if (filter->length <= MAX_FILTER) filter->length++;
+}
+
+#define LOAD(field) ((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field)))
 #define IF_EQUAL(value, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), yes, no))
 #define IF_AT_LEAST(value, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, yes, no))
 #define IF_ABOVE(value, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)(value), yes, no))
-#define SKIP(count) ((struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, count))
 #define IF_ANY_BIT(value, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(value), yes, no))
+#define SKIP(count) ((struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, count))
 #define MASK(value) ((struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, value))
 #define ALLOW ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW))
 #define FAIL(number) ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number)))
-#define ADD(one) add(filter, &length, (one))
 
 static int compare_numbers(const void *one, const void *other) {
   return *(const int32_t *)one - *(const int32_t *)other;
 }
 
+/* Refuse system calls that mean something else than their numbers say: those of other processors. */
+static void add_processor(struct filter *filter) {
+  add(filter, LOAD(arch));
+  add(filter, IF_EQUAL(ARCHITECTURE, 1, 0));
+  add(filter, FAIL(ENOSYS));
+  add(filter, LOAD(nr));
+#if defined(__x86_64__)
+  add(filter, IF_AT_LEAST(0x40000000u, 0, 1)); /* x32 */
+  add(filter, FAIL(ENOSYS));
+#endif
+}
+
 /* Add the forbidden calls in blocks, of which all but one are skipped. The kernel runs a filter for each call that there is when it is
  * set, so that a list without blocks would take a third as long as starting a program. */
-static unsigned short add_forbidden(struct sock_filter *filter, unsigned short length) {
+static void add_forbidden(struct filter *filter) {
   int32_t numbers[FORBIDDEN_COUNT];
   size_t blocks = (FORBIDDEN_COUNT + BLOCK - 1) / BLOCK;
   size_t left = FORBIDDEN_COUNT + 2 * blocks; /* instructions before the refusal */
@@ -171,135 +288,86 @@ static unsigned short add_forbidden(struct sock_filter *filter, unsigned short l
   qsort(numbers, FORBIDDEN_COUNT, sizeof *numbers, compare_numbers);
   for (size_t first = 0; first < FORBIDDEN_COUNT; first += BLOCK) {
     size_t size = FORBIDDEN_COUNT - first < BLOCK ? FORBIDDEN_COUNT - first : BLOCK;
-    ADD(IF_ABOVE(numbers[first + size - 1], (uint8_t)(size + 1), 0));
+    add(filter, IF_ABOVE(numbers[first + size - 1], (uint8_t)(size + 1), 0));
     left--;
     for (size_t index = 0; index < size; index++) {
       left--;
-      ADD(IF_EQUAL(numbers[first + index], (uint8_t)(left + 1), 0)); /* to the refusal, behind the skip before it */
+      add(filter, IF_EQUAL(numbers[first + index], (uint8_t)(left + 1), 0)); /* to the refusal, behind the skip before it */
     }
     left--;
-    ADD(SKIP((uint32_t)left + 2));
+    add(filter, SKIP((uint32_t)left + 2));
   }
-  ADD(SKIP(1));
-  ADD(FAIL(EPERM));
-  return length;
+  add(filter, SKIP(1));
+  add(filter, FAIL(EPERM));
 }
 
-/* Make a filter; return its length, or 0 where this processor is not known. */
-static unsigned short make_filter(struct sock_filter *filter, const struct sandbox *sandbox) {
-  unsigned short length = 0;
-  int sockets = sandbox->sockets;
-  if (!ARCHITECTURE) return 0;
-  ADD(LOAD(arch));
-  ADD(IF_EQUAL(ARCHITECTURE, 1, 0));
-  ADD(FAIL(ENOSYS)); /* system calls of another processor mean other things */
-  ADD(LOAD(nr));
-#if defined(__x86_64__)
-  ADD(IF_AT_LEAST(0x40000000u, 0, 1)); /* x32 */
-  ADD(FAIL(ENOSYS));
-#endif
-  length = add_forbidden(filter, length);
-  ADD(IF_EQUAL(435, 0, 1)); /* clone3: its flags are in memory, which no filter reads; C libraries use clone instead */
-  ADD(FAIL(ENOSYS));
-  if (sandbox->keeps_group) {
-    /* They seem to work: what detaches itself goes on, and ends with the hook. */
-    ADD(IF_EQUAL(SYS_setsid, 1, 0));
-    ADD(IF_EQUAL(SYS_setpgid, 0, 1));
-    ADD(FAIL(0));
-  }
-  /* Landlock keeps signals inside, but not limits, priorities and processors, with which another process can be stopped too. */
-  ADD(IF_EQUAL(SYS_prlimit64, 0, 4));
-  ADD(ARGUMENT(0));
-  ADD(IF_EQUAL(0, 1, 0));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_sched_setaffinity, 3, 0));
-  ADD(IF_EQUAL(SYS_sched_setscheduler, 2, 0));
-  ADD(IF_EQUAL(SYS_sched_setparam, 1, 0));
-  ADD(IF_EQUAL(SYS_sched_setattr, 0, 4));
-  ADD(ARGUMENT(0));
-  ADD(IF_EQUAL(0, 1, 0));
-  ADD(FAIL(0)); /* C libraries name threads by number, and start none when that fails */
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_setpriority, 0, 6));
-  ADD(ARGUMENT(0));
-  ADD(IF_EQUAL(PRIO_USER, 2, 0));
-  ADD(ARGUMENT(1));
-  ADD(IF_EQUAL(0, 1, 0));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_ioprio_set, 0, 6));
-  ADD(ARGUMENT(0));
-  ADD(IF_EQUAL(3, 2, 0)); /* everything of the user */
-  ADD(ARGUMENT(1));
-  ADD(IF_EQUAL(0, 1, 0));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_kill, 0, 4)); /* every process, where landlock does not know signals */
-  ADD(ARGUMENT(0));
-  ADD(IF_EQUAL(-1, 0, 1));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  /* a program that runs as its owner, left for anybody to start */
-#ifdef SYS_chmod
-  ADD(IF_EQUAL(SYS_chmod, 1, 0));
-#endif
-  ADD(IF_EQUAL(SYS_fchmod, 0, 4));
-  ADD(ARGUMENT(1));
-  ADD(IF_ANY_BIT(S_ISUID, 0, 1));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_fchmodat, 1, 0));
-  ADD(IF_EQUAL(452, 0, 4)); /* fchmodat2 */
-  ADD(ARGUMENT(2));
-  ADD(IF_ANY_BIT(S_ISUID, 0, 1));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_clone, 1, 0));
-  ADD(IF_EQUAL(SYS_unshare, 0, 4));
-  ADD(ARGUMENT(0));
-  ADD(IF_ANY_BIT(NAMESPACES, 0, 1));
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_ioctl, 0, 5)); /* typing into the terminal of the agent */
-  ADD(ARGUMENT(1));
-  ADD(IF_EQUAL(TIOCSTI, 1, 0));
-  ADD(IF_EQUAL(0x541C, 0, 1)); /* TIOCLINUX */
-  ADD(FAIL(EPERM));
-  ADD(ALLOW);
-  ADD(IF_EQUAL(SYS_socket, 1, 0));
-  ADD(ALLOW);
-  ADD(ARGUMENT(0));
+static void add_group(struct filter *filter) {
+  /* They seem to work: what detaches itself goes on, and ends with the hook. */
+  add(filter, IF_EQUAL(SYS_setsid, 1, 0));
+  add(filter, IF_EQUAL(SYS_setpgid, 0, 1));
+  add(filter, FAIL(0));
+}
+
+static void add_rule(struct filter *filter, const struct rule *rule) {
+  add(filter, IF_EQUAL(rule->call, 0, 4));
+  add(filter, LOAD(args[rule->argument]));
+  if (rule->test == HAS_BIT)
+    add(filter, IF_ANY_BIT(rule->value, 0, 1));
+  else
+    add(filter, IF_EQUAL(rule->value, rule->test == IS_NOT, rule->test == IS));
+  add(filter, FAIL(rule->error));
+  add(filter, LOAD(nr));
+}
+
+/* Allow everything but the kinds of sockets that are not named. This ends a filter. */
+static void add_sockets(struct filter *filter, int sockets) {
+  if (!(sockets & SOCKETS_UNIX)) add_rule(filter, &PAIR_OF_DATAGRAMS);
+  add(filter, IF_EQUAL(SYS_socket, 1, 0));
+  add(filter, ALLOW);
+  add(filter, LOAD(args[0]));
   if (sockets & SOCKETS_UNIX) {
-    ADD(IF_EQUAL(AF_UNIX, 0, 1));
-    ADD(ALLOW);
+    add(filter, IF_EQUAL(AF_UNIX, 0, 1));
+    add(filter, ALLOW);
   }
   if (sockets & SOCKETS_INTERNET) {
-    ADD(IF_EQUAL(AF_NETLINK, 0, 4)); /* addresses and routes of this machine, which getaddrinfo reads */
-    ADD(ARGUMENT(2));
-    ADD(IF_EQUAL(0, 0, 1));
-    ADD(ALLOW);
-    ADD(FAIL(EPERM));
+    add(filter, IF_EQUAL(AF_NETLINK, 0, 4)); /* addresses and routes of this machine, which getaddrinfo reads */
+    add(filter, LOAD(args[2]));
+    add(filter, IF_EQUAL(0, 0, 1));
+    add(filter, ALLOW);
+    add(filter, FAIL(EPERM));
   }
   if (sockets & (SOCKETS_TCP | SOCKETS_INTERNET)) {
-    ADD(IF_EQUAL(AF_INET, 2, 0));
-    ADD(IF_EQUAL(AF_INET6, 1, 0));
-    ADD(FAIL(EPERM));
-    ADD(ARGUMENT(1));
-    ADD(MASK(0xf));
+    add(filter, IF_EQUAL(AF_INET, 2, 0));
+    add(filter, IF_EQUAL(AF_INET6, 1, 0));
+    add(filter, FAIL(EPERM));
+    add(filter, LOAD(args[1]));
+    add(filter, MASK(0xf));
     if (sockets & SOCKETS_INTERNET) {
-      ADD(IF_EQUAL(SOCK_DGRAM, 0, 1));
-      ADD(ALLOW);
+      add(filter, IF_EQUAL(SOCK_DGRAM, 0, 1));
+      add(filter, ALLOW);
     }
-    ADD(IF_EQUAL(SOCK_STREAM, 1, 0));
-    ADD(FAIL(EPERM));
-    ADD(ARGUMENT(2)); /* other protocols, such as MPTCP, pass landlock's rules for TCP */
-    ADD(IF_EQUAL(0, 1, 0));
-    ADD(IF_EQUAL(6, 0, 1));
-    ADD(ALLOW);
+    add(filter, IF_EQUAL(SOCK_STREAM, 1, 0));
+    add(filter, FAIL(EPERM));
+    add(filter, LOAD(args[2])); /* other protocols, such as MPTCP, pass landlock's rules for TCP */
+    add(filter, IF_EQUAL(0, 1, 0));
+    add(filter, IF_EQUAL(IPPROTO_TCP, 0, 1));
+    add(filter, ALLOW);
   }
-  ADD(FAIL(EPERM));
-  return length;
+  add(filter, FAIL(EPERM));
+}
+
+/* Make a filter; return 0, or minus the error where this processor is not known. */
+static int make_filter(struct filter *filter, const struct sandbox *sandbox) {
+  if (!ARCHITECTURE) return -ENOSYS;
+  filter->length = 0;
+  add_processor(filter);
+  add_forbidden(filter);
+  add(filter, IF_EQUAL(NR_CLONE3, 0, 1)); /* its flags are in memory, which no filter reads; C libraries use clone instead */
+  add(filter, FAIL(ENOSYS));
+  if (sandbox->keeps_group) add_group(filter);
+  for (size_t index = 0; index < sizeof RULES / sizeof *RULES; index++) add_rule(filter, &RULES[index]);
+  add_sockets(filter, sandbox->sockets);
+  return filter->length > MAX_FILTER ? -E2BIG : 0;
 }
 
 /* ---- in the child: system calls only ---- */
@@ -310,16 +378,32 @@ static _Noreturn void fail(const struct start *start, enum step step) {
   _exit(127);
 }
 
-static void write_file(const struct start *start, const char *path, const char *text) {
+static void write_file(const struct start *start, enum step step, const char *path, const char *text) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0 || write(file, text, strlen(text)) < 0) fail(start, STEP_MOUNTS);
+  if (file < 0 || write(file, text, strlen(text)) < 0) fail(start, step);
   close(file);
 }
 
-/* Open a real path; a folder that was replaced by a link meanwhile leads to another one, which was not allowed. */
-static int open_place(const char *path) {
-  struct { uint64_t flags, mode, resolve; } how = {O_PATH | O_CLOEXEC, 0, RESOLVE_WITHOUT_LINKS};
-  return (int)syscall(NR_OPENAT2, AT_FDCWD, path, &how, sizeof how);
+static void make_namespace(const struct start *start, enum step step, int kind) {
+  if (unshare(start->uid_map[0] ? kind | CLONE_NEWUSER : kind)) fail(start, step);
+  if (!start->uid_map[0]) return;
+  write_file(start, step, "/proc/self/setgroups", "deny");
+  write_file(start, step, "/proc/self/uid_map", start->uid_map);
+  write_file(start, step, "/proc/self/gid_map", start->gid_map);
+}
+
+/* Open a real path; a folder that was replaced by a link meanwhile leads to another one, which was not allowed. What is only kept
+ * in its place may be a link itself. */
+static int open_place(const char *entry) {
+  struct { uint64_t flags, mode, resolve; } how = {O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, RESOLVE_WITHOUT_LINKS};
+  struct stat status;
+  int place = (int)syscall(NR_OPENAT2, AT_FDCWD, entry + 1, &how, sizeof how);
+  if (place < 0 || *entry == 'r' || *entry == 'p') return place;
+  int error = fstat(place, &status) ? errno : S_ISLNK(status.st_mode) ? ELOOP : 0;
+  if (!error) return place;
+  close(place);
+  errno = error;
+  return -1;
 }
 
 static int copy_tree(int place) {
@@ -331,7 +415,11 @@ static int restrict_mounts(int tree, const char *path, unsigned flags, uint64_t 
   return (int)syscall(NR_MOUNT_SETATTR, tree, path, flags | TREE_RECURSIVE, &attributes, sizeof attributes);
 }
 
-static int is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
+/* Return whether a path cannot be opened because it is not there; one that is only kept in its place may lie behind a link, which
+ * is kept in its place too. */
+static int is_missing(char kind, int error) {
+  return error == ENOENT || error == ENOTDIR || (error == ELOOP && (kind == 'r' || kind == 'p'));
+}
 
 /* Copy the mounts of the paths that stay writable; -1 stands for one that does not exist. */
 static void copy_writable(const struct start *start, int *trees, uint64_t *restrictions) {
@@ -341,9 +429,9 @@ static void copy_writable(const struct start *start, int *trees, uint64_t *restr
     if (*entry != 'w' && *entry != 'p' && *entry != 'd') continue;
     errno = E2BIG;
     if (count == MAX_TREES) fail(start, STEP_MOUNTS);
-    int place = open_place(entry + 1);
+    int place = open_place(entry);
     int tree = place < 0 ? -1 : copy_tree(place);
-    if (tree < 0 && !is_missing(errno) && !(*entry == 'p' && errno == ELOOP)) fail(start, STEP_MOUNTS);
+    if (tree < 0 && !is_missing(*entry, errno)) fail(start, STEP_MOUNTS);
     if (place >= 0) close(place);
     if (*entry == 'd') *restrictions |= MOUNT_NO_DEVICES;
     trees[count++] = tree;
@@ -371,14 +459,6 @@ static void enter_mounts(const struct start *start) {
   const struct sandbox *sandbox = start->sandbox;
   uint64_t restrictions = MOUNT_READ_ONLY;
   int trees[MAX_TREES], count = 0;
-  if (start->uid_map[0]) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS)) fail(start, STEP_MOUNTS);
-    write_file(start, "/proc/self/setgroups", "deny");
-    write_file(start, "/proc/self/uid_map", start->uid_map);
-    write_file(start, "/proc/self/gid_map", start->gid_map);
-  } else if (unshare(CLONE_NEWNS)) {
-    fail(start, STEP_MOUNTS);
-  }
   copy_writable(start, trees, &restrictions);
   if (restrict_mounts(AT_FDCWD, "/", 0, restrictions)) fail(start, STEP_MOUNTS);
   const char *entry = sandbox->mounts;
@@ -386,19 +466,39 @@ static void enter_mounts(const struct start *start) {
     int is_cover = *entry == 'r' || *entry == 'h';
     int tree = is_cover ? -1 : trees[count++];
     if (!is_cover && tree < 0) continue;
-    int place = open_place(entry + 1);
+    int place = open_place(entry);
     if (place < 0) {
-      /* what a project has as a link cannot be covered; a secret has been a real path when it was found */
-      if (is_missing(errno) || (*entry == 'r' && errno == ELOOP)) {
-        if (tree >= 0) close(tree);
-        continue;
-      }
-      fail(start, STEP_MOUNTS);
+      if (!is_missing(*entry, errno)) fail(start, STEP_MOUNTS);
+      if (tree >= 0) close(tree);
+      continue;
     }
     if (is_cover) tree = cover_place(start, *entry, place);
     if (syscall(NR_MOVE_MOUNT, tree, "", place, "", MOVE_EMPTY_PATHS)) fail(start, STEP_MOUNTS);
     close(place);
     close(tree);
+  }
+}
+
+static void enter_namespaces(const struct start *start) {
+  const struct sandbox *sandbox = start->sandbox;
+  if (sandbox->network >= 0) {
+    if (sandbox->user_namespace >= 0 && setns(sandbox->user_namespace, CLONE_NEWUSER)) fail(start, STEP_NETWORK);
+    if (setns(sandbox->network, CLONE_NEWNET)) fail(start, STEP_NETWORK);
+    if (sandbox->has_mounts && unshare(CLONE_NEWNS)) fail(start, STEP_MOUNTS);
+  } else if (sandbox->has_mounts) {
+    make_namespace(start, STEP_MOUNTS, CLONE_NEWNS);
+  }
+}
+
+static void set_limits(const struct start *start) {
+  for (int index = 0; index < start->sandbox->limit_count; index++) {
+    const struct limit *limit = &start->sandbox->limits[index];
+    struct rlimit held, wanted = {limit->value, limit->value};
+    if (getrlimit(limit->resource, &held)) fail(start, STEP_LIMITS);
+    if (wanted.rlim_cur > held.rlim_max) wanted.rlim_cur = wanted.rlim_max = held.rlim_max;
+    /* one second for a program that wants to say that its processor time is over */
+    if (limit->resource == RLIMIT_CPU && wanted.rlim_max < held.rlim_max) wanted.rlim_max++;
+    if (setrlimit(limit->resource, &wanted)) fail(start, STEP_LIMITS);
   }
 }
 
@@ -445,7 +545,12 @@ static void close_others(const struct start *start) {
     if (fcntl(start->kept[index], F_SETFD, 0)) fail(start, STEP_STREAMS);
 }
 
-static _Noreturn void run_child(const struct start *start) {
+static int set_filter(const struct filter *filter) {
+  struct sock_fprog program = {filter->length, (struct sock_filter *)(uintptr_t)filter->code};
+  return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, ALLOW_SPECULATION, &program);
+}
+
+static _Noreturn void run_program(const struct start *start) {
   const struct sandbox *sandbox = start->sandbox;
   sigset_t none;
   setpgid(0, 0);
@@ -453,19 +558,12 @@ static _Noreturn void run_child(const struct start *start) {
     if (start->streams[index] == index ? fcntl(index, F_SETFD, 0) : dup2(start->streams[index], index) < 0)
       fail(start, STEP_STREAMS);
   if (start->umask >= 0) umask((mode_t)start->umask);
+  if (sandbox) enter_namespaces(start);
   if (sandbox && sandbox->has_mounts) enter_mounts(start);
   if (start->cwd && chdir(start->cwd)) fail(start, STEP_FOLDER);
   close_others(start);
   if (sandbox) {
-    for (int index = 0; index < sandbox->limit_count; index++) {
-      const struct limit *limit = &sandbox->limits[index];
-      struct rlimit held, wanted = {limit->value, limit->value};
-      if (getrlimit(limit->resource, &held)) fail(start, STEP_LIMITS);
-      if (wanted.rlim_cur > held.rlim_max) wanted.rlim_cur = wanted.rlim_max = held.rlim_max;
-      /* one second for a program that wants to say that its processor time is over */
-      if (limit->resource == RLIMIT_CPU && wanted.rlim_max < held.rlim_max) wanted.rlim_max++;
-      if (setrlimit(limit->resource, &wanted)) fail(start, STEP_LIMITS);
-    }
+    set_limits(start);
     change_user(start);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(start, STEP_LANDLOCK);
     if (sandbox->ruleset >= 0 && syscall(NR_LANDLOCK_RESTRICT, sandbox->ruleset, 0)) fail(start, STEP_LANDLOCK);
@@ -473,10 +571,38 @@ static _Noreturn void run_child(const struct start *start) {
   reset_signals();
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  if (start->filter.len && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, ALLOW_SPECULATION, &start->filter))
-    fail(start, STEP_SECCOMP);
+  if (start->filter && set_filter(start->filter)) fail(start, STEP_SECCOMP);
   execve(start->program, start->argv, start->env);
   fail(start, STEP_EXEC);
+}
+
+/* Make a network with nothing but loopback and a listener there, and send their descriptors to the parent. */
+static _Noreturn void run_network(const struct start *start) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)start->port)};
+  struct ifreq loopback = {.ifr_name = "lo"};
+  struct failure done = {STEP_START, 0};
+  struct iovec text = {&done, sizeof done};
+  union network_message message;
+  make_namespace(start, STEP_NETWORK, CLONE_NEWNET);
+  int made[NETWORK_DESCRIPTORS] = {
+      socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+      open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC),
+      open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC),
+  };
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (made[0] < 0 || made[1] < 0 || made[2] < 0) fail(start, STEP_NETWORK);
+  if (ioctl(made[0], SIOCGIFFLAGS, &loopback)) fail(start, STEP_NETWORK);
+  loopback.ifr_flags |= IFF_UP;
+  if (ioctl(made[0], SIOCSIFFLAGS, &loopback)) fail(start, STEP_NETWORK);
+  if (bind(made[0], (struct sockaddr *)&address, sizeof address) || listen(made[0], BACKLOG)) fail(start, STEP_NETWORK);
+  struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &message, .msg_controllen = sizeof message};
+  memset(&message, 0, sizeof message);
+  message.header.cmsg_level = SOL_SOCKET;
+  message.header.cmsg_type = SCM_RIGHTS;
+  message.header.cmsg_len = CMSG_LEN(sizeof made);
+  memcpy(CMSG_DATA(&message.header), made, sizeof made);
+  if (sendmsg(start->report, &header, 0) < 0) fail(start, STEP_NETWORK);
+  _exit(0);
 }
 
 /* ---- in the parent ---- */
@@ -491,63 +617,72 @@ static char **split(const char *texts, int count) {
 }
 
 /* Not inlined: the frame that calls vfork must not be changed by the child and be used afterwards. */
-static __attribute__((noinline)) pid_t start_child(const struct start *start) {
+static __attribute__((noinline)) pid_t call_vfork(const struct start *start, void (*run)(const struct start *)) {
   pid_t pid = vfork();
-  if (!pid) run_child(start);
+  if (!pid) run(start);
   return pid;
+}
+
+/* Have a child run a function that does not return; return its pid, or minus the error. No handler of ours runs in it. */
+static pid_t start_child(const struct start *start, void (*run)(const struct start *)) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  pid_t pid = call_vfork(start, run);
+  int error = errno;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return pid < 0 ? -error : pid;
+}
+
+static void reap(pid_t pid) {
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+static void map_user(struct start *start) {
+  if (!geteuid()) return;
+  snprintf(start->uid_map, sizeof start->uid_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+  snprintf(start->gid_map, sizeof start->gid_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
 }
 
 /* Put together how to start a program; return 0, or minus the error. `numbers` are the umask or -1, how many streams there are and
  * their descriptors, how many others are kept and those. */
-static int prepare(struct start *start, struct sock_filter *filter, const int32_t *numbers, int32_t *step) {
+static int prepare(struct start *start, struct filter *filter, const int32_t *numbers, int32_t *step) {
   const struct sandbox *sandbox = start->sandbox;
   start->umask = numbers[0];
   start->stream_count = numbers[1];
   start->streams = numbers + 2;
   start->kept_count = numbers[2 + start->stream_count];
   start->kept = numbers + 3 + start->stream_count;
-  *step = STEP_START;
+  if (sandbox && sandbox->has_mounts) map_user(start);
   if (sandbox && sandbox->sockets != SOCKETS_ANY) {
-    start->filter.filter = filter;
-    start->filter.len = make_filter(filter, sandbox);
     *step = STEP_SECCOMP;
-    if (!start->filter.len) return -ENOSYS;
-    *step = STEP_START;
+    start->filter = filter;
+    int error = make_filter(filter, sandbox);
+    if (error) return error;
   }
-  if (sandbox && sandbox->has_mounts && geteuid()) {
-    snprintf(start->uid_map, sizeof start->uid_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
-    snprintf(start->gid_map, sizeof start->gid_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
-  }
+  *step = STEP_START;
   return 0;
 }
 
 /* Start a child; return its pid, or minus the error, with the step it happened at in `step`. */
 EXPORT int hookline_spawn(const char *program, const char *argv, int argc, const char *env, int envc, const char *cwd,
                           const int32_t *numbers, const struct sandbox *sandbox, int32_t *step) {
-  struct sock_filter filter[MAX_FILTER];
+  struct filter filter;
   struct start start = {.program = program, .cwd = cwd, .sandbox = sandbox};
   struct failure failure = {STEP_START, 0};
   int report[2];
-  sigset_t all, old;
-  int error = -prepare(&start, filter, numbers, step);
-  if (error) return -error;
+  int error = prepare(&start, &filter, numbers, step);
+  if (error) return error;
   if (pipe2(report, O_CLOEXEC)) return -errno;
   start.report = report[1];
   if (start.report < start.stream_count) { /* out of the way of the streams of the child */
     start.report = fcntl(report[1], F_DUPFD_CLOEXEC, start.stream_count);
     close(report[1]);
   }
-  error = start.report < 0 ? errno : ENOMEM;
+  pid_t pid = start.report < 0 ? -errno : -ENOMEM;
   start.argv = split(argv, argc);
   start.env = split(env, envc);
-  pid_t pid = -1;
-  if (start.report >= 0 && start.argv && start.env) {
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid = start_child(&start);
-    error = errno;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-  }
+  if (start.report >= 0 && start.argv && start.env) pid = start_child(&start, run_program);
   free(start.argv);
   free(start.env);
   if (start.report >= 0) close(start.report);
@@ -555,23 +690,60 @@ EXPORT int hookline_spawn(const char *program, const char *argv, int argc, const
     ssize_t size;
     do size = read(report[0], &failure, sizeof failure);
     while (size < 0 && errno == EINTR);
-    error = size > 0 ? failure.error : 0;
     *step = failure.step;
-    if (error)
-      while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+    if (size > 0) {
+      reap(pid);
+      pid = -failure.error;
+    }
   }
   close(report[0]);
-  return error ? -error : pid;
+  return pid;
 }
 
-/* Keep everything that this process starts in its process group from now on. */
+/* Make a network that has nothing but loopback, and a listener at a port there. Return 0, or minus the error; `made` are the
+ * descriptors of the listener, the network, and the user namespace that it belongs to, -1 where that is the one of this process. */
+EXPORT int hookline_make_network(int port, int32_t made[NETWORK_DESCRIPTORS]) {
+  struct start start = {.port = port};
+  struct failure failure = {STEP_NETWORK, EPROTO};
+  struct iovec text = {&failure, sizeof failure};
+  union network_message message;
+  struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &message, .msg_controllen = sizeof message};
+  int channel[2];
+  map_user(&start);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel)) return -errno;
+  start.report = channel[1];
+  pid_t pid = start_child(&start, run_network);
+  close(channel[1]);
+  if (pid > 0) {
+    /* it has ended: what it sent is there, or will never be */
+    if (recvmsg(channel[0], &header, MSG_CMSG_CLOEXEC) < 0) failure.error = errno;
+    reap(pid);
+  }
+  close(channel[0]);
+  if (pid < 0) return pid;
+  if (failure.error) return -failure.error;
+  size_t size = header.msg_controllen ? message.header.cmsg_len - CMSG_LEN(0) : 0;
+  memcpy(made, CMSG_DATA(&message.header), size);
+  if (size < NETWORK_DESCRIPTORS * sizeof *made) { /* there is no room for more descriptors in this process */
+    for (size_t index = 0; index < size / sizeof *made; index++) close(made[index]);
+    return -EMFILE;
+  }
+  if (!start.uid_map[0]) {
+    close(made[2]);
+    made[2] = -1;
+  }
+  return 0;
+}
+
+/* Keep everything that this process starts in its process group from now on; return 0, or minus the error. */
 EXPORT int hookline_keep_group(void) {
-  struct sock_filter filter[] = {LOAD(arch),  IF_EQUAL(ARCHITECTURE, 1, 0), FAIL(ENOSYS), LOAD(nr),
-                                 IF_EQUAL(SYS_setsid, 1, 0), IF_EQUAL(SYS_setpgid, 0, 1), FAIL(0), ALLOW};
-  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  struct filter filter = {.length = 0};
   if (!ARCHITECTURE) return -ENOSYS;
+  add_processor(&filter);
+  add_group(&filter);
+  add(&filter, ALLOW);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -errno;
-  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, ALLOW_SPECULATION, &program) ? -errno : 0;
+  return set_filter(&filter) ? -errno : 0;
 }
 
 /* ---- landlock rulesets ---- */

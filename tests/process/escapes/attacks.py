@@ -604,6 +604,13 @@ def take_descriptor_of_engine() -> object:
 
 
 @attack(ALWAYS)
+def move_memory_of_engine() -> object:
+    """Ask where the memory of the engine lies, or move it to another node (move_pages)."""
+    pages = struct.pack("Q", WORLD["address"] & ~4095)
+    return not call(279, WORLD["engine"], 1, pages, None, ctypes.create_string_buffer(4), 0)
+
+
+@attack(ALWAYS)
 def compare_with_engine() -> object:
     """Compare what it has open with the engine (kcmp)."""
     return call(312, os.getpid(), WORLD["engine"], 0, 1, WORLD["descriptor"]) >= 0
@@ -1324,6 +1331,18 @@ def send_to_log() -> object:
     return _connect(socket.AF_UNIX, socket.SOCK_DGRAM, WORLD["log"])
 
 
+@attack(ALWAYS)
+def send_to_log_through_pair() -> object:
+    """Send a datagram to a Unix socket from one of a pair of sockets, for which none has to be opened."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"out", WORLD["log"])
+
+
+@attack(ALWAYS)
+def send_to_log_through_raw_pair() -> object:
+    """Send a datagram from a pair of the kind SOCK_RAW, which the kernel makes one of datagrams."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)[0].sendto(b"out", WORLD["log"])
+
+
 # ---- the project ----
 
 
@@ -1377,6 +1396,34 @@ def delete_servers() -> object:
     """Delete the list of the agent's servers."""
     os.unlink(WORLD["project"] + "/.mcp.json")
     return True
+
+
+@attack(MOUNTS, is_inside=True)
+def change_linked_settings() -> object:
+    """Write the settings of an agent through the link that the project has for them."""
+    return write(WORLD["project"] + "/.cursor/hooks.json")
+
+
+@attack(MOUNTS, is_inside=True)
+def change_settings_behind_link() -> object:
+    """Write the settings of an agent where the link of the project leads to."""
+    return write(WORLD["project"] + "/dotfiles/cursor/hooks.json")
+
+
+@attack(MOUNTS, is_inside=True)
+def move_settings_behind_link() -> object:
+    """Move the folder away that the link of the project leads to, and put another there."""
+    os.rename(WORLD["project"] + "/dotfiles", WORLD["project"] + "/dotfiles-moved")
+    os.makedirs(WORLD["project"] + "/dotfiles/cursor")
+    return write(WORLD["project"] + "/dotfiles/cursor/hooks.json", flags=os.O_CREAT)
+
+
+@attack(MOUNTS, is_inside=True)
+def replace_link_to_settings() -> object:
+    """Remove the link to the settings of an agent, and make a folder in its place."""
+    os.unlink(WORLD["project"] + "/.cursor")
+    os.mkdir(WORLD["project"] + "/.cursor")
+    return write(WORLD["project"] + "/.cursor/hooks.json", flags=os.O_CREAT)
 
 
 @attack(MOUNTS, is_inside=True)

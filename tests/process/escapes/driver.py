@@ -101,6 +101,7 @@ class World:
             "project/.git/hooks/sample": b"intact",
             "project/.claude/settings.json": b"intact",
             "project/.mcp.json": b"intact",
+            "project/dotfiles/cursor/hooks.json": b"intact",
             "crontab": f"#!/bin/sh\necho job >{paths['outside']}/write_spool\n".encode(),
         }
         for name, content in files.items():
@@ -109,6 +110,7 @@ class World:
         (self.folder / "crontab").chmod(0o755)
         (paths["outside"] / "empty").mkdir()
         (paths["project"] / "leads-out").symlink_to(paths["outside"])
+        (paths["project"] / ".cursor").symlink_to("dotfiles/cursor")
         (paths["project"] / "key").symlink_to(paths["home"] / ".ssh/id_rsa")
         os.link(paths["home"] / ".ssh/id_rsa", paths["outside"] / "hard-link")
         os.mkfifo(paths["outside"] / "fifo")
