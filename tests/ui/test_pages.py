@@ -160,7 +160,7 @@ def test_approval_holds_for_what_was_shown_and_nothing_else(home: Path) -> None:
 
         shown = look()
         assert trust() == shown["state"] == "needs approval"
-        assert any("exit 0" in str(line) for line in shown["lines"])
+        assert any("exit 0" in str(line) for line in shown["facts"])
         not_run = page.post("/api/hooks/lint/test", project=str(project))
         assert not_run.status_code == 409
         assert "nobody approved" in not_run.json()["error"]

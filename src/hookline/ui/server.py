@@ -335,7 +335,7 @@ class UiServer:
                 raise HTTPException(404, "there is no such session, or its records were removed")
             calls = traces.session_events(session, limit=limit + 1, before=before)
             return {
-                "session": call_views.session_to_json(found[0], version=traces.agent_version(session)),
+                "session": call_views.session_to_json(traces, found[0]),
                 "calls": [call_views.describe_call(traces, call) for call in calls[-limit:]],
                 "more": len(calls) > limit,
             }

@@ -604,7 +604,8 @@ def _draw_lane(lane: Lane, now: float) -> Sequence[Text]:
 
 def _draw_call(call: Summary) -> tuple[str, Sequence[Text]]:
     sign, style = _DECISIONS.get(call.decision, ("", ""))
-    reason = "; ".join(call.reasons) or (f"{call.failed} failed" if call.failed else "")
+    why = "; ".join(call.reasons) or (f"{call.failed} failed" if call.failed else "")
+    reason = ": ".join(filter(None, (", ".join(call.decided_by), why)))
     return call.trace, (
         Text(_clock(call.at), "dim"),
         _clean(call.host or "-"),

@@ -1,6 +1,6 @@
 /** The live view: lanes, counters and the newest calls, as they come. */
 import { get, listen } from "./api.js";
-import { agentName, badge, empty, h, icon, select, show, tile } from "./dom.js";
+import { agentName, badge, empty, h, hookLink, icon, rewrittenBadge, select, show, tile } from "./dom.js";
 import { filterBar } from "./filters.js";
 import { clock, count, duration, folder, now, plural, when, words } from "./format.js";
 import { Lanes } from "./lanes.js";
@@ -27,26 +27,20 @@ const STATES = { live: "Live", lost: "Reconnecting…", paused: "Paused", wait: 
 /** @type {import("./table.js").Column[]} */
 const COLUMNS = [
   { label: "When", name: "when", cell: (call) => when(call.at) },
-  {
-    label: "Decision",
-    name: "decision",
-    cell: (call) => [
-      badge(call.decision),
-      call.failed > 0 && badge("failed", `${call.failed} failed`),
-      call.rewrote && h("span.badge", { "data-decision": "rewrote" }, icon("pencil"), "rewritten"),
-    ],
-  },
+  { label: "Decision", name: "decision", cell: (call) => badge(call.decision) },
   {
     label: "Call",
     head: true,
     name: "subject",
-    cell: (call) =>
+    cell: (call) => [
       h(
         "button.link",
         { type: "button", "data-trace": call.trace },
         h("span.tool", {}, call.tool || words(call.event)),
         h("code", {}, call.subject),
       ),
+      explain(call),
+    ],
   },
   { label: "Agent", name: "who", cell: (call) => agentName(call.agent) },
   {
@@ -57,6 +51,20 @@ const COLUMNS = [
   { label: "Hooks", number: true, name: "ran", cell: (call) => call.ran || h("span.dim", {}, "–") },
   { label: "Took", number: true, name: "took", cell: (call) => duration(call.duration) },
 ];
+
+/** Which hooks decided, why, and what else happened: the second line of a call. */
+function explain(call) {
+  const reason = call.reasons.join(" ");
+  if (!call.decided_by.length && !reason && !call.failed && !call.rewrote) return null;
+  return h(
+    "span.why",
+    {},
+    call.decided_by.map((id) => hookLink(id, call.project)),
+    call.failed > 0 && badge("failed", `${plural(call.failed, "hook")} failed`),
+    call.rewrote && rewrittenBadge(),
+    reason && h("span.reason", { title: reason }, reason),
+  );
+}
 
 /** Counts per second, so that counters over hours cost no list of calls. */
 class Counters {
