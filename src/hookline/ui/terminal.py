@@ -411,6 +411,9 @@ class TopApp(App[None]):
             self._show()
 
     def _show(self) -> None:
+        if not self.screen_stack:
+            # the program ends: a thread had read something already
+            return
         now, snapshot = time.time(), self._snapshot
         recent = sum(lane.count_recent(now) for lane in snapshot.lanes)
         lanes = [(f"{lane.agent}\n{lane.session}", _draw_lane(lane, now)) for lane in snapshot.lanes]

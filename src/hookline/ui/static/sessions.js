@@ -149,7 +149,7 @@ async function renderSession(main, { id, params, signal, setParams, openCall, sa
   const path = `/api/sessions/${encodeURIComponent(id)}`;
   const answer = await get(path, { limit: PAGE }, signal);
   const { session } = answer;
-  const line = h("ol.timeline", { class: params.only ? "grave-only" : null });
+  const line = h(`ol.timeline${params.only ? ".grave-only" : ""}`, {});
   const older = h("button", { type: "button", hidden: !answer.more, onclick: load }, "Load older calls");
   let first = answer.calls[0]?.number ?? 0;
   const only = h(
