@@ -102,13 +102,13 @@ function fact(label, value) {
   return h("div", {}, h("dt", {}, label), h("dd", {}, value));
 }
 
-/** What the agent was told. @param {object} call */
+/** The reasons that left with the answer. @param {object} call */
 export function renderReasons(call) {
   if (!call.reasons.length) return null;
   return h(
     "div.told",
     { "data-decision": call.decision },
-    h("strong", {}, "The agent was told"),
+    h("strong", {}, call.decision === "ask" ? "The user was asked" : "The agent was told"),
     call.reasons.map((reason) => h("p", {}, reason)),
   );
 }
