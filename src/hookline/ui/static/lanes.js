@@ -100,6 +100,7 @@ export class Lanes {
     }
     lane.total += 1;
     if (call.decision === "deny" || call.decision === "stop") lane.blocked += 1;
+    lane.first = Math.min(lane.first, call.at);
     lane.last = Math.max(lane.last, call.at);
     if (call.project) lane.project = call.project;
     insert(lane.calls, call);

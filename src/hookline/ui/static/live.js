@@ -22,7 +22,13 @@ const MOST_ROWS = 200;
 const OPENS_WITHIN = 3000;
 const PAINT_EVERY = 250;
 const SAY_EVERY = 10_000;
-const STATES = { live: "Live", lost: "Reconnecting…", paused: "Paused", wait: "Connecting…" };
+const STATES = {
+  live: "Live",
+  lost: "Reconnecting…",
+  away: "Live in other tabs",
+  paused: "Paused",
+  wait: "Connecting…",
+};
 
 /** @type {import("./table.js").Column[]} */
 const COLUMNS = [
@@ -221,7 +227,7 @@ export async function render(main, context) {
         },
         state: (next) => {
           if (next === "live" && wasLost) reload(params, mine);
-          wasLost = next === "lost";
+          wasLost = next !== "live";
           setOpen();
           state = next;
           paintState();
