@@ -121,7 +121,7 @@ def test_wrong_call_is_told_what_is_right(home: Path, call: tuple[str, ...], com
 
 
 def test_nothing_to_list_is_no_error(home: Path) -> None:
-    assert hookline(home, "trace", "list").stdout.startswith("no such traces")
+    assert hookline(home, "trace", "list").stdout.startswith("nothing was traced yet")
     assert json.loads(hookline(home, "trace", "list", "--json").stdout) == []
 
 
@@ -262,7 +262,7 @@ def test_every_record_says_agent_project_session_subject_and_decision(home: Path
     assert "claude-code" in shown[-1]
     assert shown[-1].endswith("rm -r build")
     assert len(shown) == 3
-    assert hookline(home, "trace", "list", "--project", str(home)).stdout.startswith("no such traces")
+    assert hookline(home, "trace", "list", "--project", str(home)).stdout.startswith("no trace matches")
 
 
 def change_records(home: Path, statement: str) -> None:

@@ -160,3 +160,15 @@ def test_a_caller_that_never_rests_does_not_pile_up_traces_without_end(
     assert len(told) == 12_000
     (same,) = {tuple(steps) for steps in told.values()}
     assert len(same) == 2 + 2 * len(calls)
+
+
+@pytest.mark.spec("D-15")
+def test_outcome_names_the_hooks_that_decided() -> None:
+    def deny(_event: Event) -> Verdict:
+        return Verdict.deny("no")
+
+    for calls, deciders in (((silent,), None), ((allow, deny, silent, deny), ("h1", "h3")), ((allow,), ("h0",))):
+        engine, records = engine_with(*calls)
+        engine.emit_sync("before_tool", tool="shell", args={"command": "ls"})
+        (outcome,) = (record for record in records if record.step is Step.OUTCOME)
+        assert outcome.detail.get("decided_by") == deciders

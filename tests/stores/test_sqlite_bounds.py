@@ -33,6 +33,22 @@ def test_file_stays_within_its_bound_while_a_program_keeps_it_open(tmp_path: Pat
     store.close()
 
 
+@pytest.mark.spec("D-15")
+def test_file_of_small_records_stays_within_its_bound(tmp_path: Path) -> None:
+    path, largest = tmp_path / "traces.db", 1_000_000
+    store = SqliteTraces(path, largest=largest)
+    about = {"host": "claude-code", "project": "/home/ada/shop", "tool": "shell", "subject": "git status"}
+    for number in range(10_000):
+        store.write(Record(f"trace-{number:05}", Step.OUTCOME, time.time(), "before_tool", "session", "", {}, **about))
+        if number % 500 == 0:
+            store.flush()
+    store.close()
+
+    # a batch of records may be beyond the bound before the oldest are removed
+    assert path.stat().st_size < largest * 1.5
+    assert TraceQueries(path).count() > 1_000
+
+
 def test_debugger_forgets_the_oldest_records_once_they_are_large_together() -> None:
     seen = HookDebugger()
     for number in range(400):

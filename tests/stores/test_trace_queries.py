@@ -182,3 +182,14 @@ def test_time_that_is_no_number_is_shown_as_none(path: Path, store: SqliteTraces
     (record,) = TraceQueries(path).records("odd")
 
     assert record.at == 0.0
+
+
+def test_session_is_known_by_its_first_prompt(path: Path, store: SqliteTraces) -> None:
+    for number, (event, subject) in enumerate(
+        (("session_start", "startup"), ("before_agent", "add an index"), ("before_agent", "and a test"))
+    ):
+        store.write(Record(f"t{number}", Step.OUTCOME, START + number, event, "s1", subject=subject))
+    store.flush()
+    queries = TraceQueries(path)
+    assert queries.first_prompt("s1") == "add an index"
+    assert queries.first_prompt("s2") == ""

@@ -31,6 +31,7 @@ def test_calls_of_two_agents_appear_as_they_come(page: Page, world: World) -> No
     expect(rows.nth(0)).to_contain_text("gemini-cli")
     expect(rows.nth(1)).to_contain_text("git push --force origin main")
     expect(rows.nth(1)).to_contain_text("deny")
+    expect(rows.nth(1).locator(".why")).to_have_text("no-force-pushForce pushes rewrite shared history.")
     expect(page.get_by_role("list", name="Agents and sessions").get_by_role("listitem")).to_have_count(2)
     expect(page.locator(".tile", has_text="Calls").locator("dd").first).to_have_text("2")
     expect(page.locator(".tile", has_text="Blocked").locator("dd").first).to_have_text("1")

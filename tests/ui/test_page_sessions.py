@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.world import World
+from tests.ui.world import PROJECT, World
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,28 @@ def test_session_is_a_timeline_with_what_was_blocked_and_rewritten(page: Page, w
 
     page.get_by_text("Only blocked, asked, failed, rewritten").click()
     expect(page.locator(".timeline > li:visible")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".timeline > li:visible")).to_have_count(2)
+
+    blocked.get_by_role("link", name="no-force-push").first.click()
+    expect(page.get_by_role("heading", level=1, name="no-force-push")).to_be_visible()
+    page.go_back()
+    expect(items).to_have_count(3)
+
+
+@pytest.mark.spec("U-14")
+def test_hook_of_another_project_is_found_from_its_call(page: Page, world: World) -> None:
+    other = world.home.parent / "other"
+    other.mkdir()
+    (other / "hookline.toml").write_text(PROJECT, "utf-8")
+    (other / "lint.sh").write_text("echo checked\n", "utf-8")
+    world.call("claude-code", "git commit -m x", cwd=other)
+
+    page.get_by_role("button", name="git commit -m x").click()
+    page.get_by_role("complementary", name="Details of a call").get_by_role("link", name="lint").click()
+
+    expect(page.get_by_role("heading", level=2, name="Approval")).to_be_visible()
+    expect(page.locator(".screen")).to_contain_text(str(other / "lint.sh"))
 
 
 @pytest.mark.spec("U-14")

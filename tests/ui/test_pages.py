@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookline.ui.live_feed import MOST_CLIENTS
 from tests.cli.program import configure, environment, hookline
 from tests.ui.page import Page, find_traces, open_page, write_call
 from tests.waiting import PATIENCE
@@ -80,6 +82,26 @@ def test_calls_of_other_processes_arrive_live_and_those_that_were_missed_come_fi
             write_call(home, 3, subject="three")
             write_call(home, 4, subject="four", hook="other")
             assert [event[2]["subject"] for event in read_events(lines, 1)] == ["four"]
+
+
+def test_stream_of_the_first_tab_ends_when_too_many_are_open(home: Path) -> None:
+    with open_page(home) as page, ExitStack() as streams:
+        lines = []
+        for _ in range(MOST_CLIENTS + 1):
+            stream = streams.enter_context(page.client.stream("GET", "/api/stream"))
+            lines.append(stream.iter_lines())
+            next(lines[-1])
+
+        assert [event[0] for event in read_events(lines[0], 2)] == ["replaced"]
+        write_call(home, 1, subject="one")
+        assert [read_events(one, 1)[0][2]["subject"] for one in lines[1:]] == ["one"] * MOST_CLIENTS
+
+
+def test_numbers_beyond_those_of_records_are_no_error(home: Path) -> None:
+    write_call(home, 1, subject="one")
+    with open_page(home) as page:
+        assert subjects(page, before=1e30) == ["one"]
+        assert len(page.get("/api/sessions/s1", before=1e30)["calls"]) == 1
 
 
 @pytest.mark.spec("U-14")
@@ -160,7 +182,7 @@ def test_approval_holds_for_what_was_shown_and_nothing_else(home: Path) -> None:
 
         shown = look()
         assert trust() == shown["state"] == "needs approval"
-        assert any("exit 0" in str(line) for line in shown["lines"])
+        assert any("exit 0" in str(line) for line in shown["facts"])
         not_run = page.post("/api/hooks/lint/test", project=str(project))
         assert not_run.status_code == 409
         assert "nobody approved" in not_run.json()["error"]

@@ -27,6 +27,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_token_counts_once_and_gives_a_cookie_for_the_page_alone(home: Path) -> None:
     with open_page(home, enters=False) as page:
+        assert page.client.head("/", params={"token": page.token}).status_code == 401
         first = page.client.get("/", params={"token": page.token})
         with httpx2.Client(base_url=page.base) as other:
             second = other.get("/", params={"token": page.token})

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from hookline.cli._top_view import TopView
 from hookline.stores.trace_queries import TraceFilter
 from hookline.ui.live_calls import LiveCalls
-from hookline.ui.terminal import HookScreen, LiveUpdate, Page, Pane, TopApp
+from hookline.ui.terminal import HookScreen, HookUpdate, LiveUpdate, Page, Pane, TopApp
 from tests.ui.traces import make_call, store
 from tests.waiting import PATIENCE
 
@@ -203,3 +203,14 @@ def test_agent_approves_and_disables_nothing(data: Path, monkeypatch: pytest.Mon
     run(act)
     assert Path("hookline.toml").read_text() == before
     assert not (data / "approvals.json").exists()
+
+
+def test_what_a_thread_read_before_the_end_is_ignored_after_it(data: Path) -> None:
+    apps: list[TopApp] = []
+
+    async def act(app: TopApp, _pilot: Pilot[None]) -> None:
+        apps.append(app)
+
+    assert data.exists()
+    run(act)
+    apps[0].on_hook_update(HookUpdate((), ()))

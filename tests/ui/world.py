@@ -70,12 +70,12 @@ class World(NamedTuple):
         assert done.returncode == 0, f"hookline {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def call(self, agent: str, command: str, session: str = "") -> None:
+    def call(self, agent: str, command: str, session: str = "", *, cwd: Path | None = None) -> None:
         """Have an agent call its hooks before a shell command, as its settings would."""
         event, tool = AGENTS[agent]
         payload = {
             "session_id": session or f"{agent}-1",
-            "cwd": str(self.project),
+            "cwd": str(cwd or self.project),
             "hook_event_name": event,
             "tool_name": tool,
             "tool_input": {"command": command},

@@ -53,7 +53,7 @@ from hookline.user_dirs import find_user_dirs
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _LONGEST_VALUE: Final = 400
-_HEAD: Final = ["time", "trace", "agent", "event", "tool", "decision", "ran", "failed", "left out", "took", "about"]
+_HEAD: Final = ["time", "trace", "agent", "event", "tool", "decision", "by", "ran", "failed", "took", "about"]
 
 _STYLES: Final[Mapping[str, CellStyle]] = {
     "time": TextStyle.DIM,
@@ -82,14 +82,15 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
 
 def _list(args: argparse.Namespace) -> int:
     traces = _open_traces()
-    found = list(islice(traces.traces(_read_filter(args), failed=args.failed, blocked=args.blocked), args.limit))
+    wanted = _read_filter(args)
+    found = list(islice(traces.traces(wanted, failed=args.failed, blocked=args.blocked), args.limit))
     text = (
         Table(
             _HEAD,
             [
                 [
                     *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
-                    *map(str, (one.ran, one.failed, one.skipped)),
+                    *(", ".join(one.decided_by), str(one.ran), str(one.failed)),
                     *(format_span(one.duration), one.subject),
                 ]
                 for one in found
@@ -97,7 +98,9 @@ def _list(args: argparse.Namespace) -> int:
             _STYLES,
         )
         if found
-        else "no such traces; outside agents, an event that no hook wants leaves none"
+        else "no trace matches; an event outside agents leaves one only if a hook wanted it"
+        if wanted != TraceFilter() or args.failed or args.blocked
+        else "nothing was traced yet; `hookline install` lets agents ask the hooks, `hookline emit` raises an event by hand"
     )
     return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
 
@@ -280,9 +283,10 @@ def _describe_duration(detail: Mapping[str, object]) -> str:
 
 
 def _describe_outcome(detail: Mapping[str, object]) -> str:
-    reasons = detail.get("reasons")
+    deciders, reasons = detail.get("decided_by"), detail.get("reasons")
+    by = f" by {', '.join(map(str, deciders))}" if isinstance(deciders, list | tuple) and deciders else ""
     why = f": {'; '.join(map(str, reasons))}" if isinstance(reasons, list | tuple) and reasons else ""
-    return f"ends with {detail.get('decision', '?')}{_describe_duration(detail)}{why}"
+    return f"ends with {detail.get('decision', '?')}{by}{_describe_duration(detail)}{why}"
 
 
 _DESCRIPTIONS: Final[Mapping[Step, Callable[[Mapping[str, object]], str]]] = {
@@ -300,7 +304,7 @@ _DESCRIPTIONS: Final[Mapping[Step, Callable[[Mapping[str, object]], str]]] = {
 _IN_LINE: Final = frozenset(
     (
         *("gate", "reason", "dialect", "decision", "duration", "failure", "message", "reasons", "observed"),
-        *("blocked_by_failure", "cached", "allowed", "tool", "job"),
+        *("blocked_by_failure", "cached", "allowed", "tool", "job", "decided_by"),
     )
 )
 

@@ -245,8 +245,10 @@ def _shorten(fields: Iterable[tuple[str, object]], budget: int) -> tuple[dict[st
 
 
 def _summarise(outcome: Outcome) -> dict[str, object]:
+    deciders = outcome.deciders
     return {
         "decision": outcome.decision.word,
+        **({"decided_by": deciders} if deciders else {}),
         "reasons": outcome.reasons,
         "duration": outcome.duration,
         "ran": len(outcome.verdicts),

@@ -238,6 +238,15 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
         return next(origins, "")
 
     @property
+    def deciders(self) -> tuple[str, ...]:
+        """The ids of the hooks with the strongest decision; empty where hooks had no opinion or it did not count."""
+        if self.decision is Decision.PASS:
+            return ()
+        counted = [verdict for verdict in self.verdicts if not verdict.observed]
+        strongest = max((verdict.decision for verdict in counted), default=Decision.PASS)
+        return tuple(verdict.hook for verdict in counted if verdict.decision is strongest and strongest)
+
+    @property
     def failures(self) -> tuple[Verdict, ...]:
         """The verdicts of hooks that failed, whether that blocked or not."""
         return tuple(verdict for verdict in self.verdicts if verdict.failure is not None)

@@ -35,7 +35,6 @@ LAST_RETRY: Final = 30.0
 BUSY_TIMEOUT: Final = 1.0  # seconds until a retry later
 LARGEST: Final = 256 * 1024 * 1024  # bytes of records; beyond that, the oldest are removed
 MOST_WAITING: Final = 64 * 1024 * 1024  # bytes of records in memory while they cannot be stored, about
-LOOKS: Final = 16  # the file is measured after each 1/16 of its bound
 _FOREVER: Final = -1.0
 # A program with a session per request and a full disk must not fill the memory with counts.
 MOST_SESSIONS: Final = 1_000
@@ -275,8 +274,6 @@ class _Writer:
         self._ending = False
         self._retired = False
         self.failing = False
-        # bytes since the file was measured; it is measured when it was opened
-        self._written = self._largest
         self._cancel_at_exit: Callable[[], None] = lambda: None
         # reentrant: a finalizer may write or fork at any time
         self._lifecycle = threading.RLock()
@@ -392,13 +389,10 @@ class _Writer:
             self.file.close()
             raise
         self._dropped.forget(dropped)
-        self._written += sum(len(row[6]) for row in rows)
-        if self._written > self._largest // LOOKS:
-            self._written = 0
-            with self.file.open() as connection:
-                # in batches, so that other processes get their turn
-                while _make_room(connection, self._largest):
-                    pass
+        with self.file.open() as connection:
+            # in batches, so that other processes get their turn
+            while _make_room(connection, self._largest):
+                pass
         return most
 
     def _log_once(self, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.model.event import EventName
 from hookline.model.record import Record, Step
 from hookline.stores._sqlite_file import SqliteConnection, to_utf8
 from hookline.stores.record_chain import HEAD, ID, START, Checked, Entry, Link, check, digest, read_link
@@ -34,6 +35,8 @@ _ENDS: Final = f"step IN ('{Step.EVENT}', '{Step.OUTCOME}')"
 _EQUAL: Final = ("session", "hook", "event", "host", "project")
 # rows of one page: a long read transaction would block checkpoints of the write-ahead log
 _PAGE: Final = 5_000
+# records at an end of a session that are searched for a fact about it: most sessions have it there, if at all
+_LOOKED_AT: Final = 200
 
 
 class TraceFilter(Struct, frozen=True, kw_only=True):
@@ -89,7 +92,7 @@ class TraceFilter(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """A trace in one line; times are in seconds. `number` is that of its last record."""
+    """A trace in one line; times are in seconds. `number` is that of its last record, `decided_by` are ids of hooks."""
 
     trace: str
     number: int = 0
@@ -101,6 +104,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     tool: str = ""
     subject: str = ""
     decision: str = ""
+    decided_by: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     ran: int = 0
     failed: int = 0
@@ -130,7 +134,6 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 def summarise(record: Record, number: int = 0) -> Summary:
     """Return the summary of a trace from its outcome, or from its event where it has no outcome."""
     detail = record.detail
-    reasons = detail.get("reasons")
     return Summary(
         trace=record.trace,
         number=number,
@@ -144,13 +147,19 @@ def summarise(record: Record, number: int = 0) -> Summary:
         subject=record.subject,
         # without an outcome, the process was ended before it
         decision=record.decision if record.step is Step.OUTCOME else "unfinished",
-        reasons=tuple(map(str, reasons)) if isinstance(reasons, list | tuple) else (),
+        decided_by=_list_texts(detail, "decided_by"),
+        reasons=_list_texts(detail, "reasons"),
         ran=_count(detail, "ran"),
         failed=_count(detail, "failed"),
         skipped=_count(detail, "skipped"),
         rewrote=bool(detail.get("rewrote")),
         duration=record.duration,
     )
+
+
+def _list_texts(detail: Mapping[str, object], name: str) -> tuple[str, ...]:
+    value = detail.get(name)
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def _count(detail: Mapping[str, object], name: str) -> int:
@@ -322,11 +331,24 @@ class TraceQueries:
             return [name for (name,) in connection.execute(query)]
 
     def agent_version(self, session: str) -> str:
-        """Return the version of the agent in a session, as far as its newest event says it; else empty."""
+        """Return the version of the agent in a session, as far as one of its newest events says it; else empty."""
         query = (
-            f"SELECT json_extract(detail, '$.version') FROM records WHERE session = ? AND {_ENDS} "  # noqa: S608 - constants only
-            "AND json_valid(detail) AND json_extract(detail, '$.version') <> '' ORDER BY number DESC LIMIT 1"
+            "SELECT json_extract(detail, '$.version') AS version FROM "  # noqa: S608 - constants only
+            f"(SELECT step, detail FROM records WHERE session = ? ORDER BY number DESC LIMIT {_LOOKED_AT}) "
+            f"WHERE {_ENDS} AND json_valid(detail) AND version <> '' LIMIT 1"
         )
+        return self._find_text(query, session)
+
+    def first_prompt(self, session: str) -> str:
+        """Return the beginning of the first prompt of a session, if its first records have one; else empty."""
+        query = (
+            "SELECT subject FROM "  # noqa: S608 - constants only
+            f"(SELECT event, subject FROM records WHERE session = ? ORDER BY number LIMIT {_LOOKED_AT}) "
+            f"WHERE event = '{EventName.BEFORE_AGENT}' AND subject <> '' LIMIT 1"
+        )
+        return self._find_text(query, session)
+
+    def _find_text(self, query: str, session: str) -> str:
         with self._read() as connection:
             found = connection.execute(query, (to_utf8(session),)).fetchone()
         return str(found[0]) if found is not None else ""

@@ -18,6 +18,10 @@ Json = Mapping[str, object]
 
 # the steps whose records may carry the fields of the event
 _WITH_FIELDS: Final = (Step.EVENT, Step.OUTCOME)
+_FIGURES: Final = (
+    *("hook", "runs", "failed", "failures", "denials", "observed_denials", "success_rate", "mean", "total"),
+    *("last_run", "last_error", "tokens", "cost"),
+)
 
 
 def call_to_json(call: Summary) -> dict[str, object]:
@@ -39,17 +43,21 @@ def record_to_json(record: Record) -> Json:
     }
 
 
-def session_to_json(session: SessionSummary, *, version: str) -> Json:
-    """Return a session in one line."""
-    facts = asdict(session)
-    return {**facts, "agent": facts.pop("host"), "version": version}
+def session_to_json(traces: TraceQueries, session: SessionSummary) -> Json:
+    """Return a session in one line, with its first prompt and the version of its agent."""
+    facts, name = asdict(session), session.session
+    return {
+        **facts,
+        "agent": facts.pop("host"),
+        "version": traces.agent_version(name),
+        "prompt": traces.first_prompt(name),
+    }
 
 
 def figures_to_json(figures: HookFigures) -> Json:
     """Return the figures of a hook."""
-    names = ("hook", "runs", "failed", "failures", "denials", "observed_denials", "success_rate", "mean", "total")
     return {
-        **{name: getattr(figures, name) for name in (*names, "last_run", "last_error")},
+        **{name: getattr(figures, name) for name in _FIGURES},
         **asdict(figures.times),
     }
 
@@ -71,7 +79,7 @@ def list_calls(traces: TraceQueries, wanted: TraceFilter, *, limit: int, before:
 def list_sessions(traces: TraceQueries, wanted: TraceFilter, *, limit: int) -> Json:
     """Return the sessions with the newest events first."""
     found = traces.sessions(wanted, limit=limit)
-    return {"sessions": [session_to_json(one, version=traces.agent_version(one.session)) for one in found]}
+    return {"sessions": [session_to_json(traces, one) for one in found]}
 
 
 def describe_call(traces: TraceQueries, call: Summary) -> Json:

@@ -20,11 +20,10 @@ from hookline.text import escape, sanitize
 from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustStatus, suggest_approval
 from hookline.ui.call_views import figures_to_json
-from hookline.views.approval_screen import ApprovalScreen, lay_out, list_facts, list_files
+from hookline.views.approval_screen import ApprovalScreen, list_facts, list_files
 from hookline.views.hook_lookup import find_hook
 from hookline.views.hook_view import HookView, describe_containment, describe_target, problems_to_json
 
-_COLUMNS = 100
 _NOTE = "approved on the page of hookline ui"
 
 
@@ -115,7 +114,7 @@ def show_approval(path: str, name: str) -> Mapping[str, object]:
         return {
             "id": escape(hook.id),
             "state": HookView(hook, project, clearance).state,
-            "lines": lay_out(facts, _COLUMNS),
+            "facts": [{"label": one.label, "lines": [line._asdict() for line in one.lines]} for one in facts],
             "diffs": [{"path": escape(one.name), "unified": escape(one.text, tabs=True)} for one in screen.changes],
             "digest": _make_digest(clearance.fingerprint) if clearance.fingerprint is not None else "",
             "mend": escape(clearance.mend or (suggest_approval(hook) if clearance.reason_denied else "")),

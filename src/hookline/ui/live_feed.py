@@ -23,6 +23,10 @@ SILENT_SECONDS: Final = 15.0
 MOST_WAITING: Final = 2_000  # events that wait for one client
 MOST_EARLIER: Final = 1_000  # events that a client gets after it was away
 MOST_AT_ONCE: Final = 1_000
+# A browser opens at most six connections to a server: the others are for what pages ask.
+MOST_CLIENTS: Final = 4
+
+_REPLACED: Final = b"event: replaced\ndata: {}\n\n"
 
 
 class _LiveEvent(Struct, frozen=True):
@@ -40,6 +44,7 @@ class _LiveClient:
         self.wanted = wanted
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
         self.dropped = 0
+        self.is_ended = False
 
     def offer(self, event: _LiveEvent) -> None:
         """Queue an event that the client wants, or count it where the client is too far behind."""
@@ -52,6 +57,7 @@ class _LiveClient:
 
     def end(self) -> None:
         """Have the stream end."""
+        self.is_ended = True
         with suppress(asyncio.QueueFull):
             self.queue.put_nowait(None)
 
@@ -72,31 +78,40 @@ class LiveFeed:
 
     def __init__(self, path: Path) -> None:
         self._traces = TraceQueries(path)
-        self._clients: set[_LiveClient] = set()
+        # the one that listens longest comes first
+        self._clients: list[_LiveClient] = []
         self._poller: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._last = 0
         self._is_closed = False
 
     async def stream(self, wanted: TraceFilter, *, after: int = 0) -> AsyncIterator[bytes]:
-        """Yield server-sent events: the calls after a number, if one is given, and those that end from now on."""
+        """Yield server-sent events: the calls after a number, if one is given, and those that end from now on.
+
+        Where too many clients listen, the stream of the first one ends with an event that says so.
+        """
         await self._start()
         client, start = _LiveClient(wanted), self._last
-        self._clients.add(client)
+        self._clients.append(client)
+        if len(self._clients) > MOST_CLIENTS:
+            self._clients.pop(0).end()
         try:
             # EventSource says that it is open when the first bytes arrive
             yield b"retry: 1000\n\n"
             if after:
                 yield await asyncio.to_thread(self._read_earlier, wanted, after, start)
-            while not self._is_closed:
+            while not client.is_ended:
                 found = await client.take()
                 dropped, client.dropped = client.dropped, 0
                 texts = [text for text in found if text is not None]
                 if dropped:
                     texts.append(_format_dropped(dropped))
                 yield b"".join(texts) or b": nothing happens\n\n"
+            if not self._is_closed:
+                yield _REPLACED
         finally:
-            self._clients.discard(client)
+            with suppress(ValueError):
+                self._clients.remove(client)
 
     async def close(self) -> None:
         """End all streams."""

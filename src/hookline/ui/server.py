@@ -54,6 +54,7 @@ _LARGEST_BODY: Final = 1024 * 1024
 _READING: Final = 20.0  # seconds between two pieces of a body
 _CLOSING: Final = 3.0  # seconds that requests under way have when the server ends
 _MOST: Final = 1_000
+_LAST: Final = 2**53  # the largest number of a record that JSON carries exactly
 _RECENT: Final = 30 * 86_400.0  # seconds of runs that the figures of hooks cover
 _MOST_SPANS: Final = 1_000
 # what browsers say of requests that this page made, or that the user typed
@@ -217,7 +218,8 @@ class UiServer:
 
     def _send_page(self, request: Request) -> Response:
         token = request.query_params.get("token")
-        if token is not None and (cookie := self._door.exchange(token)):
+        # HEAD only looks: it must not use up the link
+        if token is not None and request.method == "GET" and (cookie := self._door.exchange(token)):
             response = Response(status_code=303, headers={"Location": "/"})
             response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
             return response
@@ -294,7 +296,7 @@ class UiServer:
 
     async def list_calls(self, asked: Asked) -> object:
         """Return a page of calls."""
-        limit, before = int(asked.number("limit", 100, most=_MOST)), int(asked.number("before", 0))
+        limit, before = int(asked.number("limit", 100, most=_MOST)), int(asked.number("before", 0, most=_LAST))
         wanted = asked.filter()
         return await asyncio.to_thread(call_views.list_calls, self._open_traces(), wanted, limit=limit, before=before)
 
@@ -326,7 +328,7 @@ class UiServer:
 
     async def show_session(self, asked: Asked) -> object:
         """Return a page of a session."""
-        limit, before = int(asked.number("limit", 200, most=_MOST)), int(asked.number("before", 0))
+        limit, before = int(asked.number("limit", 200, most=_MOST)), int(asked.number("before", 0, most=_LAST))
 
         def read() -> object:
             traces, session = self._open_traces(), asked.names[0]
@@ -335,7 +337,7 @@ class UiServer:
                 raise HTTPException(404, "there is no such session, or its records were removed")
             calls = traces.session_events(session, limit=limit + 1, before=before)
             return {
-                "session": call_views.session_to_json(found[0], version=traces.agent_version(session)),
+                "session": call_views.session_to_json(traces, found[0]),
                 "calls": [call_views.describe_call(traces, call) for call in calls[-limit:]],
                 "more": len(calls) > limit,
             }

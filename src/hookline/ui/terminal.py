@@ -411,6 +411,9 @@ class TopApp(App[None]):
             self._show()
 
     def _show(self) -> None:
+        if not self.screen_stack:
+            # the program ends: a thread had read something already
+            return
         now, snapshot = time.time(), self._snapshot
         recent = sum(lane.count_recent(now) for lane in snapshot.lanes)
         lanes = [(f"{lane.agent}\n{lane.session}", _draw_lane(lane, now)) for lane in snapshot.lanes]
@@ -604,7 +607,8 @@ def _draw_lane(lane: Lane, now: float) -> Sequence[Text]:
 
 def _draw_call(call: Summary) -> tuple[str, Sequence[Text]]:
     sign, style = _DECISIONS.get(call.decision, ("", ""))
-    reason = "; ".join(call.reasons) or (f"{call.failed} failed" if call.failed else "")
+    why = "; ".join(call.reasons) or (f"{call.failed} failed" if call.failed else "")
+    reason = ": ".join(filter(None, (", ".join(call.decided_by), why)))
     return call.trace, (
         Text(_clock(call.at), "dim"),
         _clean(call.host or "-"),

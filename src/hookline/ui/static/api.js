@@ -55,15 +55,17 @@ const LAST_RETRY = 15000;
 
 /**
  * Listen to calls until the signal says stop. EventSource reconnects by itself after a lost connection; after an HTTP error
- * it gives up, so this one tries again, later each time.
+ * it gives up, so this one tries again, later each time. A stream that the server gave to another tab waits until this one
+ * is looked at.
  * @param {Record<string, unknown>} params
- * @param {{call: (call: object) => void, dropped: (count: number) => void, state: (state: "live" | "lost") => void}} on
+ * @param {{call: (call: object) => void, dropped: (count: number) => void, state: (state: "live" | "lost" | "away") => void}} on
  * @param {AbortSignal} signal
  */
 export function listen(params, on, signal) {
   let retry = FIRST_RETRY;
   let timer = 0;
   let source;
+  let isAway = false;
   const open = () => {
     source = new EventSource(`/api/stream${query(params)}`);
     source.addEventListener("open", () => {
@@ -72,6 +74,11 @@ export function listen(params, on, signal) {
     });
     source.addEventListener("call", (event) => on.call(JSON.parse(event.data)));
     source.addEventListener("dropped", (event) => on.dropped(JSON.parse(event.data).count));
+    source.addEventListener("replaced", () => {
+      source.close();
+      isAway = true;
+      on.state("away");
+    });
     source.addEventListener("error", () => {
       on.state("lost");
       if (source.readyState !== EventSource.CLOSED) return;
@@ -79,6 +86,13 @@ export function listen(params, on, signal) {
       retry = Math.min(retry * 2, LAST_RETRY);
     });
   };
+  const resume = () => {
+    if (!isAway || document.hidden) return;
+    isAway = false;
+    open();
+  };
+  addEventListener("focus", resume, { signal });
+  document.addEventListener("visibilitychange", resume, { signal });
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     source.close();

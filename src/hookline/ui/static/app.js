@@ -112,13 +112,13 @@ function keepCall(set) {
 }
 
 function showError(error, name) {
-  const isSignedOut = error.status === 401;
-  const box = isSignedOut
-    ? empty("This browser is not signed in any more", "Run this command in a terminal; it opens the page again.", [
-        "hookline ui",
-      ])
-    : empty("This did not work", error.message);
-  if (!isSignedOut)
+  const box =
+    error.status === 401
+      ? empty("This browser is not signed in any more", "Run this command in a terminal; it opens the page again.", [
+          "hookline ui",
+        ])
+      : empty(error.status === 404 ? "Not found" : "This did not work", error.message);
+  if (![401, 404].includes(error.status))
     box.append(
       h(
         "button",

@@ -135,6 +135,17 @@ export function agentName(agent) {
   return h("span.agent", {}, monogram(agent), agent || "no agent");
 }
 
+/** Make a link to a hook; `project` is the folder whose hooks it is one of. @param {string} id @param {string} [project] */
+export function hookLink(id, project = "") {
+  const query = project ? `?${new URLSearchParams({ project })}` : "";
+  return h("a", { href: `#/hooks/${encodeURIComponent(id)}${query}` }, id);
+}
+
+/** Make the mark of a call whose arguments or output a hook changed. */
+export function rewrittenBadge() {
+  return h("span.badge", { "data-decision": "rewrote" }, icon("pencil"), "rewritten");
+}
+
 /**
  * Make the text that stands where there is nothing yet, with what to do next.
  * @param {string} title @param {string} text @param {string[]} [commands]

@@ -7,6 +7,9 @@ const PARTS = [
   ["min", 60],
   ["s", 1],
 ];
+// the same clock everywhere: 24 hours, and midnight is 00
+const MINUTES = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const SECONDS = { ...MINUTES, second: "2-digit" };
 let skew = 0;
 
 /** Set the clock by the server's, which wrote the times. @param {number} serverNow */
@@ -27,15 +30,20 @@ export function relative(at) {
   return `${Math.floor(seconds / size)} ${unit} ago`;
 }
 
-/** @param {number} at @returns {string} local date and time */
+/** @param {number} at @returns {string} "Nov 18, 2026, 14:03:22 GMT+1", in the browser's zone */
 export function absolute(at) {
-  return new Date(at * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(at * 1000).toLocaleString(undefined, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    ...SECONDS,
+    timeZoneName: "short",
+  });
 }
 
 /** @param {number} at @returns {string} "14:03:22" */
 export function clock(at, withSeconds = true) {
-  const options = { hour: "2-digit", minute: "2-digit", hour12: false };
-  return new Date(at * 1000).toLocaleTimeString(undefined, withSeconds ? { ...options, second: "2-digit" } : options);
+  return new Date(at * 1000).toLocaleTimeString(undefined, withSeconds ? SECONDS : MINUTES);
 }
 
 /** Make a relative time that shows the absolute one on hover; `refreshTimes` keeps it right. @param {number} at */
@@ -75,6 +83,11 @@ export function count(value) {
 export function short(value) {
   if (value >= 1e6) return `${digits(value / 1e6)}M`;
   return value >= 1e4 ? `${digits(value / 1e3)}k` : Number.isInteger(value) ? count(value) : digits(value);
+}
+
+/** @param {number} amount @returns {string} "0.0042", with the digits that matter */
+export function money(amount) {
+  return amount >= 1 ? amount.toFixed(2) : String(Number(amount.toFixed(6)));
 }
 
 /** @param {number} bytes @returns {string} "4.2 MB" */

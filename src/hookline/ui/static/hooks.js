@@ -1,8 +1,8 @@
 /** Hooks: the list, and one hook with its figures, its approval and what can be done with it. */
 import { get, post } from "./api.js";
 import { renderUnified } from "./diff.js";
-import { badge, empty, h, icon, select, shape, show, tile } from "./dom.js";
-import { count, duration, folder, plural, when } from "./format.js";
+import { badge, empty, h, hookLink, icon, select, shape, show, tile } from "./dom.js";
+import { count, duration, folder, money, plural, when } from "./format.js";
 import { table } from "./table.js";
 
 export const TITLE = "Hooks";
@@ -28,10 +28,6 @@ const IN_STATE = {
 /** @param {HTMLElement} main @param {import("./app.js").Context} context */
 export function render(main, context) {
   return context.id ? renderHook(main, context) : renderList(main, context);
-}
-
-function link(hook, project, isOther) {
-  return `#/hooks/${encodeURIComponent(hook.id)}${isOther ? `?${new URLSearchParams({ project })}` : ""}`;
 }
 
 /** A description that only repeats the id says less than what the hook runs. */
@@ -60,6 +56,11 @@ const figure = (name, format) => ({
   sort: (hook) => hook.figures?.[name] ?? -1,
   number: true,
 });
+
+/** A count that is a warning unless it is 0. */
+function mark(decision, value) {
+  return value ? badge(decision, count(value)) : h("span.dim", {}, "–");
+}
 
 async function renderList(main, { status, params, signal, setParams }) {
   const values = { ...params };
@@ -138,32 +139,40 @@ async function renderList(main, { status, params, signal, setParams }) {
         head: true,
         name: "subject",
         cell: (hook) => [
-          h("a", { href: link(hook, project, project !== status.project) }, hook.id),
+          hookLink(hook.id, project === status.project ? "" : project),
           hook.guard && h("span.pin", { "data-tone": "plain", title: "A failure blocks" }, "guard"),
           h("span.dim.below", { title: describe(hook) }, describe(hook)),
         ],
         sort: (hook) => hook.id,
       },
-      { label: "State", cell: stateBadge, sort: (hook) => (hook.enabled ? (hook.active ? "a" : "b") : "c") },
-      { label: "Trust", cell: (hook) => trustBadge(hook.trust), sort: (hook) => hook.trust.state },
+      {
+        label: "State",
+        cell: (hook) =>
+          MAY_RUN.has(hook.trust.state)
+            ? [stateBadge(hook), h("span.dim.below", {}, hook.trust.state)]
+            : [trustBadge(hook.trust), !hook.enabled && stateBadge(hook)],
+        sort: (hook) => `${hook.enabled ? (hook.active ? "a" : "b") : "c"} ${hook.trust.state}`,
+      },
       {
         label: "Events",
+        name: "events",
         cell: (hook) => h("span.below", {}, hook.events.join(", ")),
         sort: (hook) => hook.events[0] ?? "",
       },
-      { label: "Source", cell: (hook) => h("span", { title: hook.path }, hook.source), sort: (hook) => hook.source },
       {
-        label: "Sandbox",
-        cell: (hook) => h("span", { title: hook.sandbox.words.join(", ") }, hook.sandbox.level || "–"),
-        sort: (hook) => hook.sandbox.level,
+        label: "Source",
+        name: "source",
+        cell: (hook) => [
+          h("span", { title: hook.path }, hook.source),
+          h("span.dim.below", { title: hook.sandbox.words.join(", ") }, `sandbox ${hook.sandbox.level || "none"}`),
+        ],
+        sort: (hook) => hook.source,
       },
       { label: "Runs", ...figure("runs", count) },
-      { label: "p50", ...figure("p50", duration) },
+      { label: "Blocked", ...figure("denials", (value) => mark("deny", value)) },
+      { label: "Failed", ...figure("failed", (value) => mark("failed", value)) },
       { label: "p95", ...figure("p95", duration) },
-      {
-        label: "Failed",
-        ...figure("failed", (value) => (value ? badge("failed", count(value)) : h("span.dim", {}, "–"))),
-      },
+      { label: "Last run", name: "secondary", ...figure("last_run", when) },
     ];
   }
 }
@@ -359,7 +368,7 @@ async function renderHook(main, context) {
       changed && h("p.note.warn", { role: "alert" }, icon("warn"), `${changed} Below is what would run now.`),
       screen.diffs.length > 0 && [h("h3", {}, "Changed since the last approval"), screen.diffs.map(renderUnified)],
       h("h3", {}, "What would run"),
-      h("pre.screen", { tabindex: 0 }, h("code", {}, screen.lines.join("\n"))),
+      h("dl.screen", {}, screen.facts.map(renderFact)),
       screen.mend && h("p.dim", {}, screen.mend),
       h(
         "div.row",
@@ -370,6 +379,25 @@ async function renderHook(main, context) {
       ),
     );
   }
+}
+
+const QUOTE = "| ";
+
+/** A fact of the approval screen; the server escapes every character that could hide something. */
+function renderFact({ label, lines }) {
+  if (!lines.length) return null;
+  return h(
+    "div",
+    {},
+    h("dt", {}, label),
+    h(
+      "dd",
+      {},
+      lines.map(({ mark, text }) =>
+        mark === QUOTE ? h("div.quoted", {}, text) : h("div", {}, mark && h("span.mark", {}, mark), text),
+      ),
+    ),
+  );
 }
 
 function fact(label, value) {
@@ -400,6 +428,8 @@ function renderFigures(figures) {
       tile("p95", duration(figures.p95)),
       tile("p99", duration(figures.p99)),
       tile("Longest", duration(figures.longest)),
+      figures.tokens > 0 && tile("Tokens", count(figures.tokens)),
+      figures.cost > 0 && tile("Cost", money(figures.cost)),
       tile("Last run", when(figures.last_run)),
     ),
     figures.last_error &&

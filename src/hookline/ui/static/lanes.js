@@ -100,6 +100,7 @@ export class Lanes {
     }
     lane.total += 1;
     if (call.decision === "deny" || call.decision === "stop") lane.blocked += 1;
+    lane.first = Math.min(lane.first, call.at);
     lane.last = Math.max(lane.last, call.at);
     if (call.project) lane.project = call.project;
     insert(lane.calls, call);
@@ -140,7 +141,8 @@ export class Lanes {
         "span.lane-name",
         {},
         h("b", {}, call.agent || "no agent"),
-        h("span.dim", {}, `${folder(call.project || "")} · ${call.session.slice(0, 8)}`),
+        h("span.dim", {}, folder(call.project || "") || "–"),
+        h("span.dim.lane-session", {}, call.session.slice(0, 8)),
       ),
       counts,
       h("span.sr", {}),
@@ -347,6 +349,7 @@ export class Lanes {
       h("b", {}, `${call.decision}${call.failed ? ", a hook failed" : ""}${call.rewrote ? ", rewritten" : ""}`),
       h("span.dim", {}, ` ${clock(call.at)} · ${duration(call.duration)}`),
       h("code", {}, [call.tool || call.event, call.subject].filter(Boolean).join("  ")),
+      call.decided_by.length > 0 && h("span.dim", {}, `by ${call.decided_by.join(", ")}`),
       call.reasons[0] && h("span.reason", {}, call.reasons[0]),
     );
     const x = this.canvas.offsetLeft + this.toX(call.at);

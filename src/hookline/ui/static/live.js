@@ -1,6 +1,6 @@
 /** The live view: lanes, counters and the newest calls, as they come. */
 import { get, listen } from "./api.js";
-import { agentName, badge, empty, h, icon, select, show, tile } from "./dom.js";
+import { agentName, badge, empty, h, hookLink, icon, rewrittenBadge, select, show, tile } from "./dom.js";
 import { filterBar } from "./filters.js";
 import { clock, count, duration, folder, now, plural, when, words } from "./format.js";
 import { Lanes } from "./lanes.js";
@@ -22,31 +22,31 @@ const MOST_ROWS = 200;
 const OPENS_WITHIN = 3000;
 const PAINT_EVERY = 250;
 const SAY_EVERY = 10_000;
-const STATES = { live: "Live", lost: "Reconnecting…", paused: "Paused", wait: "Connecting…" };
+const STATES = {
+  live: "Live",
+  lost: "Reconnecting…",
+  away: "Live in other tabs",
+  paused: "Paused",
+  wait: "Connecting…",
+};
 
 /** @type {import("./table.js").Column[]} */
 const COLUMNS = [
   { label: "When", name: "when", cell: (call) => when(call.at) },
-  {
-    label: "Decision",
-    name: "decision",
-    cell: (call) => [
-      badge(call.decision),
-      call.failed > 0 && badge("failed", `${call.failed} failed`),
-      call.rewrote && h("span.badge", { "data-decision": "rewrote" }, icon("pencil"), "rewritten"),
-    ],
-  },
+  { label: "Decision", name: "decision", cell: (call) => badge(call.decision) },
   {
     label: "Call",
     head: true,
     name: "subject",
-    cell: (call) =>
+    cell: (call) => [
       h(
         "button.link",
         { type: "button", "data-trace": call.trace },
         h("span.tool", {}, call.tool || words(call.event)),
         h("code", {}, call.subject),
       ),
+      explain(call),
+    ],
   },
   { label: "Agent", name: "who", cell: (call) => agentName(call.agent) },
   {
@@ -57,6 +57,20 @@ const COLUMNS = [
   { label: "Hooks", number: true, name: "ran", cell: (call) => call.ran || h("span.dim", {}, "–") },
   { label: "Took", number: true, name: "took", cell: (call) => duration(call.duration) },
 ];
+
+/** Which hooks decided, why, and what else happened: the second line of a call. */
+function explain(call) {
+  const reason = call.reasons.join(" ");
+  if (!call.decided_by.length && !reason && !call.failed && !call.rewrote) return null;
+  return h(
+    "span.why",
+    {},
+    call.decided_by.map((id) => hookLink(id, call.project)),
+    call.failed > 0 && badge("failed", `${plural(call.failed, "hook")} failed`),
+    call.rewrote && rewrittenBadge(),
+    reason && h("span.reason", { title: reason }, reason),
+  );
+}
 
 /** Counts per second, so that counters over hours cost no list of calls. */
 class Counters {
@@ -213,7 +227,7 @@ export async function render(main, context) {
         },
         state: (next) => {
           if (next === "live" && wasLost) reload(params, mine);
-          wasLost = next === "lost";
+          wasLost = next !== "live";
           setOpen();
           state = next;
           paintState();

@@ -18,6 +18,8 @@ const ABILITIES = {
   follow_up: "F",
 };
 
+const NO_ANSWER = "no answer counts";
+
 /** @param {HTMLElement} main @param {import("./app.js").Context} context */
 export async function render(main, { status, params, signal, setParams }) {
   const { events, agents, cells } = await get("/api/matrix", {}, signal);
@@ -129,11 +131,11 @@ export async function render(main, { status, params, signal, setParams }) {
     const isMuted = ability && !can.includes(ability);
     return h(
       "td",
-      { class: isMuted ? "muted" : null, title: `${entry.native}: ${can.map(words).join(", ") || "only told"}` },
+      { class: isMuted ? "muted" : null, title: `${entry.native}: ${can.map(words).join(", ") || NO_ANSWER}` },
       h("span.native", {}, entry.native),
       can.length
         ? h("span.letters", { role: "img", "aria-label": can.map(words).join(", ") }, can.map(letter))
-        : h("span.dim", {}, "only told"),
+        : h("span.dim", {}, NO_ANSWER),
     );
   }
 

@@ -1,7 +1,7 @@
 /** Metrics: rates, errors and durations over time, per agent and per hook. */
 import { get } from "./api.js";
-import { badge, empty, h, show, tile } from "./dom.js";
-import { count, duration, now, short, when } from "./format.js";
+import { badge, empty, h, hookLink, show, tile } from "./dom.js";
+import { count, duration, money, now, short, when } from "./format.js";
 import { plot } from "./plot.js";
 import { table } from "./table.js";
 
@@ -26,7 +26,7 @@ const COLUMNS = [
   {
     label: "Hook",
     head: true,
-    cell: (row) => h("a", { href: `#/hooks/${encodeURIComponent(row.hook)}` }, row.hook),
+    cell: (row) => hookLink(row.hook),
     sort: (row) => row.hook,
   },
   figure("Runs", "runs", count),
@@ -43,6 +43,12 @@ const COLUMNS = [
   figure("p99", "p99", duration),
   figure("Total", "total", duration),
   { label: "Last run", number: true, cell: (row) => when(row.last_run), sort: (row) => row.last_run },
+];
+
+// of hooks that ask a language model
+const USAGE = [
+  figure("Tokens", "tokens", (value) => (value ? count(value) : h("span.dim", {}, "–"))),
+  figure("Cost", "cost", (value) => (value ? money(value) : h("span.dim", {}, "–"))),
 ];
 
 function percent(part) {
@@ -218,7 +224,7 @@ export async function render(main, { params, signal, setParams, say }) {
       ),
       h("h2", {}, "Hooks"),
       answer.hooks.length
-        ? table(COLUMNS, answer.hooks, { caption: `Figures of hooks, last ${label}`, by: "Total", descending: true })
+        ? table(answer.hooks.some((row) => row.tokens) ? [...COLUMNS, ...USAGE] : COLUMNS, answer.hooks, { caption: `Figures of hooks, last ${label}`, by: "Total", descending: true })
         : h("p.dim", {}, "No hook ran."),
     );
   }
@@ -242,6 +248,7 @@ export async function render(main, { params, signal, setParams, say }) {
 }
 
 function spell(step) {
+  if (step === 60) return "minute";
   return step < 60 ? `${step} s` : step < 3600 ? `${step / 60} min` : `${step / 3600} h`;
 }
 

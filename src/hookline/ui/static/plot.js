@@ -62,12 +62,9 @@ function paint(place, tip, options) {
   const stack = new Map();
   if (kind === "bars")
     for (const one of series) for (const [at, value] of one.points) stack.set(at, (stack.get(at) ?? 0) + value);
-  // four steps of the axis: below 4 they would not be whole calls
   const top = nice(
-    Math.max(
-      kind === "bars" ? 4 : 0,
-      ...(kind === "bars" ? [...stack.values()] : series.flatMap((one) => [...one.points.values()])),
-    ),
+    Math.max(0, ...(kind === "bars" ? [...stack.values()] : series.flatMap((one) => [...one.points.values()]))),
+    kind === "bars",
   );
   const x = (at) => MARGIN.left + ((at - from) / (to - from)) * inner.width;
   const y = (value) => MARGIN.top + inner.height * (1 - value / top);
@@ -195,11 +192,12 @@ function lines(series, all, x, y, step, from, to) {
   });
 }
 
-/** The next number that reads well as the top of an axis. */
-function nice(value) {
-  if (value <= 0) return 1;
+/** The next number that reads well as the top of an axis with four steps; of counts, these are whole numbers. */
+function nice(value, isCount) {
+  if (value <= 0) return isCount ? 4 : 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 8, 12].map((step) => step * power).find((step) => step >= value);
+  const tops = [1, 1.2, 2, 4, 6, 8, 12].map((step) => step * power);
+  return tops.find((top) => top >= value && (!isCount || top % 4 === 0)) ?? Math.ceil(value / 4) * 4;
 }
 
 function asTable(options) {

@@ -1,20 +1,19 @@
 /** The queue of background hooks, and the limits of hooks. */
 import { get } from "./api.js";
-import { empty, h, show, tile } from "./dom.js";
-import { count, duration, folder, when, words } from "./format.js";
+import { empty, h, hookLink, show, tile } from "./dom.js";
+import { count, folder, when, words } from "./format.js";
 import { table } from "./table.js";
 
 export const TITLE = "Queue and limits";
 export const LABEL = "Queue";
 
 const TONES = { failed: "deny", dead: "deny", running: "allow", waiting: "" };
-const TIMES = new Set(["at", "reset", "until", "next", "last", "since"]);
 
 const JOBS = [
   {
     label: "Hook",
     head: true,
-    cell: (job) => h("a", { href: `#/hooks/${encodeURIComponent(job.hook)}` }, job.hook),
+    cell: (job) => hookLink(job.hook, job.project),
     sort: (job) => job.hook,
   },
   {
@@ -32,6 +31,23 @@ const JOBS = [
   { label: "Attempts", number: true, cell: (job) => job.attempts, sort: (job) => job.attempts },
   { label: "Error", cell: (job) => job.error || h("span.dim", {}, "–") },
   { label: "Job", cell: (job) => h("code", {}, job.id) },
+];
+
+const LIMITS = [
+  {
+    label: "Hook",
+    head: true,
+    cell: (limit) => (limit.hook ? hookLink(limit.hook) : "all hooks"),
+    sort: (limit) => limit.hook,
+  },
+  { label: "Limit", cell: (limit) => words(limit.limit), sort: (limit) => limit.limit },
+  {
+    label: "State",
+    cell: (limit) =>
+      h("span.pin", { "data-tone": limit.passed ? "on" : "warn" }, limit.passed ? "may run" : "limit reached"),
+    sort: (limit) => Number(limit.passed),
+  },
+  { label: "Used", cell: (limit) => limit.reason, sort: (limit) => limit.reason },
 ];
 
 /** @param {HTMLElement} main @param {import("./app.js").Context} context */
@@ -69,38 +85,10 @@ export async function render(main, context) {
         ),
     h("h2", {}, "Limits"),
     limits.length
-      ? table(limitColumns(limits), limits, { caption: "Limits of hooks" })
+      ? table(LIMITS, limits, { caption: "Limits of hooks" })
       : empty(
           "No hook has a limit",
           "A hook with a rate limit, a circuit breaker or a budget appears here once it has run.",
         ),
   );
-}
-
-/** The server knows which figures a limit has; each becomes a column. */
-function limitColumns(limits) {
-  const names = [...new Set(limits.flatMap((limit) => Object.keys(limit)))].filter((name) => name !== "hook");
-  return [
-    {
-      label: "Hook",
-      head: true,
-      cell: (row) => h("a", { href: `#/hooks/${encodeURIComponent(row.hook)}` }, row.hook),
-      sort: (row) => row.hook,
-    },
-    ...names.map((name) => ({
-      label: words(name),
-      number: limits.every((row) => typeof (row[name] ?? 0) === "number"),
-      cell: (row) => write(name, row[name]),
-      sort: (row) => row[name] ?? "",
-    })),
-  ];
-}
-
-function write(name, value) {
-  if (value === null || value === undefined || value === "") return h("span.dim", {}, "–");
-  if (TIMES.has(name) && typeof value === "number") return when(value);
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (name.endsWith("seconds") || name === "window" || name === "per")
-    return typeof value === "number" ? duration(value) : String(value);
-  return typeof value === "number" ? count(value) : typeof value === "object" ? JSON.stringify(value) : String(value);
 }

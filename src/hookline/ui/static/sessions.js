@@ -1,6 +1,6 @@
 /** Sessions: the list, and one session as a timeline. */
 import { get, post } from "./api.js";
-import { agentName, badge, empty, h, icon, select, shape, show, tile } from "./dom.js";
+import { agentName, badge, empty, h, hookLink, icon, rewrittenBadge, select, shape, show, tile } from "./dom.js";
 import { renderChange } from "./diff.js";
 import { absolute, clock, count, duration, folder, now, plural, when, words } from "./format.js";
 import { table } from "./table.js";
@@ -25,8 +25,12 @@ const COLUMNS = [
   {
     label: "Session",
     head: true,
-    cell: (row) => h("a", { href: `#/sessions/${encodeURIComponent(row.session)}` }, row.session.slice(0, 20)),
-    sort: (row) => row.session,
+    name: "subject",
+    cell: (row) => [
+      h("a", { href: `#/sessions/${encodeURIComponent(row.session)}` }, row.prompt || row.session),
+      row.prompt && h("code.dim.below", {}, row.session),
+    ],
+    sort: (row) => row.prompt || row.session,
   },
   {
     label: "Agent",
@@ -39,7 +43,7 @@ const COLUMNS = [
     sort: (row) => row.project,
   },
   { label: "Last call", cell: (row) => when(row.last), sort: (row) => row.last, number: true },
-  { label: "Length", number: true, cell: (row) => duration(row.last - row.first), sort: (row) => row.last - row.first },
+  { label: "Length", name: "secondary", number: true, cell: (row) => duration(row.last - row.first), sort: (row) => row.last - row.first },
   { label: "Calls", number: true, cell: (row) => count(row.calls), sort: (row) => row.calls },
   {
     label: "Blocked",
@@ -49,6 +53,7 @@ const COLUMNS = [
   },
   {
     label: "Asked",
+    name: "secondary",
     number: true,
     cell: (row) => (row.asked ? badge("ask", count(row.asked)) : h("span.dim", {}, "–")),
     sort: (row) => row.asked,
@@ -67,7 +72,7 @@ async function renderList(main, { status, params, signal, setParams, say }) {
   const projects = [["", "All projects"], ...status.projects.map((path) => [path, folder(path)])];
   const text = h("input", {
     type: "search",
-    placeholder: "Session, agent, project…",
+    placeholder: "Prompt, session, agent, project…",
     "data-filter": true,
     value: values.text ?? "",
     oninput: (event) => {
@@ -102,7 +107,7 @@ async function renderList(main, { status, params, signal, setParams, say }) {
 
   function paint() {
     const wanted = (values.text ?? "").toLowerCase();
-    const rows = sessions.filter((row) => `${row.session} ${row.agent} ${row.project}`.toLowerCase().includes(wanted));
+    const rows = sessions.filter((row) => `${row.session} ${row.prompt} ${row.agent} ${row.project}`.toLowerCase().includes(wanted));
     const isFiltered = values.agent || values.project || values.since || values.text;
     if (!rows.length && isFiltered)
       show(place, empty("No session fits these filters", "Change or clear them to see more."));
@@ -140,22 +145,22 @@ async function renderList(main, { status, params, signal, setParams, say }) {
   }
 }
 
-async function renderSession(main, { id, signal, openCall, say, status }) {
+async function renderSession(main, { id, params, signal, setParams, openCall, say, status }) {
   const path = `/api/sessions/${encodeURIComponent(id)}`;
   const answer = await get(path, { limit: PAGE }, signal);
   const { session } = answer;
-  const line = h("ol.timeline", {});
+  const line = h(`ol.timeline${params.only ? ".grave-only" : ""}`, {});
   const older = h("button", { type: "button", hidden: !answer.more, onclick: load }, "Load older calls");
   let first = answer.calls[0]?.number ?? 0;
-  let isGraveOnly = false;
   const only = h(
     "label.chip",
     {},
     h("input.sr", {
       type: "checkbox",
+      checked: Boolean(params.only),
       onchange: (event) => {
-        isGraveOnly = event.target.checked;
-        line.classList.toggle("grave-only", isGraveOnly);
+        line.classList.toggle("grave-only", event.target.checked);
+        setParams({ only: event.target.checked ? "1" : "" });
       },
     }),
     shape("deny"),
@@ -167,7 +172,7 @@ async function renderSession(main, { id, signal, openCall, say, status }) {
       "div.view-head",
       {},
       h("a.back", { href: "#/sessions" }, icon("back"), "Sessions"),
-      h("h1", { tabindex: -1 }, `Session ${session.session.slice(0, 12)}`),
+      h("h1", { tabindex: -1 }, session.prompt || `Session ${session.session.slice(0, 12)}`),
     ),
     h(
       "p.sub",
@@ -176,6 +181,7 @@ async function renderSession(main, { id, signal, openCall, say, status }) {
       session.version && h("span.dim", {}, session.version),
       h("span", { title: session.project }, session.project),
       h("span", {}, `${absolute(session.first)}, ${duration(session.last - session.first)}`),
+      h("code", {}, session.session),
     ),
     h(
       "dl.tiles",
@@ -223,7 +229,8 @@ function timelineItem(call, openCall) {
     call.subject && !isPrompt ? h("code.subject", {}, call.subject) : h("span.grow", {}),
     call.decision !== "pass" && badge(call.decision),
     call.failed > 0 && badge("failed", `${call.failed} failed`),
-    call.rewrote && h("span.badge", { "data-decision": "rewrote" }, icon("pencil"), "rewritten"),
+    call.decided_by.map((id) => hookLink(id, call.project)),
+    call.rewrote && rewrittenBadge(),
     call.duration > 0 && h("span.dim", {}, duration(call.duration)),
     h(
       "button.quiet",
@@ -237,7 +244,7 @@ function timelineItem(call, openCall) {
   );
   const hooks =
     hasHooks &&
-    h("details", { open: isGrave }, h("summary", {}, hookSummary(call)), renderHooks(call.records, call.duration));
+    h("details", { open: isGrave }, h("summary", {}, hookSummary(call)), renderHooks(call, call.records));
   return h(
     "li.item",
     { "data-decision": call.decision, "data-grave": String(isGrave), "data-prompt": String(isPrompt) },

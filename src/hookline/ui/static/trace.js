@@ -1,7 +1,7 @@
 /** One call: what happened, hook by hook. Used by the panel and by the timeline of a session. */
 import { renderChange } from "./diff.js";
-import { agentName, badge, h, icon, shape } from "./dom.js";
-import { clock, duration, folder, when, words } from "./format.js";
+import { agentName, badge, h, hookLink, icon, shape } from "./dom.js";
+import { clock, count, duration, folder, money, when, words } from "./format.js";
 
 const GATES = new Set(["hook_execution_complete", "hook_execution_error", "hook_skipped", "hook_queued"]);
 const KNOWN = new Set([
@@ -22,7 +22,10 @@ const KNOWN = new Set([
   "dialect",
   "notes",
   "job",
+  "usage",
 ]);
+// what an effect did, in words; of other kinds the JSON is shown
+const TELLING = { context: "Added to the conversation", message: "Shown to the user", ask_agent: "Asked of the agent" };
 
 /** The panel's content. @param {{call: object, records: object[], diff: object[]}} detail */
 export function renderCall({ call, records, diff }) {
@@ -43,6 +46,7 @@ export function renderCall({ call, records, diff }) {
     h(
       "dl.facts-list",
       {},
+      fact("Decided by", listDeciders(call)),
       fact("Agent", agentName(call.agent)),
       fact("When", when(call.at)),
       fact("Took", duration(call.duration)),
@@ -56,7 +60,7 @@ export function renderCall({ call, records, diff }) {
       fact("Trace", h("code", {}, call.trace)),
     ),
     diff.length > 0 && h("section", {}, h("h3", {}, "Rewrites"), diff.map(renderChange)),
-    h("section", {}, h("h3", {}, "Hooks"), renderHooks(records, call.duration)),
+    h("section", {}, h("h3", {}, "Hooks"), renderHooks(call, records)),
     renderNotes(records),
     first &&
       Object.keys(first.detail).length > 0 &&
@@ -89,34 +93,39 @@ export function renderCall({ call, records, diff }) {
   );
 }
 
+function listDeciders(call) {
+  if (call.decided_by.length) return call.decided_by.map((id) => [hookLink(id, call.project), " "]);
+  return h("span.dim", {}, call.decision === "pass" ? "no hook" : "–");
+}
+
 function fact(label, value) {
   return h("div", {}, h("dt", {}, label), h("dd", {}, value));
 }
 
-/** What the agent was told. @param {object} call */
+/** The reasons that left with the answer. @param {object} call */
 export function renderReasons(call) {
   if (!call.reasons.length) return null;
   return h(
     "div.told",
     { "data-decision": call.decision },
-    h("strong", {}, "The agent was told"),
+    h("strong", {}, call.decision === "ask" ? "The user was asked" : "The agent was told"),
     call.reasons.map((reason) => h("p", {}, reason)),
   );
 }
 
-/** Each hook of a call in one block. @param {object[]} records @param {number} [total] */
-export function renderHooks(records, total = 0) {
+/** Each hook of a call in one block. @param {object} call @param {object[]} records */
+export function renderHooks(call, records) {
   const hooks = records.filter((record) => record.hook && GATES.has(record.step));
   if (!hooks.length) return h("p.dim", {}, "No hook wanted this event.");
-  const longest = Math.max(total, ...hooks.map((record) => record.duration));
+  const longest = Math.max(call.duration, ...hooks.map((record) => record.duration));
   return h(
     "ol.hook-runs",
     {},
-    hooks.map((record) => renderRun(record, longest)),
+    hooks.map((record) => renderRun(record, longest, call.project)),
   );
 }
 
-function renderRun(record, longest) {
+function renderRun(record, longest, project) {
   const { detail, step } = record;
   const state =
     step === "hook_execution_error" ? "failed" : step === "hook_skipped" ? "skipped" : record.decision || "pass";
@@ -136,7 +145,7 @@ function renderRun(record, longest) {
       "div.run-head",
       {},
       shape(state),
-      h("a", { href: `#/hooks/${encodeURIComponent(record.hook)}` }, record.hook),
+      hookLink(record.hook, project),
       h("span.word", { "data-decision": state }, word),
       !texts.length && facts,
       record.duration > 0 && h("span.dim.time", {}, duration(record.duration)),
@@ -162,17 +171,31 @@ function chips(detail, step) {
   if (detail.observed) found.push("observed only");
   if (detail.slow) found.push("slow");
   if (detail.job) found.push(`job ${detail.job}`);
+  if (detail.usage) found.push(describeUsage(detail.usage));
   return found;
 }
 
+function describeUsage({ model, input, output, cost }) {
+  return `${model}: ${count(input)} tokens read, ${count(output)} written${cost ? `, ${money(cost)}` : ""}`;
+}
+
 function listEffects(effects) {
-  if (!Array.isArray(effects) || !effects.length) return null;
-  return h(
-    "details",
-    {},
-    h("summary", {}, `Effects (${effects.length})`),
-    h("pre", { tabindex: 0 }, h("code", {}, JSON.stringify(effects, null, 2))),
-  );
+  if (!Array.isArray(effects)) return null;
+  const rest = effects.filter((effect) => !TELLING[effect?.kind]);
+  return [
+    effects
+      .filter((effect) => TELLING[effect?.kind])
+      .map((effect) =>
+        h("div.told", { "data-decision": "pass" }, h("strong", {}, TELLING[effect.kind]), h("p", {}, `${effect.value}`)),
+      ),
+    rest.length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, `Effects (${rest.length})`),
+        h("pre", { tabindex: 0 }, h("code", {}, JSON.stringify(rest, null, 2))),
+      ),
+  ];
 }
 
 function listRest(detail) {
