@@ -49,7 +49,7 @@ class View(Protocol):
         """Return the letter of the user's choice; None where they cannot be asked."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class AgentLimits(Struct, frozen=True, kw_only=True):
     """When the agent asks, compacts and stops.
 
     `permission` is "ask", "edits" (changing files needs no question) or "all". With `subagent_hooks`, subagents raise all events.
@@ -79,7 +79,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """What the main agent and its subagents share. `find_model` returns a model by name."""
 
     view: View
-    limits: Limits
+    limits: AgentLimits
     transcripts: Path
     agents: Mapping[str, Definition]
     skills: Mapping[str, Definition]

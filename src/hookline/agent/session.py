@@ -14,13 +14,13 @@ from pydantic_ai.usage import RunUsage
 
 from hookline import Blocked, ConfigError
 from hookline.agent import history
-from hookline.agent.conversation import Conversation, Limits, Parts, View
+from hookline.agent.conversation import AgentLimits, Conversation, Parts, View
 from hookline.agent.env_file import EnvFile
 from hookline.agent.mcp_tools import list_mcp_tools
 from hookline.agent.models import make_model
 from hookline.agent.personas import Persona
 from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, find_definitions, read_context
-from hookline.agent.tools import AgentTool, Toolbox
+from hookline.agent.tools import AgentTool, ProjectTools
 from hookline.project import Project
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     model: str
     url: str = ""
     persona: Persona
-    limits: Limits = Limits()
+    limits: AgentLimits = AgentLimits()
     trigger: str = "init"
     mcp: tuple[str, ...] = ()
     resume: str = ""
@@ -119,7 +119,7 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
             _apply(variables, view)
             started = scope.start.context if scope.start is not None else ()
             texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
-            tools = (*Toolbox(root, ignored).list_tools(), *await mcp.list_tools(view))
+            tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
             conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
             if options.resume:
                 conversation.history = _resume(transcripts / session_id / _LAST, options.resume)

@@ -58,7 +58,7 @@ def schema(required: str, **properties: str) -> Json:
     return {"type": "object", "properties": listed, "required": required.split(), "additionalProperties": False}
 
 
-class Toolbox:
+class ProjectTools:
     """The tools that work on the project's folder."""
 
     def __init__(self, root: Path, ignored: IgnoredFiles) -> None:

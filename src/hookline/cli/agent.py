@@ -139,7 +139,7 @@ def _read_prompt(args: argparse.Namespace) -> str | None:
 
 
 def _read_options(args: argparse.Namespace, *, trigger: str) -> "AgentOptions":
-    from hookline.agent.conversation import Limits  # noqa: PLC0415 - needs Pydantic AI
+    from hookline.agent.conversation import AgentLimits  # noqa: PLC0415 - needs Pydantic AI
     from hookline.agent.session import AgentOptions  # noqa: PLC0415
 
     model = args.model or os.environ.get(MODEL_VARIABLE, "")
@@ -149,7 +149,7 @@ def _read_options(args: argparse.Namespace, *, trigger: str) -> "AgentOptions":
         model=model,
         url=args.url,
         persona=PERSONAS[args.persona],
-        limits=Limits(
+        limits=AgentLimits(
             permission="all" if args.yes else args.permission,
             max_turns=args.max_turns,
             window=args.context_window or find_window(model),

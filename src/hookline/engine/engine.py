@@ -517,23 +517,18 @@ class Engine:
         if not events:
             raise ConfigError('name the events: `@engine.on("before_tool")` or `@engine.on.before_tool`')
         read = self._components.read_options or default_components().read_options
-        undo = options.pop("undo", None)
-        if undo is not None and not callable(undo):
-            raise ConfigError(f"undo of a function is another function, not {undo!r}")
         fields = read(options) if read is not None else dict(options)
         on = tuple(dict.fromkeys(name for event in events for name in canonical_events(event)))
         fields["matcher"] = narrow_matcher(events, str(fields.get("matcher", "")))
 
         def register(function: Callable[..., object]) -> None:
-            takes_event = refuse_uncallable(function)
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
             values = {"name": name, **fields, "id": fields.get("id") or self.registry.free_id(name)}
+            undo = fields.get("undo_call")
+            if callable(undo):
+                values["undo_call"] = _take_event(undo, on)
             make_hook: Callable[..., Hook] = Hook
-            call = function if takes_event else _adapt_to_annotation(function, on)
-            take_back = undo
-            if undo is not None and not refuse_uncallable(undo):
-                take_back = _adapt_to_annotation(undo, on)
-            self.add(make_hook(on=on, call=call, undo_call=take_back, source=Source.BUILTIN, **values))
+            self.add(make_hook(on=on, call=_take_event(function, on), source=Source.BUILTIN, **values))
 
         return register
 
@@ -668,7 +663,10 @@ def refuse_uncallable(function: object) -> bool:
     return first.annotation in {inspect.Parameter.empty, Event, "Event", object}
 
 
-def _adapt_to_annotation(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
+def _take_event(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
+    """Return a function that is called with the event, also where the given one wants a typed one."""
+    if refuse_uncallable(function):
+        return function
     from hookline.events import adapt_function  # noqa: PLC0415 - only few programs have typed events
 
     return adapt_function(function, on)

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from pathlib import PurePath
@@ -77,6 +77,12 @@ def _undo(value: object) -> Undo:
         return found
     # the whole table: which of its commands runs is decided where it runs
     return {name: command or found.command for name, command in found.table.items()}
+
+
+def _undo_function(value: object) -> Callable[..., object]:
+    if not callable(value):
+        raise ValueError(f"wanted a function, got {describe(value)}")  # noqa: TRY004 - one error for all
+    return value
 
 
 def _run_here(value: object) -> tuple[str, ...] | str:
@@ -409,10 +415,13 @@ _NOT_FOR_FUNCTIONS: Final = frozenset(
             "warm",
             "source_version",
         ),
-        *("sandbox", "state", "test", "undo", *OF_JUDGES),
+        *("sandbox", "state", "test", *OF_JUDGES),
     }
 )
-FUNCTION_KEYS: Final[Mapping[str, Key]] = {name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS}
+FUNCTION_KEYS: Final[Mapping[str, Key]] = {
+    **{name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS},
+    "undo": Key(_undo_function, "undo_call", vital=True),
+}
 
 
 def read_function_options(options: Mapping[str, object]) -> dict[str, object]:
