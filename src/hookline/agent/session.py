@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+import pydantic_ai
 from msgspec import Struct
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
@@ -31,6 +32,9 @@ _INSTRUCTIONS: Final = (
     "A tool call may be blocked by a hook: read why, and do not try to get around it."
 )
 _LAST: Final = "last.json"
+
+# the terminal shows our session, and no news of the library
+pydantic_ai.BANNER_ENABLED = False
 
 
 class AgentOptions(Struct, frozen=True, kw_only=True):
@@ -80,6 +84,7 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
     provider, _, name = options.model.partition(":")
     session_id = options.resume or uuid4().hex[:16]
     transcripts = folders.data / "agent"
+    earlier = _load_earlier(transcripts, session_id) if options.resume else []
     scope = project.engine.session(
         session_id,
         user=getpass.getuser(),
@@ -121,8 +126,7 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
             texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
             tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
             conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
-            if options.resume:
-                conversation.history = _resume(transcripts / session_id / _LAST, options.resume)
+            conversation.history = earlier
             try:
                 yield conversation
             finally:
@@ -174,8 +178,14 @@ def _apply(variables: EnvFile, view: View) -> None:
         view.show("error", refused)
 
 
-def _resume(path: Path, session: str) -> list[ModelMessage]:
+def _load_earlier(transcripts: Path, session: str) -> list[ModelMessage]:
+    known = sorted(transcripts.glob(f"*/{_LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    names = [path.parent.name for path in known]
+    # by name: an id is no path
+    if session not in names:
+        there = f"the last ones are {', '.join(names[:3])}" if names else "there is none yet"
+        raise ConfigError(f'there is no session "{session}" to resume; {there}')
     try:
-        return history.load_messages(path)
+        return history.load_messages(transcripts / session / _LAST)
     except (OSError, ValueError) as problem:
         raise ConfigError(f'the session "{session}" cannot be resumed: {problem}') from None

@@ -13,6 +13,7 @@ from hookline.cli._output import Table, format_time, pluralise, print_error, ren
 from hookline.cli._project import load_from_args
 from hookline.cli._terminal import confirm
 from hookline.engine.compensation import Compensation, select_turn
+from hookline.engine.engine import Engine
 from hookline.errors import ConfigError
 from hookline.model.hook import make_undo_hook
 from hookline.project import Project
@@ -37,27 +38,30 @@ async def _roll_back(args: argparse.Namespace, project: Project) -> int:
             return render(args, {"undone": [], "failed": []}, _NOTHING)
         verb = "Forget" if args.forget else "Take back"
         lines = [f"{verb} what {pluralise(len(runs), 'hook run')} did, the latest first:"]
-        lines += [f"  {run.hook}, {run.event.name}: {_describe_undo(project, run)}" for run in runs]
+        lines += [f"  {run.hook}, {run.event.name}: {describe_undo(engine, run)}" for run in runs]
         if not args.yes and not confirm(lines, f"{verb} it?", otherwise="look with --list, then say --yes"):
             print_error("nothing was taken back")
             return 1
         if args.forget:
             await engine.compensations.close_runs({run.id for run in runs})
             return render(args, {"forgotten": [run.id for run in runs]}, f"forgot {pluralise(len(runs), 'hook run')}")
-        failed: list[dict[str, str]] = []
-        lines = []
-        for run in runs:
-            try:
-                problem = await engine.undo(run)
-            except ConfigError as error:
-                problem = error.message
-            lines.append(f"{run.hook}: {problem or 'taken back'}")
-            if problem:
-                failed.append({"id": run.id, "hook": run.hook, "problem": problem})
-    lost = {one["id"] for one in failed}
-    undone = [{"id": run.id, "hook": run.hook} for run in runs if run.id not in lost]
+        results = await take_back(engine, runs)
+    failed = [{"id": run.id, "hook": run.hook, "problem": problem} for run, problem in results if problem]
+    undone = [{"id": run.id, "hook": run.hook} for run, problem in results if not problem]
+    lines = [f"{run.hook}: {problem or 'taken back'}" for run, problem in results]
     render(args, {"undone": undone, "failed": failed}, *lines)
     return 1 if failed else 0
+
+
+async def take_back(engine: Engine, runs: Sequence[Compensation]) -> list[tuple[Compensation, str]]:
+    """Take back what hooks did, and return each run with why it could not be, or ""."""
+    results = []
+    for run in runs:
+        try:
+            results.append((run, await engine.undo(run)))
+        except ConfigError as error:
+            results.append((run, error.message))
+    return results
 
 
 def _select(args: argparse.Namespace, pending: Sequence[Compensation]) -> list[Compensation]:
@@ -89,7 +93,7 @@ def _show(args: argparse.Namespace, pending: Sequence[Compensation], project: Pr
         {
             **{name: getattr(run, name) for name in ("id", "hook", "session", "turn", "at")},
             "event": run.event.name,
-            "undo": _describe_undo(project, run),
+            "undo": describe_undo(project.engine, run),
             "error": run.error or None,
         }
         for run in pending
@@ -101,16 +105,17 @@ def _show(args: argparse.Namespace, pending: Sequence[Compensation], project: Pr
             str(run.turn),
             run.event.name,
             run.hook,
-            _describe_undo(project, run),
+            describe_undo(project.engine, run),
         ]
         for run in pending
     ]
     return render(args, value, Table(["when", "session", "turn", "event", "hook", "undo"], rows) if rows else _NOTHING)
 
 
-def _describe_undo(project: Project, run: Compensation) -> str:
-    hook = project.engine.registry.get_hook(run.hook)
-    if hook is None or not hook.undo:
+def describe_undo(engine: Engine, run: Compensation) -> str:
+    """Return what takes back a run, on one line."""
+    hook = engine.registry.get_hook(run.hook)
+    if hook is None or not hook.has_undo:
         return "the hook is gone"
     return describe_target(make_undo_hook(hook)) + (f" (failed: {run.error})" if run.error else "")
 
