@@ -140,7 +140,7 @@ class Conversation:
     ) -> Outcome:
         """Raise an event of this conversation, and show what hooks have to say to the user."""
         outcome = await (self.scope.emit(name, data, tool=tool, args=args) if tool else self.scope.emit(name, data))
-        self._show(outcome)
+        show_outcome(self.view, outcome)
         return outcome
 
     async def answer(self, prompt: str) -> str:
@@ -206,7 +206,7 @@ class Conversation:
 
         def hear(outcome: Outcome) -> None:
             heard.append(outcome)
-            self._show(outcome)
+            show_outcome(self.view, outcome)
             call.decision = max(call.decision, outcome.decision.word, key=_rank)
             if outcome.args is not None:
                 call.args = outcome.args
@@ -268,7 +268,7 @@ class Conversation:
         skill = self._parts.skills.get(name)
         if skill is None:
             raise LookupError(f'there is no skill "{name}"; there are {", ".join(self._parts.skills) or "none"}')
-        parameters = await self.scope.skill(name, args or {}, hear=self._show)
+        parameters = await self.scope.skill(name, args or {}, hear=partial(show_outcome, self.view))
         return fill_template(skill.text, parameters)
 
     def is_skill(self, prompt: str) -> bool:
@@ -461,12 +461,14 @@ class Conversation:
             )
         return tools
 
-    def _show(self, outcome: Outcome) -> None:
-        for text in outcome.messages:
-            self.view.show("note", text)
-        for verdict in outcome.failures:
-            if verdict.failure is not None and not outcome.blocked:
-                self.view.show("error", f"hook {verdict.hook} failed: {verdict.failure.message}")
+
+def show_outcome(view: View, outcome: Outcome) -> None:
+    """Show what hooks have to say to the user, and which of them failed."""
+    for text in outcome.messages:
+        view.show("note", text)
+    for verdict in outcome.failures:
+        if verdict.failure is not None and not outcome.blocked:
+            view.show("error", f"hook {verdict.hook} failed: {verdict.failure.message}")
 
 
 def make_ask(view: View) -> Callable[[Question], Awaitable[bool]]:

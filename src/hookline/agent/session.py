@@ -13,9 +13,9 @@ from msgspec import Struct
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 
-from hookline import Blocked, ConfigError
+from hookline import Blocked, ConfigError, Outcome
 from hookline.agent import history
-from hookline.agent.conversation import AgentLimits, Conversation, Parts, View
+from hookline.agent.conversation import AgentLimits, Conversation, Parts, View, show_outcome
 from hookline.agent.env_file import EnvFile
 from hookline.agent.mcp_tools import list_mcp_tools
 from hookline.agent.models import make_model
@@ -52,7 +52,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     resume: str = ""
 
 
-async def run_setup(project: Project, persona: Persona, *, trigger: str) -> None:
+async def run_setup(project: Project, persona: Persona, view: View, *, trigger: str) -> None:
     """Run the Setup hooks, and nothing else.
 
     Raises:
@@ -63,6 +63,7 @@ async def run_setup(project: Project, persona: Persona, *, trigger: str) -> None
     variables.open()
     try:
         outcome = await scope.emit("setup", {"trigger": trigger})
+        _finish_event(variables, outcome, project, view)
     finally:
         variables.close()
     if outcome.blocked:
@@ -116,14 +117,14 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
     mcp = _McpServers(project, options.mcp)
     try:
         setup = await scope.emit("setup", {"trigger": options.trigger})
+        _finish_event(variables, setup, project, view)
         if setup.blocked:
             raise Blocked("setup", setup)
-        _apply(variables, view)
         scope.source = "resume" if options.resume else "startup"
         async with scope:
-            _apply(variables, view)
-            started = scope.start.context if scope.start is not None else ()
-            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
+            start = scope.start or Outcome()
+            _finish_event(variables, start, project, view)
+            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
             tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
             conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
             conversation.history = earlier
@@ -173,8 +174,12 @@ class _McpServers:
             await self._sessions.close()
 
 
-def _apply(variables: EnvFile, view: View) -> None:
-    for refused in variables.apply():
+def _finish_event(variables: EnvFile, outcome: Outcome, project: Project, view: View) -> None:
+    """Show what hooks have to say to the user, and set the variables that they wrote."""
+    show_outcome(view, outcome)
+    ran = (project.engine.registry.get_hook(verdict.hook) for verdict in outcome.verdicts)
+    is_contained = any(hook is not None and hook.containment.is_contained for hook in ran)
+    for refused in variables.apply(is_contained=is_contained):
         view.show("error", refused)
 
 

@@ -128,7 +128,7 @@ async def _run(args: argparse.Namespace, root: Path) -> int:
         trigger = "maintenance" if args.maintenance else "init"
         try:
             if (args.maintenance or args.init) and prompt is None:
-                await run_setup(project, persona, trigger=trigger)
+                await run_setup(project, persona, view, trigger=trigger)
                 return 0
             options = _read_options(args, trigger=trigger)
             with redirect_stdout_to_stderr() if prompt is not None else nullcontext():
