@@ -2,6 +2,8 @@
 
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,25 @@ run = ["{sys.executable}", "KEEP"]
 
 
 @pytest.mark.spec("C-09")
+def test_contained_setup_hook_of_the_project_sets_variables_but_not_where_programs_are_found(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    lines = ("TEAM=blue", "PATH=/evil", "BASH_ENV=/evil.sh")
+    commands = [f"echo {line} >> $OLLAMA_ENV_FILE" for line in lines] + ["echo it is broken >&2; exit 1"]
+    hooks = [{"type": "command", "shell": True, "command": command} for command in commands]
+    world.write({".ollama/settings.json": json.dumps({"hooks": {"Setup": [{"hooks": hooks}]}})})
+    assert hookline(world.home, "trust", "approve", "--all", "--yes").returncode == 0
+    with scripted(Turn("", [Call("shell", {"command": "echo $TEAM-$PATH-$BASH_ENV"})]), Turn("done")) as (script, url):
+        done = world.run(url, "-p", "go", "--yes", "--as", "ollama-cli")
+    assert done.returncode == 0, done.stderr
+    assert "blue-/" in script.last_texts
+    assert "/evil-" not in script.last_texts
+    assert "/evil.sh" not in script.last_texts
+    assert "PATH cannot be set by a hook in a sandbox" in done.stderr
+    assert "BASH_ENV cannot be set by a hook" in done.stderr
+    assert "it is broken" in done.stderr
+
+
+@pytest.mark.spec("C-09")
 def test_ignored_files_are_out_of_reach_of_every_tool(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.write(
@@ -314,8 +335,9 @@ def test_openai_server_is_named_by_url_and_a_session_is_resumed(tmp_path: Path) 
         (("-p", "hi", "-m", "llama"), 'there is no model "llama"'),
         (("-p", "hi", "-m", "anthropic:claude"), "ANTHROPIC_API_KEY is not set"),
         (("-p", "hi", "-m", "openai:gpt"), "OPENAI_API_KEY is not set"),
-        (("-p", "hi", "-m", "ollama:x", "--url", "http://127.0.0.1:9"), "could not be used"),
-        (("-p", "hi", "-m", "ollama:x", "--resume", "none"), "cannot be resumed"),
+        (("-p", "hi", "-m", "ollama:x", "--url", "http://127.0.0.1:9"), "at http://127.0.0.1:9/v1/ cannot be reached"),
+        (("-p", "hi", "-m", "ollama:x", "--resume", "none"), 'there is no session "none" to resume'),
+        (("-p", "hi", "-m", "ollama:x", "--resume", ".."), 'there is no session ".." to resume'),
         (("-p", "hi", "-m", "ollama:x", "--mcp", "none"), "there is no MCP server none"),
         (("-p", "", "-m", "ollama:x"), "the prompt is empty"),
     ],
@@ -326,6 +348,30 @@ def test_what_is_missing_is_said(tmp_path: Path, words: tuple[str, ...], said: s
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_model_that_the_server_does_not_have_is_explained(tmp_path: Path) -> None:
+    class Missing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = b'{"error": {"message": "model \\"x\\" not found"}}'
+            self.send_response(404)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_words: object) -> None:
+            pass
+
+    world = World(tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Missing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = hookline(
+            world.home, "agent", "-m", "ollama:x", "-p", "hi", "--url", f"http://127.0.0.1:{server.server_port}"
+        )
+        server.shutdown()
+    assert done.returncode == 1
+    assert 'status 404: model "x" not found; `ollama pull x` gets it' in done.stderr
 
 
 def _folder(base: Path, name: str) -> Path:

@@ -8,7 +8,9 @@ from hookline.model.hook import ACTIONS
 
 def test_every_option_of_a_function_is_a_key_of_hookline_toml() -> None:
     assert {name.rstrip("_") for name in get_type_hints(HookOptions)} == set(FUNCTION_KEYS)
-    assert {name.rstrip("_") for name in get_type_hints(RuleOptions)} == {*FUNCTION_KEYS, "on", *ACTIONS} - {"id"}
+    assert {name.rstrip("_") for name in get_type_hints(RuleOptions)} == {*FUNCTION_KEYS, "on", *ACTIONS} - {
+        *("id", "undo")
+    }
 
 
 def test_function_takes_the_options_of_any_hook() -> None:

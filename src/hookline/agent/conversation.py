@@ -1,7 +1,7 @@
 """One conversation with a model: prompts in, answers out, and an event wherever hooks have a say."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -10,10 +10,17 @@ from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_ai import Agent, Tool
+from pydantic_ai import Agent, RunContext, Tool
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    ModelMessage,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RunUsage, UsageLimits
@@ -21,6 +28,7 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from hookline import Blocked, Decision, EffectKind, Engine, EngineError, EventName, Outcome, Question
 from hookline.agent import history as messages_of
 from hookline.agent.lifecycle import Lifecycle
+from hookline.agent.models import explain_problem
 from hookline.agent.project_files import DEFAULT_AGENT, Definition, fill_template
 from hookline.agent.tools import AgentTool, schema
 from hookline.engine.session import SessionScope
@@ -40,16 +48,21 @@ class ModelUseError(EngineError):
 
 
 class View(Protocol):
-    """What the user sees, and how they are asked."""
+    """What the user sees, and how they are asked. With `is_streaming`, the user sees a text while the model writes it."""
+
+    is_streaming: bool
 
     def show(self, kind: str, text: str) -> None:
         """Show a text: "text" of the model, a "tool" call, a "note" of a hook, or an "error"."""
+
+    def stream(self, text: str) -> None:
+        """Show the next piece of what the model is writing."""
 
     async def confirm(self, question: str, choices: str) -> str | None:
         """Return the letter of the user's choice; None where they cannot be asked."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class AgentLimits(Struct, frozen=True, kw_only=True):
     """When the agent asks, compacts and stops.
 
     `permission` is "ask", "edits" (changing files needs no question) or "all". With `subagent_hooks`, subagents raise all events.
@@ -79,7 +92,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """What the main agent and its subagents share. `find_model` returns a model by name."""
 
     view: View
-    limits: Limits
+    limits: AgentLimits
     transcripts: Path
     agents: Mapping[str, Definition]
     skills: Mapping[str, Definition]
@@ -127,7 +140,7 @@ class Conversation:
     ) -> Outcome:
         """Raise an event of this conversation, and show what hooks have to say to the user."""
         outcome = await (self.scope.emit(name, data, tool=tool, args=args) if tool else self.scope.emit(name, data))
-        self._show(outcome)
+        show_outcome(self.view, outcome)
         return outcome
 
     async def answer(self, prompt: str) -> str:
@@ -193,7 +206,7 @@ class Conversation:
 
         def hear(outcome: Outcome) -> None:
             heard.append(outcome)
-            self._show(outcome)
+            show_outcome(self.view, outcome)
             call.decision = max(call.decision, outcome.decision.word, key=_rank)
             if outcome.args is not None:
                 call.args = outcome.args
@@ -255,7 +268,7 @@ class Conversation:
         skill = self._parts.skills.get(name)
         if skill is None:
             raise LookupError(f'there is no skill "{name}"; there are {", ".join(self._parts.skills) or "none"}')
-        parameters = await self.scope.skill(name, args or {}, hear=self._show)
+        parameters = await self.scope.skill(name, args or {}, hear=partial(show_outcome, self.view))
         return fill_template(skill.text, parameters)
 
     def is_skill(self, prompt: str) -> bool:
@@ -298,6 +311,7 @@ class Conversation:
                 model_settings=ModelSettings(temperature=limits.temperature)
                 if limits.temperature is not None
                 else None,
+                event_stream_handler=self._stream if self.is_streaming else None,
             )
         except UsageLimitExceeded:
             raise ModelUseError(
@@ -308,9 +322,21 @@ class Conversation:
         self.history = result.all_messages()
         return result.output
 
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the user sees the text while it is written: not where a hook may still change or block it."""
+        return self.view.is_streaming and EventName.AFTER_MODEL not in self._parts.engine.registry.listening
+
+    async def _stream(self, _run: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:
+        async for event in events:
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                self.view.stream(event.part.content)
+            elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                self.view.stream(event.delta.content_delta)
+
     async def _report(self, error: Exception) -> str:
         """Raise the event of an error, and return its message."""
-        message = f"the model {self.scope.session.model} could not be used: {error}"
+        message = explain_problem(self._model, error)
         kind = classify(error.__cause__ or error)
         data = {
             "error": message,
@@ -435,12 +461,14 @@ class Conversation:
             )
         return tools
 
-    def _show(self, outcome: Outcome) -> None:
-        for text in outcome.messages:
-            self.view.show("note", text)
-        for verdict in outcome.failures:
-            if verdict.failure is not None and not outcome.blocked:
-                self.view.show("error", f"hook {verdict.hook} failed: {verdict.failure.message}")
+
+def show_outcome(view: View, outcome: Outcome) -> None:
+    """Show what hooks have to say to the user, and which of them failed."""
+    for text in outcome.messages:
+        view.show("note", text)
+    for verdict in outcome.failures:
+        if verdict.failure is not None and not outcome.blocked:
+            view.show("error", f"hook {verdict.hook} failed: {verdict.failure.message}")
 
 
 def make_ask(view: View) -> Callable[[Question], Awaitable[bool]]:

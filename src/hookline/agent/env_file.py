@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from hookline.process.environment import is_loader_variable
+from hookline.process.environment import ENV_FILE_VARIABLE as VARIABLE
+from hookline.process.environment import is_loader_variable, is_search_path
 
-VARIABLE: Final = "OLLAMA_ENV_FILE"
 _LINE: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _OURS: Final = ("HOOKLINE_", VARIABLE)
 
@@ -17,7 +17,7 @@ class EnvFile:
     """Lines such as `NAME=value` and `export NAME='a value'`, put into the environment of this process.
 
     It lies in the project, where hooks in a sandbox may write. A hook cannot set what would change Hookline itself, nor a
-    variable by which programs load other code.
+    variable by which programs load other code; a contained hook cannot set either where programs are searched.
     """
 
     def __init__(self, root: Path, session: str) -> None:
@@ -29,8 +29,11 @@ class EnvFile:
         os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.environ[VARIABLE] = str(self._path)
 
-    def apply(self) -> list[str]:
-        """Put what was written since the last call into the environment; return a line for each that was not."""
+    def apply(self, *, is_contained: bool = False) -> list[str]:
+        """Put what was written since the last call into the environment; return a line for each that was not.
+
+        With `is_contained`, a hook in a sandbox may have written it.
+        """
         text = self._path.read_text("utf-8", "replace") if self._path.is_file() else self._applied
         fresh = text.removeprefix(self._applied) if text.startswith(self._applied) else text
         self._applied = text
@@ -38,7 +41,7 @@ class EnvFile:
         for line in fresh.splitlines():
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
-            if reason := _apply_line(line.strip()):
+            if reason := _apply_line(line.strip(), is_contained=is_contained):
                 refused.append(f"{VARIABLE}: {reason}")
         return refused
 
@@ -48,7 +51,7 @@ class EnvFile:
         os.environ.pop(VARIABLE, None)
 
 
-def _apply_line(line: str) -> str:
+def _apply_line(line: str, *, is_contained: bool) -> str:
     """Set a variable; return why it was not set."""
     found = _LINE.fullmatch(line)
     if found is None:
@@ -56,6 +59,8 @@ def _apply_line(line: str) -> str:
     name, written = found.groups()
     if name.startswith(_OURS) or is_loader_variable(name):
         return f"{name} cannot be set by a hook"
+    if is_contained and is_search_path(name):
+        return f"{name} cannot be set by a hook in a sandbox; a hook of your own can"
     try:
         words = shlex.split(written)
     except ValueError as problem:

@@ -69,7 +69,7 @@ class Lifecycle(AbstractCapability[Any]):
         if outcome.output is not UNSET:
             others = [part for part in response.parts if not isinstance(part, TextPart)]
             response.parts = [TextPart(str(outcome.output)), *others]
-        if response.text and response.tool_calls:
+        if response.text and response.tool_calls and not conversation.is_streaming:
             conversation.view.show("text", response.text)
         return response
 

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
 EXAMPLE: Final = "ollama:llama3.2"
 _OLLAMA: Final = "http://127.0.0.1:11434"
+# what helps with Ollama, by the status of its answer
+_HINTS: Final = {
+    404: "; `ollama pull {name}` gets it",
+    400: "; the model may know no tools: `ollama show {name}` lists what it can",
+}
 _USUAL_WINDOW: Final = 128_000
 _OLLAMA_WINDOW: Final = 4_096
 
@@ -27,6 +32,20 @@ def make_model(name: str, url: str = "") -> "Model":
         known = ", ".join(f"{one}:NAME" for one in _PROVIDERS)
         raise ConfigError(f'there is no model "{name}"; name one as {known}, such as `--model {EXAMPLE}`')
     return make(model, url)
+
+
+def explain_problem(model: "Model", error: Exception) -> str:
+    """Return why a model could not be used, where it was looked for, and what to do."""
+    from pydantic_ai.exceptions import ModelHTTPError  # noqa: PLC0415 - loads the library
+
+    where = f"{model.system}:{model.model_name} at {model.base_url or 'its usual address'}"
+    if not isinstance(error, ModelHTTPError):
+        start = "; `ollama serve` starts Ollama" if model.system == "ollama" else "; check --url and the network"
+        return f"{where} cannot be reached: {str(error).rstrip('.')}{start}"
+    body = error.body if isinstance(error.body, Mapping) else {}
+    reason = body.get("message") or body.get("error") or error.body or "no reason given"
+    hint = _HINTS.get(error.status_code, "").format(name=model.model_name) if model.system == "ollama" else ""
+    return f"{where} refused the request with status {error.status_code}: {reason}{hint}"
 
 
 def find_window(name: str) -> int:

@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+import pydantic_ai
 from msgspec import Struct
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 
-from hookline import Blocked, ConfigError
+from hookline import Blocked, ConfigError, Outcome
 from hookline.agent import history
-from hookline.agent.conversation import Conversation, Limits, Parts, View
+from hookline.agent.conversation import AgentLimits, Conversation, Parts, View, show_outcome
 from hookline.agent.env_file import EnvFile
 from hookline.agent.mcp_tools import list_mcp_tools
 from hookline.agent.models import make_model
 from hookline.agent.personas import Persona
 from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, find_definitions, read_context
-from hookline.agent.tools import AgentTool, AgentTools
+from hookline.agent.tools import AgentTool, ProjectTools
 from hookline.project import Project
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _INSTRUCTIONS: Final = (
 )
 _LAST: Final = "last.json"
 
+# the terminal shows our session, and no news of the library
+pydantic_ai.BANNER_ENABLED = False
+
 
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """What the user chose: the model, the limits, and what else is loaded.
@@ -42,13 +46,13 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     model: str
     url: str = ""
     persona: Persona
-    limits: Limits = Limits()
+    limits: AgentLimits = AgentLimits()
     trigger: str = "init"
     mcp: tuple[str, ...] = ()
     resume: str = ""
 
 
-async def run_setup(project: Project, persona: Persona, *, trigger: str) -> None:
+async def run_setup(project: Project, persona: Persona, view: View, *, trigger: str) -> None:
     """Run the Setup hooks, and nothing else.
 
     Raises:
@@ -59,6 +63,7 @@ async def run_setup(project: Project, persona: Persona, *, trigger: str) -> None
     variables.open()
     try:
         outcome = await scope.emit("setup", {"trigger": trigger})
+        _finish_event(variables, outcome, project, view)
     finally:
         variables.close()
     if outcome.blocked:
@@ -80,6 +85,7 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
     provider, _, name = options.model.partition(":")
     session_id = options.resume or uuid4().hex[:16]
     transcripts = folders.data / "agent"
+    earlier = _load_earlier(transcripts, session_id) if options.resume else []
     scope = project.engine.session(
         session_id,
         user=getpass.getuser(),
@@ -111,18 +117,17 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
     mcp = _McpServers(project, options.mcp)
     try:
         setup = await scope.emit("setup", {"trigger": options.trigger})
+        _finish_event(variables, setup, project, view)
         if setup.blocked:
             raise Blocked("setup", setup)
-        _apply(variables, view)
         scope.source = "resume" if options.resume else "startup"
         async with scope:
-            _apply(variables, view)
-            started = scope.start.context if scope.start is not None else ()
-            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *started)
-            tools = (*AgentTools(root, ignored).list_tools(), *await mcp.list_tools(view))
+            start = scope.start or Outcome()
+            _finish_event(variables, start, project, view)
+            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
+            tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
             conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
-            if options.resume:
-                conversation.history = _resume(transcripts / session_id / _LAST, options.resume)
+            conversation.history = earlier
             try:
                 yield conversation
             finally:
@@ -169,13 +174,23 @@ class _McpServers:
             await self._sessions.close()
 
 
-def _apply(variables: EnvFile, view: View) -> None:
-    for refused in variables.apply():
+def _finish_event(variables: EnvFile, outcome: Outcome, project: Project, view: View) -> None:
+    """Show what hooks have to say to the user, and set the variables that they wrote."""
+    show_outcome(view, outcome)
+    ran = (project.engine.registry.get_hook(verdict.hook) for verdict in outcome.verdicts)
+    is_contained = any(hook is not None and hook.containment.is_contained for hook in ran)
+    for refused in variables.apply(is_contained=is_contained):
         view.show("error", refused)
 
 
-def _resume(path: Path, session: str) -> list[ModelMessage]:
+def _load_earlier(transcripts: Path, session: str) -> list[ModelMessage]:
+    known = sorted(transcripts.glob(f"*/{_LAST}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    names = [path.parent.name for path in known]
+    # by name: an id is no path
+    if session not in names:
+        there = f"the last ones are {', '.join(names[:3])}" if names else "there is none yet"
+        raise ConfigError(f'there is no session "{session}" to resume; {there}')
     try:
-        return history.load_messages(path)
+        return history.load_messages(transcripts / session / _LAST)
     except (OSError, ValueError) as problem:
         raise ConfigError(f'the session "{session}" cannot be resumed: {problem}') from None

@@ -33,11 +33,6 @@ class AgentTool(Struct, frozen=True, kw_only=True):
     is_reading: bool = False
     is_edit: bool = False
 
-    @property
-    def schema(self) -> dict[str, object]:
-        """The JSON Schema of its arguments."""
-        return dict(self.parameters)
-
 
 class ToolError(Exception):
     """A tool could not do what it was asked for; the message is for the model."""
@@ -58,7 +53,7 @@ def schema(required: str, **properties: str) -> Json:
     return {"type": "object", "properties": listed, "required": required.split(), "additionalProperties": False}
 
 
-class AgentTools:
+class ProjectTools:
     """The tools that work on the project's folder."""
 
     def __init__(self, root: Path, ignored: IgnoredFiles) -> None:

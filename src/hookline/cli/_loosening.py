@@ -20,6 +20,8 @@ _LOOSENING: Final = frozenset(
     {
         *(("trust", "approve"), ("trust", "import"), ("trust", "revoke"), ("trust", "token")),
         *(("disable", ""), ("remove", ""), ("uninstall", ""), ("undo", ""), ("edit", ""), ("git", "uninstall")),
+        # the user decides what is taken back
+        ("rollback", ""),
         # a guard may depend on what it keeps
         *(("daemon", "stop"), ("state", "clear"), ("mcp", "add"), ("mcp", "remove"), ("mcp", "logout")),
     }

@@ -147,6 +147,8 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
             f"--{next(iter(actions))} is a constant answer, for which no program runs; "
             f"leave it out, or leave out {' and '.join(targets)}"
         )
+    if args.undo and actions:
+        raise ConfigError(f"--undo takes back what a hook did, and --{next(iter(actions))} does nothing")
     if bool(args.judge) != bool(args.model) or (args.budget and not args.judge):
         raise ConfigError("--judge asks a language model, and --model says which: give both; --budget goes with them")
     if args.tools and args.matcher:
@@ -188,6 +190,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         unknown=Unknown(args.unknown) if args.unknown else None,
         condition=args.condition,
         schedule=args.schedule,
+        undo=args.undo,
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
@@ -313,6 +316,9 @@ COMMAND: Final = CliCommand(
         )
     ),
     *(argument(f"--{action}", about, default="", metavar="TEXT") for action, about in _ACTIONS.items()),
+    argument(
+        "--undo", "the command that takes back what it did; `hookline rollback` runs it", default="", metavar="LINE"
+    ),
     argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
     argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
     argument("--method", "of --post", default="POST"),

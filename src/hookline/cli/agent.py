@@ -22,6 +22,9 @@ from hookline.cli._command import CliCommand, argument, flag, parse_count
 from hookline.cli._output import TextStyle, print_error, print_json, print_line
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
+from hookline.cli.rollback import describe_undo, take_back
+from hookline.engine.compensation import select_turn
+from hookline.engine.engine import Engine
 from hookline.errors import Blocked, ConfigError, EngineError
 from hookline.model.verdict import Outcome
 from hookline.project import Project, load_project
@@ -37,6 +40,7 @@ INTERRUPTED: Final = 130
 
 _HELP: Final = """/compact  replace the conversation by a summary
 /hooks    list the hooks of this project
+/rollback take back what hooks with `undo` did in the last turn
 /help     show this
 /exit     end the session, as Ctrl-D does; Ctrl-C stops the agent's turn
 /NAME     run a skill: /deploy region=eu
@@ -49,17 +53,34 @@ class ConsoleView:
     def __init__(self, terminal: Terminal | None, *, is_quiet: bool) -> None:
         self._terminal = terminal
         self._is_quiet = is_quiet
+        self.is_streaming = not is_quiet
+        self._is_line_open = False
 
     def show(self, kind: str, text: str) -> None:
         """Show a text of the model, a call of a tool, a note of a hook, or an error."""
+        self.end_line()
         if kind in {"note", "error"}:
             print_error(f"hookline: {text}" if kind == "error" else text)
         elif not self._is_quiet:
             marked = f"● {text}" if kind == "tool" else text
             print_line(marked, broken=True, marks=[(marked, TextStyle.DIM)] if kind == "tool" else ())
 
+    def stream(self, text: str) -> None:
+        """Show the next piece of what the model is writing."""
+        if text:
+            sys.stdout.write(sanitize(text))
+            sys.stdout.flush()
+            self._is_line_open = not text.endswith("\n")
+
+    def end_line(self) -> None:
+        """End the line that the model was writing."""
+        if self._is_line_open:
+            print_line()
+            self._is_line_open = False
+
     async def confirm(self, question: str, choices: str) -> str | None:
         """Return the letter of the user's choice; None where there is no terminal."""
+        self.end_line()
         if self._terminal is None:
             return None
         async with self._terminal.lock():
@@ -107,13 +128,13 @@ async def _run(args: argparse.Namespace, root: Path) -> int:
         trigger = "maintenance" if args.maintenance else "init"
         try:
             if (args.maintenance or args.init) and prompt is None:
-                await run_setup(project, persona, trigger=trigger)
+                await run_setup(project, persona, view, trigger=trigger)
                 return 0
             options = _read_options(args, trigger=trigger)
             with redirect_stdout_to_stderr() if prompt is not None else nullcontext():
                 async with open_session(project, options, view) as conversation:
                     if prompt is None:
-                        return await _talk(conversation, project)
+                        return await _talk(conversation, project, view)
                     text = await conversation.answer(prompt)
                 report = _describe(conversation, options, text)
         except Blocked as blocked:
@@ -139,7 +160,7 @@ def _read_prompt(args: argparse.Namespace) -> str | None:
 
 
 def _read_options(args: argparse.Namespace, *, trigger: str) -> "AgentOptions":
-    from hookline.agent.conversation import Limits  # noqa: PLC0415 - needs Pydantic AI
+    from hookline.agent.conversation import AgentLimits  # noqa: PLC0415 - needs Pydantic AI
     from hookline.agent.session import AgentOptions  # noqa: PLC0415
 
     model = args.model or os.environ.get(MODEL_VARIABLE, "")
@@ -149,7 +170,7 @@ def _read_options(args: argparse.Namespace, *, trigger: str) -> "AgentOptions":
         model=model,
         url=args.url,
         persona=PERSONAS[args.persona],
-        limits=Limits(
+        limits=AgentLimits(
             permission="all" if args.yes else args.permission,
             max_turns=args.max_turns,
             window=args.context_window or find_window(model),
@@ -163,7 +184,7 @@ def _read_options(args: argparse.Namespace, *, trigger: str) -> "AgentOptions":
     )
 
 
-async def _talk(conversation: "Conversation", project: Project) -> int:
+async def _talk(conversation: "Conversation", project: Project, view: ConsoleView) -> int:
     """Read prompts and print answers until the user ends the session."""
     import readline  # noqa: F401, PLC0415 - gives `input` a history and editing keys
 
@@ -183,10 +204,10 @@ async def _talk(conversation: "Conversation", project: Project) -> int:
         if prompt in {"/exit", "/quit"}:
             return 0
         if prompt:
-            await _take_turn(conversation, project, prompt)
+            await _take_turn(conversation, project, view, prompt)
 
 
-async def _take_turn(conversation: "Conversation", project: Project, prompt: str) -> None:
+async def _take_turn(conversation: "Conversation", project: Project, view: ConsoleView, prompt: str) -> None:
     loop = asyncio.get_running_loop()
 
     async def work() -> None:
@@ -197,10 +218,14 @@ async def _take_turn(conversation: "Conversation", project: Project, prompt: str
                 print_line(f"{hook.id}: {', '.join(hook.on)}")
         elif prompt == "/compact":
             print_line("compacted" if await conversation.compact() else "nothing was compacted")
+        elif prompt == "/rollback":
+            await _roll_back(conversation, project.engine, view)
         elif prompt.startswith("/") and not conversation.is_skill(prompt):
             print_error(f"there is no command or skill {prompt.partition(' ')[0]}; /help lists commands")
         else:
-            print_line(await conversation.answer(prompt), broken=True)
+            answer = await conversation.answer(prompt)
+            # the user has read it already where it was shown while it was written
+            view.end_line() if conversation.is_streaming else print_line(answer, broken=True)
 
     turn = asyncio.ensure_future(work())
     loop.add_signal_handler(signal.SIGINT, turn.cancel)
@@ -210,13 +235,29 @@ async def _take_turn(conversation: "Conversation", project: Project, prompt: str
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
+        view.end_line()
         print_error("stopped")
     except EngineError as problem:
+        view.end_line()
         # a blocked prompt or a model that cannot be reached ends the turn, not the session
         print_error(f"hookline: {problem}", broken=True)
     finally:
         # from here on, Ctrl-C is an exception of `input` again
         loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _roll_back(conversation: "Conversation", engine: Engine, view: ConsoleView) -> None:
+    """Offer to take back what hooks did in the last turn of this session."""
+    session = conversation.scope.session.id
+    runs = select_turn([run for run in await engine.compensations.list_pending() if run.session == session])
+    if not runs:
+        print_line("no hook did anything in this session that can be taken back")
+        return
+    for run in runs:
+        print_line(f"  {run.hook}: {describe_undo(engine, run)}")
+    if await view.confirm("Take this back, the latest first?", "[y] yes  [n] no  (n) ") in {"y", "yes"}:
+        for run, problem in await take_back(engine, runs):
+            print_line(f"{run.hook}: {problem or 'taken back'}")
 
 
 def _describe(conversation: "Conversation", options: "AgentOptions", text: str) -> dict[str, object]:

@@ -40,7 +40,7 @@ _LONGEST_LOG: Final = 100_000
 # Imported on demand: an agent that emits events does not wait for the editor of TOML files.
 COMMANDS: Final = (
     *("init", "new", "list", "show", "add", "edit", "remove", "enable", "disable"),
-    *("undo", "test", "why", "limits", "state", "check", "trust", "sandbox"),
+    *("undo", "rollback", "test", "why", "limits", "state", "check", "trust", "sandbox"),
     *("trace", "replay", "stats", "top", "ui", "queue"),
     *("doctor", "migrate", "share", "hook", "install", "uninstall", "hosts", "daemon", "emit"),
     *("trigger", "agent", "mcp", "git", "watch", "events", "tools", "dialects", "schema", "completion"),

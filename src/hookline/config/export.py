@@ -73,7 +73,21 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 _REACHED_BY: Final = (*TARGETS, "args", "function")
 # what every writer sees to itself, or what is about the file and not about the hook
 _NOT_EXPORTED: Final = frozenset(
-    {"id", "on", "name", "dialect", "kind", "call", "source", "layer", "root", "run_by", "native_event", "server"}
+    {
+        "id",
+        "on",
+        "name",
+        "dialect",
+        "kind",
+        "call",
+        "undo_call",
+        "source",
+        "layer",
+        "root",
+        "run_by",
+        "native_event",
+        "server",
+    }
     | {"model_url"}
     | {"source_path", "source_line", "source_format", "source_pointer"}
 )

@@ -106,9 +106,12 @@ def _native(known: KnownNames) -> Schema:
     # a decision that narrows by tools or effects is about tool calls
     decides = {"allOf": [{"anyOf": _require_each(native.DECIDING)}, {"anyOf": _require_each(native.OF_TOOL_CALLS)}]}
     hook["anyOf"] = [*_require_each(("on", "schedule")), decides]
-    of_judges = {key: ["judge"] for key in native.OF_JUDGES}
-    hook["dependentRequired"] = {"judge": ["model"], **of_judges, "arguments": ["mcp"]}
-    pairs = [("tools", "matcher"), *combinations(DECISIONS, 2)]
+    hook["dependentRequired"] = {
+        "arguments": ["mcp"],
+        "judge": ["model"],
+        **{name: ["judge"] for name in native.OF_JUDGES},
+    }
+    pairs = [("tools", "matcher"), *combinations(DECISIONS, 2), *(("undo", name) for name in ACTIONS)]
     hook["not"] = {"anyOf": [{"required": list(pair)} for pair in pairs]}
     tables: dict[str, Schema] = {name: {"description": about} for name, about in native.TABLES.items()}
     tables["hook"] |= {"type": "array", "items": hook}

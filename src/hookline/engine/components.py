@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from hookline.model.event import Event
-from hookline.model.hook import Hook, OnError
+from hookline.model.hook import Hook, OnError, make_undo_hook
 from hookline.model.settings import Settings
 from hookline.ports import Dialect, FileMatch, Kind, StateStore
 
@@ -69,7 +69,11 @@ class Components(Struct, frozen=True):
             return f'there is no dialect "{hook.dialect}"; `hookline dialects` lists them'
         if hook.kind == STEPS:
             return "" if hook.steps else f'hook "{hook.id}" has no steps'
-        return self.kinds[hook.kind].refusal(hook)
+        reason = self.kinds[hook.kind].refusal(hook)
+        if not reason and hook.undo and (problem := self.refusal(make_undo_hook(hook))):
+            # known before the hook does what could not be taken back
+            return f"undo: {problem}"
+        return reason
 
     def default_on_error(self, hook: Hook) -> OnError:
         """Return what a failure means where the hook does not set `on_error`; an unknown dialect fails closed."""

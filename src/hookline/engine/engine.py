@@ -17,6 +17,7 @@ from hookline import caller_context
 from hookline.engine.admission import AdmissionControl
 from hookline.engine.background import INBOX_EVENTS, Background, TaskSet, TellAgent, require_loop
 from hookline.engine.bus import MessageBus
+from hookline.engine.compensation import Compensation, CompensationLog
 from hookline.engine.components import Components, default_components, default_state
 from hookline.engine.confirmation import Ask, Digest, confirm, digest
 from hookline.engine.degrade import capabilities_at, degrade
@@ -42,7 +43,7 @@ from hookline.engine.tool_call import OnOutcome, Tool, add_error_type, prepare_s
 from hookline.engine.trace_records import add_identity, new_id, record, unasked_records
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import EVENTS, Event, EventName, Session
-from hookline.model.hook import Hook, OnError, Source, Unknown
+from hookline.model.hook import Hook, OnError, Source, Unknown, make_undo_hook
 from hookline.model.names import narrow_matcher
 from hookline.model.plan import Plan, Skip
 from hookline.model.record import Step
@@ -109,6 +110,7 @@ class HookOptions(CommonOptions, total=False):
     """The options of `Engine.on`."""
 
     id: str
+    undo: Callable[..., object]
 
 
 class RuleOptions(CommonOptions, total=False):
@@ -172,6 +174,7 @@ class Engine:
         self.background = Background(
             self.bus, self.admission, subjects, queue=queue, tell_agent=tell_agent, project=self.cwd
         )
+        self.compensations = CompensationLog(self.state, self.cwd)
         self.runner = HookRunner(
             None,
             self.trust,
@@ -182,6 +185,7 @@ class Engine:
             subjects=subjects,
             admission=self.admission,
             background=self.background,
+            compensations=self.compensations,
             cwd=self.cwd,
         )
         self._listening = self.registry.listening if self.settings.enabled else frozenset[str]()
@@ -277,6 +281,8 @@ class Engine:
             await self.stop_guard.reset(event)
             if self.registry.has_turn_limits:
                 await self.admission.begin_turn(event)
+            if self.registry.has_undo:
+                await self.compensations.begin_turn(event)
         if event.name not in self._listening:
             plan = Plan()
         elif plan is None:
@@ -305,6 +311,32 @@ class Engine:
         run = await self.runner.run(plan, event, self.runner.budget())
         return await self._conclude(event, run, started=started, host_asks=host_asks)
 
+    async def undo(self, run: Compensation) -> str:
+        """Take back what a hook did, with its `undo`; return why that failed, or "".
+
+        `compensations.list_pending()` returns the runs that can be taken back.
+
+        Raises:
+            ConfigError: The hook is not there any more, or has no `undo`.
+        """
+        hook = self.registry.get_hook(run.hook)
+        if hook is None or not hook.has_undo:
+            raise ConfigError(f'the hook "{run.hook}" is gone or has no `undo` any more; take back by hand what it did')
+        event = replace(run.event, id="", data={**run.event.data, "undo_of": run.event.id})
+        event = add_identity(event, self.cwd, int(time() * 1000))
+        # what was approved covers the undo of a hook, and the files of both are sealed together
+        plan = await self.trust.vet(Plan(((hook,),)), event)
+        if plan.skipped:
+            problem = "; ".join(filter(None, (plan.skipped[0].reason, plan.skipped[0].mend)))
+        else:
+            self.runner.trace_event(event)
+            execution = await self.runner.execute_vetted(make_undo_hook(hook), event, plan.sealed.get(hook.id))
+            verdict = execution.verdict
+            self.runner.trace_outcome(event, Outcome(verdicts=(verdict,), duration=execution.duration))
+            problem = verdict.failure.message if verdict.failure is not None else verdict.reason * verdict.blocks
+        await self.compensations.close_runs({run.id}, error=problem)
+        return problem
+
     async def _conclude(self, event: Event, run: Run, *, started: float, host_asks: bool) -> Outcome:
         """Merge the verdicts of a run, ask the user, deliver prompts, and degrade to what the agent supports."""
         # a hook that the user did not ask for and that has no opinion does not answer for the hooks that a user wants to be asked
@@ -325,6 +357,8 @@ class Engine:
             outcome = await self.stop_guard.limit(outcome, event)
         if (outcome.effects or event.name in self._inbox_events) and not event.chain:
             outcome = await self._exchange_messages(outcome, event)
+        if outcome.blocked and self.registry.has_undo:
+            outcome = await self.compensations.offer(outcome, event)
         if capabilities is not None:
             outcome = degrade(outcome, event, capabilities)
         outcome = replace(outcome, skipped=run.skipped, trace=event.id, duration=perf_counter() - started)
@@ -488,12 +522,13 @@ class Engine:
         fields["matcher"] = narrow_matcher(events, str(fields.get("matcher", "")))
 
         def register(function: Callable[..., object]) -> None:
-            takes_event = refuse_uncallable(function)
             name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
             values = {"name": name, **fields, "id": fields.get("id") or self.registry.free_id(name)}
+            undo = fields.get("undo_call")
+            if callable(undo):
+                values["undo_call"] = _take_event(undo, on)
             make_hook: Callable[..., Hook] = Hook
-            call = function if takes_event else _adapt_to_annotation(function, on)
-            self.add(make_hook(on=on, call=call, source=Source.BUILTIN, **values))
+            self.add(make_hook(on=on, call=_take_event(function, on), source=Source.BUILTIN, **values))
 
         return register
 
@@ -628,7 +663,10 @@ def refuse_uncallable(function: object) -> bool:
     return first.annotation in {inspect.Parameter.empty, Event, "Event", object}
 
 
-def _adapt_to_annotation(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
+def _take_event(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
+    """Return a function that is called with the event, also where the given one wants a typed one."""
+    if refuse_uncallable(function):
+        return function
     from hookline.events import adapt_function  # noqa: PLC0415 - only few programs have typed events
 
     return adapt_function(function, on)

@@ -48,6 +48,8 @@ class HookRegistry:
         self._always_handled: frozenset[str] = frozenset()
         # whether a hook was registered that runs once per turn
         self.has_turn_limits = False
+        # whether a hook was registered that can be taken back
+        self.has_undo = False
         # whether a hook was registered that asks for facts
         self.has_facts = False
 
@@ -77,6 +79,7 @@ class HookRegistry:
                 return
             self._registered += 1
             self.has_facts = self.has_facts or bool(made.facts)
+            self.has_undo = self.has_undo or made.has_undo
             self.has_turn_limits = self.has_turn_limits or made.once == ONCE_PER_TURN
             self._order.setdefault(made.id, self._registered)
             listed[made.id] = made

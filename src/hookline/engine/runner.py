@@ -17,6 +17,7 @@ from hookline.engine.background import Background
 from hookline.engine.budget import TimeBudget
 from hookline.engine.bus import MessageBus
 from hookline.engine.call_splitting import COMPOUND_TOOLS, deny_unsplittable, merge_parts
+from hookline.engine.compensation import CompensationLog
 from hookline.engine.components import STEPS, Components, default_components
 from hookline.engine.event_factory import make_event
 from hookline.engine.failure_policy import apply_failure_policy, failed_verdict, fails_closed
@@ -102,7 +103,8 @@ class HookRunner:
     """Call hooks, one after another or in parallel, and turn every reply into a verdict.
 
     By itself it runs the hooks it is given. With a `planner` it also runs lists of steps and the hooks of raised events,
-    with `admission` and `background` it applies limits and queues background hooks.
+    with `admission` and `background` it applies limits and queues background hooks, and with `compensations` it records
+    what can be taken back.
     """
 
     def __init__(  # noqa: PLR0913 - each is a collaborator that an engine shares
@@ -117,6 +119,7 @@ class HookRunner:
         subjects: EventSubjects | None = None,
         admission: AdmissionControl | None = None,
         background: Background | None = None,
+        compensations: CompensationLog | None = None,
         cwd: str = "",
     ) -> None:
         components = components or default_components()
@@ -133,6 +136,7 @@ class HookRunner:
         )
         self._admission = admission
         self._background = background
+        self._compensations = compensations
         self._cwd = cwd
         # valid for the very hook it was made of; parsing a command line for each call would cost 5 % of starting its process
         self._profiles: dict[str, _HookProfile] = {}
@@ -388,7 +392,7 @@ class HookRunner:
         self._trace(Step.FAILED, hook, event, verdict_detail(verdict, reply) | detail)
         return Execution(hook=hook, verdict=verdict, reply=reply, duration=0.0)
 
-    async def _call_hook(  # noqa: PLR0912 - one path for every hook, in the order in which things happen
+    async def _call_hook(
         self,
         hook: Hook,
         event: Event,
@@ -459,9 +463,19 @@ class HookRunner:
         if verdict.failure is not None and hook.kind == "function":
             # the program that registered the function sees its error nowhere else
             logger.warning('hook "%s" failed at %s: %s', hook.id, event.name, verdict.failure.message)
+        await self._record_run(profile, event, sealed, verdict, is_admitted=is_admitted)
+        return self._finish(profile, event, verdict, reply)
+
+    async def _record_run(
+        self, profile: _HookProfile, event: Event, sealed: Sealed | None, verdict: Verdict, *, is_admitted: bool
+    ) -> None:
+        """Count a run towards the limits of its hook, and record that it can be taken back."""
+        hook = profile.hook
         if is_admitted and profile.is_limited and not profile.refusal and self._admission is not None:
             await self._admission.record(hook, event, sealed, verdict)
-        return self._finish(profile, event, verdict, reply)
+        has_acted = verdict.failure is None and not (verdict.blocks or profile.is_dry_run)
+        if hook.has_undo and has_acted and self._compensations is not None:
+            await self._compensations.add(hook, event)
 
     def _finish(self, profile: _HookProfile, event: Event, verdict: Verdict, reply: Reply) -> Execution:
         """Trace what a hook said in its own words, and fence what the model will read of it."""

@@ -1,7 +1,7 @@
 """One configured hook, and where it came from."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum, StrEnum
 from typing import Final, Literal
@@ -13,6 +13,7 @@ from hookline.errors import ConfigError
 from hookline.model.facts import find_named_facts, read_facts
 from hookline.model.language_models import ModelBudget
 from hookline.model.mcp_server import McpServer
+from hookline.model.platforms import choose_platform
 from hookline.model.requirements import Caching, Needs
 from hookline.model.sandbox import LEVELS, PROJECT, UNCONTAINED, Sandbox
 
@@ -123,6 +124,12 @@ TEXT_TARGETS: Final = {field: target for field, target in TARGETS.items() if tar
 # the id of the hook that stands for an MCP server as a whole begins with this
 SERVER_PREFIX: Final = "mcp:"
 
+# the id of the hook that takes back what another one did ends with this
+UNDO_SUFFIX: Final = ":undo"
+
+# a command as files have it: one line, a list with one word each, or one of both for each platform
+Undo = str | tuple[str, ...] | Mapping[str, str | Sequence[str]]
+
 # the kind of a hook that stands for a guard whose definition cannot be used
 INVALID: Final = "invalid"
 
@@ -170,6 +177,9 @@ class Hook(Struct, frozen=True, kw_only=True):
     events that come within so many seconds of each other, in the background. After `breaker` failures in a row it pauses for
     `retry_after` seconds. `background` hooks are put into a queue, and the agent does not wait for them. `schedule` is a cron
     line at which `hookline watch` starts it.
+
+    `undo` is the command that takes back what the hook did, `undo_call` the function of this program that does; see
+    `make_undo_hook`.
 
     With `state` its process has a folder of its own, in which it keeps what it wants to find again.
 
@@ -262,6 +272,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     needs: Needs | None = None
     cache: Caching | None = None
     state: bool = False
+    undo: Undo = ""
+    undo_call: Callable[..., object] | None = None
     sandbox: Sandbox | None = None
     default_sandbox: str = PROJECT
     background: bool = False
@@ -341,6 +353,11 @@ class Hook(Struct, frozen=True, kw_only=True):
         return UNCONTAINED if is_own else LEVELS[self.default_sandbox]
 
     @property
+    def has_undo(self) -> bool:
+        """Whether what it does can be taken back."""
+        return bool(self.undo) or self.undo_call is not None
+
+    @property
     def on_unknown(self) -> Unknown:
         """What the hook does when it cannot be known whether a call is one that it is about.
 
@@ -397,7 +414,7 @@ def get_process_hook(hook: Hook) -> Hook:
         hook,
         kind="command",
         dialect=OWN_DIALECT,
-        command=server.command if server.args else shlex.quote(server.command),
+        command=_quote_alone((server.command, *server.args)),
         args=server.args,
         shell=False,
         persistent=True,
@@ -409,6 +426,37 @@ def get_process_hook(hook: Hook) -> Hook:
         source_path=server.path or hook.source_path,
         source_line=server.line,
     )
+
+
+def make_undo_hook(hook: Hook) -> Hook:
+    """Return the hook that takes back what another one did: it runs something else, and the rest is the same.
+
+    It gets the event of the hook, its environment, its sandbox and its state, and is trusted with it.
+    """
+    changes: dict[str, object] = {field: getattr(_BLANK, field) for field in _NOT_OF_UNDO}
+    undo = hook.undo[choose_platform(hook.undo)] if isinstance(hook.undo, Mapping) else hook.undo
+    if hook.undo_call is not None:
+        changes |= {"kind": "function", "call": hook.undo_call}
+    elif isinstance(undo, str):
+        # False is what a list of words in `run` sets, and says nothing about this line
+        changes |= {"kind": "command", "command": undo, "shell": hook.shell or None}
+    else:
+        changes |= {"kind": "command", "command": _quote_alone(undo), "args": tuple(undo[1:]), "shell": False}
+    change: Callable[..., Hook] = replace
+    return change(hook, **changes, id=f"{hook.id}{UNDO_SUFFIX}", unknown=Unknown.MATCH, on_error=OnError.CONTINUE)
+
+
+def _quote_alone(words: Sequence[str]) -> str:
+    """Return the program of a list of words; one without arguments would be read as a line."""
+    return words[0] if words[1:] else shlex.quote(words[0])
+
+
+_BLANK: Final = Hook(id="", kind="none")
+# what belongs to the run of a hook, and not to its undo
+_NOT_OF_UNDO: Final = (
+    *(*TARGETS, "args", "platforms", "function", "server", "persistent", "warm"),
+    *("background", "batch", "observe", "undo", "undo_call", "tests"),
+)
 
 
 def describe_actions(hook: Hook) -> str:

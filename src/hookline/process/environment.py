@@ -38,7 +38,14 @@ _CACHE_SIZE: Final = 256
 
 def is_loader_variable(name: str) -> bool:
     """Return whether a variable names files that programs load or start before, or instead of, what they were asked to."""
+    if name in _REMOVED:
+        return True
     return _LOADED_FILES.fullmatch(os.fsencode(name)) is not None
+
+
+def is_search_path(name: str) -> bool:
+    """Return whether a variable has folders in which programs, libraries and modules are searched."""
+    return name in _SEARCH_PATHS
 
 
 def _encode(text: str) -> bytes:
@@ -125,6 +132,9 @@ _HARMLESS: Final = frozenset(
         *("RUSTUP_HOME", "DOTNET_ROOT", "CI", "COLUMNS", "LINES", "SOURCE_DATE_EPOCH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     )
 )
+# the agent refuses lines of this file by which a contained hook would get out of its sandbox
+ENV_FILE_VARIABLE: Final = "OLLAMA_ENV_FILE"
+_ENV_FILE: Final = ENV_FILE_VARIABLE.encode()
 _HARMLESS_PREFIXES: Final = (b"LC_", b"XDG_", b"HOOKLINE_")
 
 
@@ -144,7 +154,7 @@ class EnvironmentAllowList:
         return self._allows(os.fsencode(name))
 
     def _allows(self, name: bytes) -> bool:
-        return name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES) or name in self._named
+        return name in _HARMLESS or name == _ENV_FILE or name.startswith(_HARMLESS_PREFIXES) or name in self._named
 
 
 class EnvironmentFilter:

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.exchange import Failure, FailureKind
-from hookline.model.hook import Hook
+from hookline.model.hook import UNDO_SUFFIX, Hook
 
 # the variables that name the folders
 STATE: Final = "HOOKLINE_STATE"
@@ -49,9 +49,10 @@ def find_state_root(data: str | os.PathLike[str]) -> str:
 
 
 def folder_name(hook: Hook) -> str:
-    """Return the name of a hook's folder; hooks of two projects may have the same id."""
-    digest = hashlib.sha256(f"{hook.source_path}\0{hook.id}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{re.sub(r'[^a-z0-9_.-]+', '-', hook.id.lower())[:_LONGEST_NAME].strip('.-') or 'hook'}-{digest}"
+    """Return the name of a hook's folder; hooks of two projects may have the same id, and an undo finds its hook's files."""
+    name = hook.id.removesuffix(UNDO_SUFFIX)
+    digest = hashlib.sha256(f"{hook.source_path}\0{name}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{re.sub(r'[^a-z0-9_.-]+', '-', name.lower())[:_LONGEST_NAME].strip('.-') or 'hook'}-{digest}"
 
 
 def prepare_state(root: str, hook: Hook, session: str) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from hookline import caller_context, json_codec
 from hookline.errors import ConfigError
 from hookline.model.exchange import Sealed
-from hookline.model.hook import Hook, get_process_hook
+from hookline.model.hook import Hook, get_process_hook, make_undo_hook
 from hookline.model.mcp_server import McpServer
 from hookline.model.workspace_paths import (
     USER_SOURCES,
@@ -37,7 +37,7 @@ from hookline.trust.executables import (
 )
 from hookline.trust.file_cache import SETTLED, Content, FileCache, FileState, are_unchanged, is_settled, read_state
 from hookline.trust.includes import expand_globs, expand_includes
-from hookline.trust.reachability import Reachability, analyse_reach, run_dir
+from hookline.trust.reachability import Reachability, analyse_reach, merge_reach, run_dir
 from hookline.trust.script_imports import ImportContext, Look, list_imports, list_stand_ins
 
 # Where a hook is defined, its name and whether it is enabled is not what it does: a comment above it, or another file
@@ -48,6 +48,7 @@ _NOT_COVERED: Final = frozenset(
             "id",
             "enabled",
             "call",
+            "undo_call",
             "layer",
             "root",
             "run_by",
@@ -209,7 +210,9 @@ class FingerprintService:
             yield from map(find, started.programs)
 
     def is_line(self, hook: Hook) -> bool:
-        """Return whether a shell may read the command, and look along PATH as it is."""
+        """Return whether a shell may read the command, or that of its undo, and look along PATH as it is."""
+        if hook.undo and self.is_line(make_undo_hook(hook)):
+            return True
         if hook.shell is not None:
             return hook.shell
         return not hook.args and (self._shell_dialects is None or hook.dialect in self._shell_dialects)
@@ -219,6 +222,9 @@ class FingerprintService:
         if cached is None or cached.hook is not hook or cached.cwd != cwd:
             runs = get_process_hook(hook)
             reach = analyse_reach(runs, cwd, is_line=self.is_line(runs))
+            if hook.undo:
+                undo = make_undo_hook(hook)
+                reach = merge_reach(reach, analyse_reach(undo, cwd, is_line=self.is_line(undo)))
             cached = self._cached[hook.id] = _CachedFingerprint(hook, cwd, reach)
         return cached
 

@@ -17,7 +17,7 @@ from os.path import dirname, join, normpath
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from hookline import caller_context
 from hookline.model.hook import Hook
@@ -163,6 +163,9 @@ class Reachability(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
+_REACHED: Final = ("files", "programs", "patterns", "imports", "python_path", "code_folders", "search", "doubts")
+
+
 def run_dir(hook: Hook, cwd: str) -> str:
     """Return the folder that a hook runs in."""
     return join(cwd, caller_context.expand_home(hook.working_directory))
@@ -173,6 +176,13 @@ def analyse_reach(hook: Hook, cwd: str, *, is_line: bool = True) -> Reachability
     if sum(map(len, (hook.command, *hook.args))) > LONGEST:
         return Reachability(problem=f"its command is longer than {LONGEST // 1024} KB: put it into a script")
     return _Analysis(hook, cwd, is_line=is_line).result()
+
+
+def merge_reach(first: Reachability, second: Reachability) -> Reachability:
+    """Return what two commands of one hook can reach together."""
+    started = Started(*(_merge(*pair) for pair in zip(astuple(first.started), astuple(second.started), strict=True)))
+    tuples = {name: _merge(getattr(first, name), getattr(second, name)) for name in _REACHED}
+    return Reachability(**tuples, started=started, problem=first.problem or second.problem)
 
 
 class _Analysis:

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.hook import Hook, get_process_hook
+from hookline.model.hook import Hook, get_process_hook, make_undo_hook
 from hookline.model.workspace_paths import find_program
 from hookline.shell.walk import ShellCommand, walk_commands
 from hookline.trust.fingerprint import get_search_path
@@ -82,12 +82,12 @@ def list_risks(hook: Hook, *, shell_dialects: Collection[str] = (), cwd: str = "
         found.append(Risk("prompt", "it puts its own words before the model as if you had asked for them"))
     if hook.allow:
         found.append(Risk("allow", "it says yes for you where the agent would ask you"))
-    hook = get_process_hook(hook)
-    if hook.command:
-        is_line = hook.shell if hook.shell is not None else hook.dialect in shell_dialects and not hook.args
-        if is_line:
-            found.append(Risk("shell", "its command is read by a shell, which can start any program"))
-        found += _list_command_risks(hook, cwd)
+    for runs in (get_process_hook(hook), *((make_undo_hook(hook),) if hook.undo else ())):
+        if runs.command:
+            is_line = runs.shell if runs.shell is not None else runs.dialect in shell_dialects and not runs.args
+            if is_line:
+                found.append(Risk("shell", "its command is read by a shell, which can start any program"))
+            found += _list_command_risks(runs, cwd)
     return tuple(dict.fromkeys(found))
 
 

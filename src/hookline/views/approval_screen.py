@@ -15,7 +15,7 @@ from hookline import json_codec
 from hookline.debug.explain import uses_shell
 from hookline.dialects import TEMPLATE_DIALECTS
 from hookline.kinds.command.command import Command
-from hookline.model.hook import TEXT_TARGETS, Hook, get_process_hook
+from hookline.model.hook import TEXT_TARGETS, Hook, get_process_hook, make_undo_hook
 from hookline.model.plan import EFFECT_GATES
 from hookline.process.containment import describe_lacking, find_layers
 from hookline.text import escape_all, wrap
@@ -89,7 +89,10 @@ class ApprovalScreen(NamedTuple):
     def lay_out_details(self, word: str, columns: int) -> list[str]:
         """Return the lines that the user asked for; none for an unknown word."""
         if word in {"s", "show"}:
-            return lay_out([Fact("runs", tuple(_list_target(self.hook))), *list_files(self.clearance)], columns)
+            return lay_out(
+                [Fact("runs", tuple(_list_target(self.hook))), *_list_undo(self.hook), *list_files(self.clearance)],
+                columns,
+            )
         if word in {"d", "diff"}:
             return lay_out(list_changes(self.changes) or [_fact("changes", "none that are known")], columns)
         return []
@@ -120,6 +123,7 @@ def list_facts(hook: Hook, clearance: TrustDecision, *, cwd: str = "") -> Iterat
     yield _fact("at", ", ".join(map(escape_all, hook.on)) or "no event")
     yield from _list_conditions(hook)
     yield Fact("runs", tuple(_list_target(hook)))
+    yield from _list_undo(hook)
     yield from _list_environment(hook)
     yield Fact("sandbox", tuple(_list_containment(hook)))
     yield _fact(
@@ -276,6 +280,11 @@ def _list_target(hook: Hook) -> Iterator[FactLine]:
     else:
         for place, word in enumerate([hook.command, *hook.args]):
             yield FactLine(f"[{place}] ", escape_all(word))
+
+
+def _list_undo(hook: Hook) -> Iterator[Fact]:
+    if hook.undo:
+        yield Fact("undo", tuple(_list_target(make_undo_hook(hook))))
 
 
 def _list_server(hook: Hook) -> Iterator[FactLine]:

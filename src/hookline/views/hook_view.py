@@ -12,7 +12,7 @@ from hookline.config.document import Problem
 from hookline.config.keys import to_file_value
 from hookline.debug.explain import uses_shell
 from hookline.debug.lint import lint_hooks
-from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, describe_actions, get_process_hook
+from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, describe_actions, get_process_hook, make_undo_hook
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.sandbox import describe_sandbox
 from hookline.model.scope import ONCE_PER_TURN
@@ -41,7 +41,18 @@ _KEYS: Final = (
     *("background", "persistent", "warm", "observe", "steps"),
 )
 # the same, null where they are not set
-_OPTIONAL: Final = ("name", "matcher", "schedule", "per_minute", "cooldown", "debounce", "batch", "breaker", *ACTIONS)
+_OPTIONAL: Final = (
+    "name",
+    "matcher",
+    "schedule",
+    "per_minute",
+    "cooldown",
+    "debounce",
+    "batch",
+    "breaker",
+    "undo",
+    *ACTIONS,
+)
 
 
 class HookView:
@@ -196,6 +207,7 @@ def describe_policies(hook: Hook) -> Iterator[tuple[str, str]]:
         "cache": cached,
         "facts": ", ".join(hook.facts),
         "state": hook.state and "it has a private folder to keep files in",
+        "undo": hook.undo and f"hookline rollback runs: {describe_target(make_undo_hook(hook))}",
         "background": hook.background and "from the queue, and nobody waits for it",
         "persistent": hook.persistent and "it stays, and answers many events",
         "warm": hook.warm and "its process is made ahead",

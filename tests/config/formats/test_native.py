@@ -277,7 +277,19 @@ def test_tables_for_other_readers_are_left_to_them(origin: Make) -> None:
 def test_everything_a_hook_can_be_told_can_be_written() -> None:
     told = {field.name for field in fields(Hook) if not field.name.startswith("source_")} | {"source_version"}
     # where it was found and whose it is follows from the file; a function of a running program is in no file
-    told -= {"source", "trusted", "layer", "root", "kind", "call", "run_by", "native_event", "invalid", "implicit"}
+    told -= {
+        "source",
+        "trusted",
+        "layer",
+        "root",
+        "kind",
+        "call",
+        "undo_call",
+        "run_by",
+        "native_event",
+        "invalid",
+        "implicit",
+    }
     told -= {"default_sandbox", "model_url"}  # settings of the user
     told -= {"server"}  # a table of its own, or a file of an agent
     written = {key.field for key in native.KEYS.values() if key.field} | {"id", "name", "on", "dialect"}

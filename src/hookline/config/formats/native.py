@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from pathlib import PurePath
@@ -32,16 +32,13 @@ from hookline.model import names as model_names
 from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import TOOL_NAMES
 from hookline.model.event import EventName
-from hookline.model.hook import ACTIONS, DECISIONS, TARGETS, TEXT_TARGETS, Hook, Layer, Source
+from hookline.model.hook import ACTIONS, DECISIONS, TARGETS, TEXT_TARGETS, Hook, Layer, Source, Undo
 from hookline.model.language_models import PROVIDERS
 from hookline.model.plan import EFFECT_GATES
+from hookline.model.platforms import DEFAULT, PLATFORMS, THIS_PLATFORM, choose_platform
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
 from hookline.text import find_closest, quote, suggest
-
-# the keys of a command that differs by platform, with what `sys.platform` says there
-PLATFORMS: Final = {"windows": "win32", "macos": "darwin", "linux": "linux"}
-_DEFAULT: Final = "default"
 
 
 class PlatformCommand(Struct, frozen=True):
@@ -58,7 +55,7 @@ def _run(value: object) -> tuple[str, ...] | str | PlatformCommand:
 
 
 def _run_by_platform(value: Mapping[object, object]) -> PlatformCommand:
-    known = (*PLATFORMS, _DEFAULT)
+    known = (*PLATFORMS, DEFAULT)
     commands: dict[str, tuple[str, ...] | str] = {}
     for name, command in value.items():
         if name not in known:
@@ -66,14 +63,27 @@ def _run_by_platform(value: Mapping[object, object]) -> PlatformCommand:
                 f"unknown platform {quote(str(name))}{suggest(str(name), known)}; there are {', '.join(known)}"
             )
         commands[str(name)] = _run_here(command)
-    here = next((name for name, platform in PLATFORMS.items() if sys.platform == platform), "")
-    chosen = here if here in commands else _DEFAULT
-    if chosen not in commands:
+    chosen = choose_platform(commands)
+    if not chosen:
         raise ValueError(
-            f'there is no command for {here or sys.platform}: add {here or _DEFAULT} = "…", or default = "…"'
+            f'there is no command for {THIS_PLATFORM or sys.platform}: add {THIS_PLATFORM or DEFAULT} = "…", or default = "…"'
         )
     table = {name: list(one) if isinstance(one, tuple) else one for name, one in commands.items()}
     return PlatformCommand(commands[chosen], {**table, chosen: ""})
+
+
+def _undo(value: object) -> Undo:
+    found = _run(value)
+    if not isinstance(found, PlatformCommand):
+        return found
+    # the whole table: which of its commands runs is decided where it runs
+    return {name: command or found.command for name, command in found.table.items()}
+
+
+def _undo_function(value: object) -> Callable[..., object]:
+    if not callable(value):
+        raise ValueError(f"wanted a function, got {describe(value)}")  # noqa: TRY004 - one error for all
+    return value
 
 
 def _run_here(value: object) -> tuple[str, ...] | str:
@@ -100,7 +110,7 @@ def _tools(value: object) -> str:
 _COMMAND: Final = (SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
 _COMMANDS: Final = {
     "type": "object",
-    "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, _DEFAULT)},
+    "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, DEFAULT)},
     "additionalProperties": False,
     "minProperties": 1,
 }
@@ -118,6 +128,13 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             _run,
             vital=True,
             about='The command to run: one line, a list with one word each, or one for each platform, { windows = "…", default = "…" }.',
+            schema={"anyOf": [*_COMMAND, _COMMANDS]},
+        ),
+        "undo": Key(
+            _undo,
+            "undo",
+            vital=True,
+            about="The command that takes back what it did, for `hookline rollback`; written as `run` is.",
             schema={"anyOf": [*_COMMAND, _COMMANDS]},
         ),
         "call": Key(
@@ -361,6 +378,10 @@ def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPat
             "has `batch`, which runs in the background; leave background out",
             values.get("batch") and values.get("background") is False,
         ),
+        (
+            f"has `undo`, and does nothing that can be taken back: {' and '.join(actions)} is a constant answer",
+            actions and "undo" in values,
+        ),
         ("has arguments, which only `mcp` takes", "arguments" in values and not values.get("mcp")),
         (f"has `judge` and no model: write model = {_MODELS}", values.get("judge") and not values.get("model")),
         (
@@ -398,7 +419,10 @@ _NOT_FOR_FUNCTIONS: Final = frozenset(
         *("sandbox", "state", "test", *OF_JUDGES),
     }
 )
-FUNCTION_KEYS: Final[Mapping[str, Key]] = {name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS}
+FUNCTION_KEYS: Final[Mapping[str, Key]] = {
+    **{name: key for name, key in KEYS.items() if name not in _NOT_FOR_FUNCTIONS},
+    "undo": Key(_undo_function, "undo_call", vital=True),
+}
 
 
 def read_function_options(options: Mapping[str, object]) -> dict[str, object]:
