@@ -17,7 +17,7 @@ HOOKS = """
 [settings.telemetry]
 endpoint = "{url}"
 headers = {{ Authorization = "$COLLECTOR_TOKEN" }}
-timeout = 2
+timeout = {timeout}
 
 [[hook]]
 name = "guard"
@@ -38,8 +38,8 @@ SCRIPTS = {
 }
 
 
-def configure(living: Living, url: str) -> None:
-    living.configure(HOOKS.format(url=url), SCRIPTS)
+def configure(living: Living, url: str, timeout: int = 2) -> None:
+    living.configure(HOOKS.format(url=url, timeout=timeout), SCRIPTS)
 
 
 def say(living: Living, event: str, **more: object) -> tuple[bytes, tuple[str, ...]]:
@@ -69,7 +69,8 @@ def dropped(living: Living) -> float:
 @pytest.mark.spec("U-15", "O-30")
 @pytest.mark.parametrize("daemon", [False, True], ids=["one process each", "daemon"])
 def test_a_session_reaches_the_collector_as_one_trace(living: Living, collector: Collector, *, daemon: bool) -> None:
-    configure(living, collector.url)
+    # as long as a busy machine needs: what does not arrive in time is dropped
+    configure(living, collector.url, timeout=60)
     if daemon:
         living.start()
 
@@ -78,7 +79,7 @@ def test_a_session_reaches_the_collector_as_one_trace(living: Living, collector:
         living.end()
 
     def is_complete() -> bool:
-        return len([span for span in collector.spans if not span.name.startswith("hook ")]) >= 5
+        return len(collector.spans) >= 8
 
     until(is_complete, "all spans have come")
     spans = collector.spans
