@@ -360,6 +360,7 @@ def test_hook_that_names_hosts_is_told_about_what_else_it_can_reach_and_does_not
         assert hookline(home, "trust", "approve", "one", "--yes").returncode == 0
         assert hookline(home, "emit", "before_tool", "--tool", "shell", **off).returncode == code
         assert "in reach" in hookline(home, "sandbox", "explain", "one", **off).stdout
+        assert "mounts, network" in hookline(home, "sandbox", "explain", "one").stdout
     assert "It would not run: it must be contained, and" in hookline(home, "why", "one", **off).stdout
 
 

@@ -4,6 +4,7 @@ The modules that know are slow to import, so that this waits until a call would 
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from hookline.project import ListGuarded
 
 _BY_HAND: Final = "change it yourself, in a terminal or an editor"
+# files in which git finds another folder with hooks, and the key
+_GIT_SETTINGS: Final = ("config", "config.worktree")
+_HOOKS_PATH: Final = (("hooksPath",), ("hookspath",))
+_PROGRAMS: Final = ("hookline", "hookline-hook")
 
 
 def list_guarded_paths(folders: UserDirs, root: Path) -> Iterator[GuardedPath]:
@@ -42,6 +47,7 @@ def list_guarded_paths(folders: UserDirs, root: Path) -> Iterator[GuardedPath]:
             is_in_use=partial(os.path.lexists, socket_dir),
         )
     yield from _list_git_hooks(root)
+    yield from _list_programs(root)
 
 
 def find_guarded_if_installed(root: Path | None) -> "ListGuarded | None":
@@ -90,6 +96,14 @@ def _list_settings(host: "Host", around: "HostEnvironment") -> Iterator[GuardedP
                 yield GuardedPath(path=path, about="", mend="", is_in_use=lambda: False, switches=switches)
 
 
+def _list_programs(root: Path) -> Iterator[GuardedPath]:
+    """List Hookline itself: an agent takes a program that is gone for no answer. One in a project's environment goes with it."""
+    package, programs = Path(__file__).parents[1], Path(sys.executable).parent
+    for path in (package, *(programs / name for name in _PROGRAMS)):
+        if not path.resolve().is_relative_to(root.resolve()):
+            yield GuardedPath(path=str(path), about="is Hookline itself", mend="uninstall it yourself, in a terminal")
+
+
 def _has_record(path: str, around: "HostEnvironment") -> bool:
     from hookline.hosts.backup import load_backup  # noqa: PLC0415 - see above
 
@@ -113,11 +127,23 @@ def _list_git_hooks(root: Path) -> Iterator[GuardedPath]:
     from hookline.sources.git.install import list_our_paths  # noqa: PLC0415 - see above
 
     common = find_common_dir(root)
-    for path in list_our_paths(common) if common is not None else ():
+    if common is None:
+        return
+    ours = list(list_our_paths(common))
+    for path in ours:
         yield GuardedPath(
             path=str(path),
             about="decides whether git asks the hooks",
             mend="`hookline git uninstall` in a terminal of your own takes Hookline out of git",
             of_project=True,
             of_git=True,
+        )
+    for name in _GIT_SETTINGS if ours else ():
+        yield GuardedPath(
+            path=str(common / name),
+            about="",
+            mend="",
+            is_in_use=lambda: False,
+            switches=_HOOKS_PATH,
+            of_project=True,
         )

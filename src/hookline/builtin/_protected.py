@@ -18,6 +18,7 @@ LOOSENING: Final = (
     "{pip,pipx} uninstall hookline",
     "uv tool uninstall hookline",
     "uv pip uninstall hookline",
+    "{brew,conda,mamba} {uninstall,remove} hookline",
 )
 ASKS_FOR_HELP: Final = ("--help", "-h")
 # a glob for everything in a directory means the directory

@@ -7,6 +7,7 @@ approval, but not deleted, since that would take approved guards away.
 # ruff: noqa: PTH118, PTH207 - plain strings, as in command lines
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -42,7 +43,10 @@ from hookline.shell.walk import ShellCommand
 _OFF: Final = "without this guard: `hookline disable builtin:self-guard`"
 _BY_HAND: Final = "change it yourself, in a terminal or an editor"
 _HOOKS_PATH: Final = "core.hookspath"
+_GIT_VARIABLES: Final = "GIT_CONFIG"
 _GIT_READS: Final = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l")
+_REMOVERS: Final = frozenset({"rm", "mv", "unlink", "shred", "truncate", "chmod", "ln", "cp", "tee"})
+_FOUND_PROGRAM: Final = re.compile(r"\b(?:which|whence|command\s+-v|type\s+-[pP])\s+hookline")
 _WILD: Final = frozenset("*?[")
 _DEEPEST: Final = 16
 _OURS: Final = "hookline"
@@ -82,8 +86,8 @@ class SelfGuard:
             return None
         scope, effects = self._scope, find_effects(event)
         reason = _find_loosening(effects)
-        if not reason and _sets_hooks_path(effects):
-            reason = _find_git_reason(self._list_guarded())
+        if not reason and (what := _find_bypass_of_git(effects)):
+            reason = _find_git_reason(what, self._list_guarded())
         if not reason and (effects.targets.get("writes") or effects.targets.get("deletes")):
             bounds = find_boundaries(event, root=scope.root, home=scope.home) or Boundaries("", scope.home, (os.sep,))
             reason = _find_reason(event, list(_list_changes(effects, bounds)), self._list_guarded(), bounds)
@@ -116,30 +120,53 @@ def _compile_loosening() -> CommandMatcher:
 def _find_loosening(effects: Effects) -> str:
     """Return what a command of Hookline would loosen; one with the user's token decides for itself."""
     # each of them names it
-    commands = [command for command in effects.commands if _OURS in command.text]
+    commands = [command for command in effects.commands if _OURS in _join_feeds(command)]
     if not commands or caller_context.full_environ().get(PERSON_TOKEN):
         return ""
     for command in commands:
         if any(one.name == PERSON_TOKEN for one in command.assignments) or command.arguments.has(*ASKS_FOR_HELP):
             continue
-        if _compile_loosening()(Effects(commands=(command,))).answer is MatchAnswer.YES:
+        is_loosening = _compile_loosening()(Effects(commands=(command,))).answer is MatchAnswer.YES
+        if is_loosening or _ends_or_removes(command):
             return f"`{command.text}` {OF_HOOKS}; run it yourself, in a terminal of your own"
     return ""
 
 
-def _find_git_reason(guarded: Sequence[_Guarded]) -> str:
+def _join_feeds(command: ShellCommand) -> str:
+    """Return a command with those whose output it reads."""
+    return "\n".join((command.text, *map(_join_feeds, command.feeds)))
+
+
+def _ends_or_removes(command: ShellCommand) -> bool:
+    """Return whether a command ends processes of Hookline that another one has found, or removes the program that it has found."""
+    if command.name == "kill":
+        return True
+    return command.name in _REMOVERS and _FOUND_PROGRAM.search(_join_feeds(command)) is not None
+
+
+def _find_git_reason(what: str, guarded: Sequence[_Guarded]) -> str:
     ours = next((one for one, _ in guarded if one.of_git and one.is_in_use()), None)
-    return f"core.hooksPath would keep git from the hooks of Hookline in {ours.path}; {ours.mend}" if ours else ""
+    return f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}" if ours else ""
 
 
-def _sets_hooks_path(effects: Effects) -> bool:
-    return any(_is_redirection(command) for command in effects.commands if command.name == "git")
+def _find_bypass_of_git(effects: Effects) -> str:
+    """Return what keeps git from running its hooks, or ""."""
+    for command in effects.commands:
+        variables = (one.value.text for one in command.assignments if one.name.startswith(_GIT_VARIABLES) and one.value)
+        if any(_HOOKS_PATH in value.lower() for value in variables):
+            return "core.hooksPath"
+        if command.name == "git" and _is_redirection(command):
+            return "core.hooksPath"
+        if command.name == "git" and command.arguments.has("--no-verify"):
+            return "--no-verify"
+    return ""
 
 
 def _is_redirection(command: ShellCommand) -> bool:
     """Return whether a git command sets `core.hooksPath`, for itself or in a configuration."""
     arguments = command.arguments
-    if any(value.text.lower().startswith(_HOOKS_PATH) for value in arguments.values("-c")):
+    given = (*arguments.values("-c"), *arguments.values("--config-env"))
+    if any(value.text.lower().startswith(_HOOKS_PATH) for value in given):
         return True
     words = [word.text.lower() for word in arguments.operands]
     if arguments.path != ("config",) or _HOOKS_PATH not in words or arguments.has(*_GIT_READS) or words[0] == "get":

@@ -14,7 +14,7 @@ from hookline.errors import ConfigError, StoreError
 from hookline.model.hook import Hook
 from hookline.model.record import Record
 from hookline.model.sandbox import LEVELS, Sandbox
-from hookline.process.containment import find_layers, list_lacking
+from hookline.process.containment import find_layers, list_lacking, list_layers
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 
@@ -42,8 +42,8 @@ SANDBOX: Final = argument(
 
 def machine_to_json(sandbox: Sandbox) -> Mapping[str, object]:
     """Return for `--json` how this machine contains a process."""
-    machine = find_layers()
-    return {"can_contain": machine.can_contain, "layers": machine.layers, "lacking": list_lacking(sandbox)}
+    can_contain = find_layers().can_contain
+    return {"can_contain": can_contain, "layers": list_layers(sandbox), "lacking": list_lacking(sandbox)}
 
 
 def find_last_contained(project: Project, hook: Hook) -> Record | None:

@@ -32,7 +32,15 @@ from hookline.model.hook import Hook
 from hookline.model.plan import Plan
 from hookline.model.sandbox import LEVELS
 from hookline.model.sandbox import PROJECT as PROJECT_LEVEL
-from hookline.process.containment import Cell, CellKey, Containment, find_layers, list_lacking, make_cell_key
+from hookline.process.containment import (
+    Cell,
+    CellKey,
+    Containment,
+    find_layers,
+    list_lacking,
+    list_layers,
+    make_cell_key,
+)
 from hookline.process.environment import EnvironmentAllowList
 from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
@@ -70,7 +78,6 @@ def explain(args: argparse.Namespace) -> int:
     if not sentences:
         print_line(f"  it runs no process of its own ({hook.kind}), so there is nothing to contain")
         return 0
-    machine = find_layers()
     key = make_cell_key(hook, str(project.root))
     if key is not None and "." in sandbox.write and not key.has_project:
         sentences = (
@@ -82,7 +89,9 @@ def explain(args: argparse.Namespace) -> int:
         fields += [
             (
                 "held by",
-                ", ".join(machine.layers) if machine.can_contain else "nothing: this machine cannot contain it",
+                ", ".join(list_layers(sandbox))
+                if find_layers().can_contain
+                else "nothing: this machine cannot contain it",
             ),
             ("lacking", "\n".join(list_lacking(sandbox))),
             ("last run", describe_last_layers(last)),

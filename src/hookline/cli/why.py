@@ -30,7 +30,7 @@ from hookline.model.names import find_unknown_tools, names_of_tool
 from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
 from hookline.model.tools import TOOLS
-from hookline.process.containment import find_layers, find_refusal
+from hookline.process.containment import find_refusal, list_layers
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
@@ -208,7 +208,7 @@ def _add_sandbox_gate(answer: Explanation) -> Explanation:
     if not answer.hook.containment.required:
         return answer
     refusal = find_refusal(answer.hook.containment)
-    gate = GateAnswer("sandbox", passed=not refusal, reason=refusal or ", ".join(find_layers().layers))
+    gate = GateAnswer("sandbox", passed=not refusal, reason=refusal or ", ".join(list_layers(answer.hook.containment)))
     return replace(answer, gates=(*answer.gates, gate))
 
 

@@ -66,8 +66,12 @@ _STEP: Final = (
 # every other command of sed may write, read or run
 _SED_SCRIPT: Final = re.compile(rf"(?:{_STEP})?(?:[;\n] *(?:{_STEP})?)*")
 _WRITING_CODE: Final = re.compile(
-    r"\brm\w*\(|makedirs|expanduser\(\)\.(?:touch|unlink)|\btouch\(|open\s*\([^)\n]{0,200}['\"][rwax+bt]*[wax+][bt+]*['\"]|write|unlink|remove|rmtree|rmdir|rename|replace\(|copy|move|truncate|mkdir|chmod"
+    r"\brm\w*\(|makedirs|expanduser\(\)\.(?:touch|unlink)|\btouch\(|open\s*\([^)\n]{0,200}['\"][rwax+bt]*[wax+][bt+]*['\"]|write|unlink|remove|rmtree|rmdir|File\.delete|FileUtils|rename|replace\(|copy|move|truncate|mkdir|chmod"
     r"|appendFile|createWrite|dump\(|>"
+)
+_DELETING_CODE: Final = re.compile(
+    r"\brmtree\(|\bos\.(?:remove|unlink|rename|replace|rmdir)\(|\.(?:unlink|rename)\(|\bshutil\.move\("
+    r"|\b(?:rm|unlink|rename|rmdir)Sync\(|\bFile\.(?:delete|rename|unlink)\b|\bFileUtils\.(?:rm|mv)"
 )
 _STRING: Final = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([^`\n]*)`")
 
@@ -396,14 +400,18 @@ class _CommandReader:
             self.leave_open()
         self.found.add("urls", find_urls(code))
         changes = _WRITING_CODE.search(code) is not None
+        deletes = _DELETING_CODE.search(code) is not None
         for groups in _STRING.findall(code)[:200]:
             # perl opens ">file"
             text = re.sub(r"^\s*[<>]{1,2}\s*", "", next(filter(None, groups), ""))
             if looks_like_path(text) and not re.search(r"[\s{}%\\<>$]", text):
-                word = Word(text, text, is_home=text.startswith("~/") and "expand" in code)
+                # programs expand it with functions of theirs
+                word = Word(text, text, is_home=text.startswith("~/"))
                 self.touch("reads", word)
                 if changes:
                     self.touch("writes", word)
+                if deletes:
+                    self.touch("deletes", word, is_recursive=True)
 
     def fetch(self, word: Word) -> str:
         """Add a URL that a program fetches, which has a scheme or means the usual one."""
@@ -492,8 +500,10 @@ def _awk(reader: _CommandReader) -> None:
         reader.leave_open("runs", "writes", "reads")
         for target in re.findall(r">>?\s*\"([^\"]+)\"", code):
             reader.touch("writes", Word(target, target))
-    files = reader.operands[0 if reader.has("--file") else 1 :]
-    reader.touch("reads", *(word for word in files if not re.match(r"\w+=", word.text)))
+    files = [word for word in reader.operands[0 if reader.has("--file") else 1 :] if not re.match(r"\w+=", word.text)]
+    reader.touch("reads", *files)
+    if any(library.text == "inplace" for library in reader.values("--include")):
+        reader.touch("writes", *files)
 
 
 def _dd(reader: _CommandReader) -> None:

@@ -256,6 +256,8 @@ class Python:
             case WorkerStatus.NOT_CONTAINED:
                 text = f"not run, because it could not be contained: {response.detail}"
                 return Failure(FailureKind.REFUSED, text)
+            case WorkerStatus.TAMPERED:
+                return Failure(FailureKind.REFUSED, response.detail)
             case WorkerStatus.NO_FREE_WORKER:
                 what_now = f"all {self._limits.group} workers of its folder were busy"
                 return timeout_failure(timeout, what_now=what_now)

@@ -220,7 +220,12 @@ class Cell(Struct, kw_only=True):
             self.states = _read_states(self.obeyed)
 
     def find_tampering(self) -> str:
-        """Return a file that others obey and that was made or changed since, or ""."""
+        """Return which file that others obey was made or changed since, in a sentence, or ""."""
+        path = self._find_changed()
+        text = f'"{path}" was made or changed while the hook ran, and others run or obey what it says: look at it'
+        return text if path else ""
+
+    def _find_changed(self) -> str:
         if not self.is_guarded:
             now = _read_states(self.obeyed)
             changed = (path for path in now.keys() | self.states.keys() if now.get(path) != self.states.get(path))
@@ -456,15 +461,8 @@ def find_layers() -> MachineLayers:
     landlock = 0 if "landlock" in off else min([native.landlock_version(), *known])
     problem = "it was switched off" if "mounts" in off else _try_mounts()
     lacking = [] if landlock else ["the kernel has no landlock"]
-    if landlock < _SCOPES_SINCE:
-        lacking.append(f"signals to other processes of the user are not held back (landlock {_SCOPES_SINCE} does that)")
     if problem:
-        lacking.append(
-            f"a process cannot have mounts of its own ({problem}), so what others obey in a project is only compared "
-            "afterwards, and modes and owners of files are not protected"
-        )
-        if 0 < landlock < _TRUNCATES_SINCE:
-            lacking.append(f"files can be truncated (landlock {_TRUNCATES_SINCE} prevents that)")
+        lacking.append(f"a process cannot have mounts of its own ({problem})")
     if landlock or not problem:
         return MachineLayers(landlock=landlock, mounts=not problem, lacking=tuple(lacking))
     return MachineLayers(**_describe_wrapper(find_wrapper(), lacking))
@@ -479,8 +477,28 @@ def _describe_wrapper(wrapper: Wrapper, lacking: list[str]) -> dict[str, Any]:
 def list_lacking(sandbox: Sandbox, machine: MachineLayers | None = None) -> tuple[str, ...]:
     """Return what this machine lacks to contain a process as a sandbox says."""
     machine = machine or find_layers()
-    gaps = list_gaps(machine.wrapper, sandbox) if machine.wrapper else ()
+    gaps = list_gaps(machine.wrapper, sandbox) if machine.wrapper else _list_own_gaps(machine)
     return (*machine.lacking, *filter(None, [_find_network_gap(sandbox, machine)]), *gaps)
+
+
+def _list_own_gaps(machine: MachineLayers) -> Iterator[str]:
+    """Yield what our own layers do not hold, where the kernel lacks something."""
+    if not machine.can_contain:
+        return
+    if not machine.mounts:
+        yield "what git, agents and editors obey in a project is only compared afterwards"
+        yield "modes, owners and times of all files of the user can be changed"
+        if machine.landlock < _TRUNCATES_SINCE:
+            yield f"all files of the user can be truncated (landlock {_TRUNCATES_SINCE} prevents that)"
+    if machine.landlock < _SCOPES_SINCE:
+        yield f"other processes of the user can be ended (landlock {_SCOPES_SINCE} prevents that)"
+
+
+def list_layers(sandbox: Sandbox) -> tuple[str, ...]:
+    """Return the layers of this machine that hold a process with a sandbox."""
+    machine = find_layers()
+    has_network = sandbox.hosts and not machine.wrapper and not _find_network_gap(sandbox, machine)
+    return (*machine.layers, "network") if has_network else machine.layers
 
 
 def find_refusal(sandbox: Sandbox, lacking: tuple[str, ...] | None = None) -> str:

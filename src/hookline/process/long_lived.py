@@ -484,7 +484,7 @@ class _SupervisorThread:
             return _timeout_reply(slot.process, timeout)
         if tampering := process.launch.find_tampering():
             process.end(Failure(FailureKind.REFUSED, tampering))
-            return refusal_reply(tampering)
+            return refusal_reply(tampering, layers=process.launch.layers)
         if process.launch.layers:
             answer = replace(answer, sandbox=process.launch.layers)
         if slot.complaint:

@@ -107,9 +107,9 @@ class OutputBuffer:
         return b"".join(self._chunks[stream])
 
 
-def refusal_reply(message: str) -> Reply:
-    """Return the reply for a program that was not started, or whose answer does not count."""
-    return Reply(failure=Failure(FailureKind.REFUSED, message), exit_code=EXIT_NOT_STARTED)
+def refusal_reply(message: str, *, layers: tuple[str, ...] = ()) -> Reply:
+    """Return the reply for a program that was not started, or whose answer does not count; `layers` have contained it."""
+    return Reply(failure=Failure(FailureKind.REFUSED, message), exit_code=EXIT_NOT_STARTED, sandbox=layers)
 
 
 def start_failure_reply(program: str, cwd: str, argv: tuple[str, ...], *, problem: OSError | ValueError) -> Reply:

@@ -95,8 +95,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     def find_tampering(self) -> str:
         """Return why the child's answer does not count; empty if it does."""
         cell = self.spec.cell
-        if cell is not None and (path := cell.find_tampering()):
-            return f'"{path}" was made or changed while the hook ran, and others run or obey what it says: look at it'
+        if cell is not None and (tampering := cell.find_tampering()):
+            return tampering
         return "" if self.lent is None or self.approved is None else find_tampering(self.lent, self.approved)
 
     def release(self) -> None:

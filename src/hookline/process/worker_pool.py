@@ -47,11 +47,13 @@ class WorkerStatus(StrEnum):
     NOT_CONTAINED = "not_contained"
     NO_FREE_WORKER = "no_free_worker"
     LIMITED = "limited"
+    TAMPERED = "tampered"
 
 
 class WorkerResponse(Struct, frozen=True, kw_only=True):
-    """The answer of a worker, what it printed, and, if it failed, how it died, which limit ended it, or why it did not start.
+    """The answer of a worker, and what it printed.
 
+    If it failed, `detail` says how it died, which limit ended it, what it changed that others obey, or why it did not start.
     `layers` are those that contained it.
     """
 
@@ -145,6 +147,10 @@ class PythonWorker:
         self._received.clear()
         layers = self._cell.layers if self._cell is not None else ()
         return WorkerResponse(status=status, frame=frame, noise=bytes(self._noise), layers=layers)
+
+    def find_tampering(self) -> str:
+        """Return what it changed that others obey, in a sentence, or ""."""
+        return self._cell.find_tampering() if self._cell is not None else ""
 
     async def terminate(self) -> None:
         """Terminate the group, kill the rest of it after a second, and reap."""
@@ -426,6 +432,9 @@ class WorkerPool:
         except BaseException:
             worker.kill()
             raise
+        if response.status is WorkerStatus.ANSWERED and (tampering := worker.find_tampering()):
+            await worker.terminate()
+            return replace(response, status=WorkerStatus.TAMPERED, frame=b"", detail=tampering)
         if response.status is not WorkerStatus.ANSWERED:
             await worker.terminate()
             return replace(response, detail=worker.describe_end())

@@ -165,7 +165,9 @@ class Command:
             limiter.release()
         if reply.failure is not None:
             prepared.sealed = None  # a program may have moved
-        return refusal_reply(tampering) if tampering else _check_script(reply, prepared.spec, request.sealed)
+        if tampering:
+            return refusal_reply(tampering, layers=launch.layers)
+        return _check_script(reply, prepared.spec, request.sealed)
 
     def launch(self, hook: Hook, request: Request) -> Launch | Reply:
         """Make the command of a hook ready to start, with the approved bytes of its files and contained as it has to be.
