@@ -219,8 +219,11 @@ MAKE_FILES = (
     "import os, time; fs = [os.memfd_create('x') for _ in range(5)]; "
     "[os.write(f, b'x' * (1 << 20)) for f in fs for _ in range(60)]; time.sleep(30)"
 )
+# more of them than a watch that gets no share of the processor could count and end
+DOUBLE = "import os, time; [os.fork() for _ in range(10)]; time.sleep(30)"
 BOMBS = {
     "fork bomb": ("processes", 20, "n=0; while [ $n -lt 60 ]; do sleep 30 & n=$((n+1)); done; wait"),
+    "fork bomb that doubles": ("processes", 20, f'"$1" -S -c "{DOUBLE}"'),
     "memory bomb": ("memory", 100 << 20, '"$1" -c "x = bytearray(300 << 20)"'),
     "memory bomb of shared pages": ("memory", 100 << 20, f'"$1" -c "{SHARE}"'),
     "memory bomb of files in memory": ("memory", 100 << 20, f'"$1" -c "{MAKE_FILES}"'),

@@ -116,6 +116,8 @@ _RESOURCES: Final = {
     "open_files": "RLIMIT_NOFILE",
 }
 
+_TASKS_PER_PROCESS: Final = 4
+_SPARE_TASKS: Final = 1000
 # nanoseconds; file times are as coarse as the clock of the kernel
 _TICK: Final = 20_000_000
 _MOST_CELLS: Final = 64
@@ -240,12 +242,20 @@ class Cell(Struct, kw_only=True):
     def _read_times(self) -> tuple[int, ...]:
         return tuple(map(_read_mtime, self.obeyed_folders))
 
+    def struct_for_terminal(self) -> native.NativeSandbox | None:
+        """Return the struct for a process that uses the terminal of this one."""
+        return self._copy_struct(own_session=0)
+
     def struct_for_groups(self) -> native.NativeSandbox | None:
         """Return the struct for a process that puts its children into groups of their own."""
+        return self._copy_struct(keeps_group=0)
+
+    def _copy_struct(self, **changes: int) -> native.NativeSandbox | None:
         if self.struct is None:
             return None
         struct = native.NativeSandbox.from_buffer_copy(self.struct)
-        struct.keeps_group = 0
+        for field, value in changes.items():
+            setattr(struct, field, value)
         return struct
 
     def empty(self) -> None:
@@ -395,14 +405,18 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
             _add_wrapper(cell, wrapper, writable, secrets=secrets.paths)
         if not is_own:
             return cell
-        struct = cell.struct = native.NativeSandbox(sockets=_sockets(sandbox), capabilities=_ROOT_KEEPS, keeps_group=1)
+        struct = cell.struct = native.NativeSandbox(
+            sockets=_sockets(sandbox), capabilities=_ROOT_KEEPS, keeps_group=1, own_session=1
+        )
         if proxy is not None and not _find_network_gap(sandbox, machine):
             network = proxy.open_network()
             struct.network, struct.user_namespace = network.namespace, network.user_namespace
             cell.layers = (*cell.layers, "network")
         if user is not None:
             struct.uid, struct.gid = user
-        struct.set_limits(dict(_limits(sandbox)))
+        # in a user namespace, or as another user, the processes of a hook are counted by themselves; those of root never are
+        is_counted = user is not None or (machine.mounts and os.geteuid() != 0)
+        struct.set_limits(dict(_limits(sandbox, is_counted=is_counted)))
         if machine.landlock:
             ruleset = _Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
             struct.ruleset = ruleset.descriptor
@@ -590,12 +604,15 @@ def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def _limits(sandbox: Sandbox) -> Iterator[tuple[int, int]]:
+def _limits(sandbox: Sandbox, *, is_counted: bool) -> Iterator[tuple[int, int]]:
     # with one byte there is no core dump at all: with none, the kernel still starts a program that takes them
     yield resource.RLIMIT_CORE, 1
     for name, number in _RESOURCES.items():
         if value := getattr(sandbox, name):
             yield getattr(resource, number), max(1, int(value))
+    if is_counted and sandbox.processes:
+        # `GroupWatch` ends a hook at its limit and says so; until then a fork bomb must not fill the machine. Threads count as well.
+        yield resource.RLIMIT_NPROC, _TASKS_PER_PROCESS * sandbox.processes + _SPARE_TASKS
 
 
 def _find_proxy(sandbox: Sandbox) -> "ConnectProxy | None":

@@ -29,9 +29,10 @@ def run_in_foreground(program: str, argv: Sequence[str], cell: Cell) -> tuple[in
     env |= {os.fsencode(name): os.fsencode(value) for name, value in cell.variables.items()}
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    if cell.struct is None:
+    struct = cell.struct_for_terminal()
+    if struct is None:
         return _run_wrapped((*cell.wrapper, program, *argv[1:]), env), ""
-    pid = native.spawn(program, argv, env=env, cwd=os.getcwd(), streams=_STREAMS, sandbox=cell.struct)  # noqa: PTH109
+    pid = native.spawn(program, argv, env=env, cwd=os.getcwd(), streams=_STREAMS, sandbox=struct)  # noqa: PTH109
     try:
         with _give_terminal(pid):
             limit = _watch(pid, cell)

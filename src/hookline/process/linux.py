@@ -260,6 +260,9 @@ class Child:
         """End a contained child that uses more than it may, with everything it started."""
         if not self._has_exited:
             self._reason, self._limit = ExitReason.LIMITED, limit
+            # before anything that takes time: each process of a fork bomb starts others
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
             self._kill()
 
     def _on_writable(self) -> None:

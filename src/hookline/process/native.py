@@ -58,6 +58,7 @@ class NativeSandbox(ctypes.Structure):
         ("gid", ctypes.c_int64),
         ("capabilities", ctypes.c_uint64),
         ("keeps_group", ctypes.c_int32),
+        ("own_session", ctypes.c_int32),
         ("user_namespace", ctypes.c_int32),
         ("network", ctypes.c_int32),
         ("limit_count", ctypes.c_int32),

@@ -118,6 +118,7 @@ struct sandbox {
   int64_t uid, gid;     /* another user, or -1 */
   uint64_t capabilities; /* those that are kept by root */
   int32_t keeps_group;  /* all processes of the child stay in its process group */
+  int32_t own_session;  /* it has no terminal, and all its processes together get one share of the processor, not one each */
   int32_t user_namespace, network; /* descriptors that hookline_make_network made, or -1 */
   int32_t limit_count;
   struct limit limits[MAX_LIMITS];
@@ -553,7 +554,7 @@ static int set_filter(const struct filter *filter) {
 static _Noreturn void run_program(const struct start *start) {
   const struct sandbox *sandbox = start->sandbox;
   sigset_t none;
-  setpgid(0, 0);
+  if (!sandbox || !sandbox->own_session || setsid() < 0) setpgid(0, 0);
   for (int index = 0; index < start->stream_count; index++)
     if (start->streams[index] == index ? fcntl(index, F_SETFD, 0) : dup2(start->streams[index], index) < 0)
       fail(start, STEP_STREAMS);
