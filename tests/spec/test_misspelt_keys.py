@@ -124,6 +124,37 @@ def test_a_guard_for_a_tool_that_does_not_exist_blocks_and_names_the_nearest(
     assert f'did you mean "{near}"?' in _ask(home, READ, "b")
 
 
+@pytest.mark.spec("U-01", "U-04")
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ('matcher = "Bash(git push:*)"', 'tools = ["Bash"] and runs = ["git push"]'),
+        ('tools = ["Bash(rm -rf *)", "Write"]', 'tools = ["Bash"] and runs = ["rm -rf"]'),
+        ('matcher = "run_shell_command(npm publish)"', 'tools = ["run_shell_command"] and runs = ["npm publish"]'),
+        ('matcher = "Edit(.env)"', 'tools = ["Edit"] and writes = [".env"]'),
+        ('matcher = "Read(./secrets/**)"', 'tools = ["Read"] and reads = ["./secrets/**"]'),
+        ('matcher = "WebFetch(domain:example.com)"', 'tools = ["WebFetch"] and urls = ["example.com"]'),
+    ],
+)
+def test_a_permission_rule_in_place_of_a_tool_blocks_and_says_what_to_write(
+    line: str, instead: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    configure(home, f'[[hook]]\nid = "x"\non = "before_tool"\n{line}\ndeny = "no"\n')
+
+    assert f"write {instead}" in hookline(home, "check").stdout
+    assert f"write {instead}" in _ask(home, BASH, "a")
+
+
+@pytest.mark.spec("U-01")
+@pytest.mark.parametrize("tool", ["Bash(Output)?", "(Edit|Write)", "Bash.*", "Edit(.*)"])
+def test_regular_expressions_are_no_permission_rules(tool: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, f'[[hook]]\nid = "x"\non = "before_tool"\nmatcher = "{tool}"\ndeny = "no"\n')
+
+    assert "nothing to mend" in hookline(home, "check").stdout
+
+
 @pytest.mark.spec("U-01")
 @pytest.mark.parametrize("tool", ["other:deploy", "mcp__github__*", "mcp_github_issue", "deploy_all", "Notebook.*"])
 def test_tools_that_may_exist_make_no_mistake_of_a_guard(tool: str, tmp_path: Path) -> None:

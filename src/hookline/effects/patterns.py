@@ -17,7 +17,7 @@ from hookline.shell.options import Arguments, GivenOption, read_arguments
 from hookline.shell.program import Program
 from hookline.shell.programs import SHELLS, find_program, name_program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import SimpleCommand, Word
+from hookline.shell.script import SimpleCommand, Word, cut_word
 from hookline.shell.walk import ShellCommand
 
 _URL: Final = re.compile(r"\bhttps?://[^\s'\"<>|;`{}\\^]+", re.IGNORECASE)
@@ -56,6 +56,7 @@ class EffectMatch(Struct, frozen=True):
 
 
 NO: Final = EffectMatch(MatchAnswer.NO)
+_STRENGTH: Final = (MatchAnswer.NO, MatchAnswer.UNKNOWN, MatchAnswer.YES)
 
 CommandMatcher = Callable[[Effects], EffectMatch]
 
@@ -129,6 +130,9 @@ def _compile_stage(text: str, pattern: str) -> _PatternStage:
 def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMatch:
     *before, last = pattern
     answer = _match_stage(last, command)
+    if answer is not MatchAnswer.YES and (script := _find_script(command)) is not None:
+        # `python manage.py migrate` runs manage.py
+        answer = max(answer, _match_stage(last, script), key=_STRENGTH.index)
     if answer is MatchAnswer.NO or not before:
         return EffectMatch(answer, command.text)
     is_interpreter = last.row is not None and last.row.interpreter and not last.has_words
@@ -143,6 +147,19 @@ def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMat
         answer = MatchAnswer.UNKNOWN
     source = next((one.text for one in sources), "")
     return EffectMatch(answer, f"{source} | {command.text}")
+
+
+def _find_script(command: ShellCommand) -> ShellCommand | None:
+    """Return the script that an interpreter runs, as a command of its own; None without one."""
+    arguments = command.arguments
+    is_script = command.row is not None and command.row.interpreter and not arguments.has_role("code", "module")
+    operands = arguments.operands
+    if not is_script or arguments.has("-c", "-s") or not operands or not operands[0].is_literal:
+        return None
+    name = name_program(operands[0].text)
+    return structs.replace(
+        command, name=name, words=tuple(operands), row=None, arguments=read_arguments(None, operands[1:])
+    )
 
 
 def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
@@ -265,6 +282,10 @@ def _fits_operand(pattern: str, word: Word, stage: _PatternStage, command: Shell
     row = stage.row
     if answer is MatchAnswer.YES or not word.is_literal or row is None:
         return answer
+    if stage.program == "git" and command.arguments.path[:1] == ("push",):
+        # a reference by its target: `+main`, `HEAD:main` and `refs/heads/main` are main
+        target = word.text.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/").removeprefix("refs/tags/")
+        return _fits(pattern, cut_word(word, target))
     if row.style == "mode" and (mode := _read_mode(pattern)) is not None and mode == _read_mode(word.text):
         return MatchAnswer.YES
     if _FILE_ROLES.isdisjoint(role.rstrip("*") for role in row.operands):
@@ -322,6 +343,10 @@ def _match_option(stage: _PatternStage, wanted: GivenOption, given: Arguments) -
             return MatchAnswer.YES
         if fits is MatchAnswer.UNKNOWN:
             result = fits
+    if given.row is not None and given.row.style == "signal":
+        signals = (given.row.options.get(f"-{value.text}") for value in given.values("-s", "-n", "--signal"))
+        if any(one is not None and one.name == name for one in signals):
+            return MatchAnswer.YES
     if stage.program == "git" and given.path[:1] == ("push",) and name in _OF_REFS:
         # `git push origin +main` is a forced push
         is_meant = any(word.text.startswith(_OF_REFS[name]) and len(word.text) > 1 for word in given.operands)
