@@ -13,6 +13,7 @@ from hookline.engine.degrade import degrade
 from hookline.errors import ConfigError, StoreError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
+from hookline.model.hook import OWN_DIALECT
 from hookline.model.plan import Gate, Plan
 from hookline.model.scope import is_for_agent
 from hookline.model.verdict import Decision, Outcome
@@ -126,6 +127,11 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
     unread = next(_list_losses(project, event.host), None)
     if unread is not None:
         return str(unread)
+    for file in project.loaded.loaded_files:
+        if not file.hooks and file.dialect == OWN_DIALECT and _is_emptied(file.path, project):
+            return (
+                f"{file.path} is empty, as a crash leaves it: restore it, or delete it if you want no hooks of your own"
+            )
     if any(skip.gate is Gate.TRUST for skip in outcome.skipped):
         try:
             project.trust.get_approvals()
@@ -133,6 +139,17 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
             # no approval counts then, and a guard may be among the approved hooks
             return str(problem)
     return ""
+
+
+def _is_emptied(path: str, project: Project) -> bool:
+    """Return whether a file of the user or the administrator has no byte in it."""
+    is_own = any(
+        folder and Path(path).is_relative_to(folder) for folder in (project.folders.config, project.folders.managed)
+    )
+    try:
+        return is_own and not Path(path).stat().st_size
+    except OSError:
+        return False
 
 
 def _list_losses(project: Project, host: str) -> Iterator[Problem]:
