@@ -208,20 +208,6 @@ def test_a_variable_does_not_excuse_a_file_that_cannot_be_read(person: Person, m
     assert is_refused("claude-code", person.ask("claude-code", if_broken="block"))
 
 
-@pytest.mark.spec("U-10")
-def test_an_emptied_configuration_blocks_where_a_guard_was_installed(person: Person) -> None:
-    person.configure(GUARD)
-    configuration = person.config / "hookline.toml"
-    configuration.write_bytes(b"")
-    assert is_refused("claude-code", person.ask("claude-code", if_broken="block"))
-    assert is_neutral("claude-code", person.ask("claude-code", if_broken="allow"))
-
-    configuration.write_text("# no rules any more\n")
-    assert is_neutral("claude-code", person.ask("claude-code", if_broken="block"))
-    configuration.unlink()
-    assert is_neutral("claude-code", person.ask("claude-code", if_broken="block"))
-
-
 def test_hooks_that_the_person_switched_off_are_not_missed(person: Person) -> None:
     person.configure("[settings]\nenabled = false\n")
     (person.home / ".ollm" / "hooks").mkdir(parents=True)

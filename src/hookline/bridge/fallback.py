@@ -42,7 +42,8 @@ def fails_closed(call: Call, project: Project | None) -> bool:
         return True
     if call.if_broken is IfBroken.ALLOW:
         # `hookline install` may have found no guard when it wrote the entry, and there is one by now
-        return project is not None and _has_guards(project) and _is_automatic(call, project)
+        is_automatic = project is not None and _is_automatic(call.dialect.SPEC.name, project, IfBroken.ALLOW)
+        return project is not None and is_automatic and _has_guards(project)
     return project is None or _has_guards(project)
 
 
@@ -52,7 +53,7 @@ def find_outdated(call: Call, project: Project) -> str:
         return ""
     own = (hook for hook in project.hooks if hook.enabled and not hook.implicit and hook.source in USER_SOURCES)
     guard = next((hook for hook in own if project.fails_closed(hook)), None)
-    if guard is None or not _is_automatic(call, project):
+    if guard is None or not _is_automatic(call.dialect.SPEC.name, project, IfBroken.ALLOW):
         return ""
     name = call.dialect.SPEC.name
     return (
@@ -61,12 +62,11 @@ def find_outdated(call: Call, project: Project) -> str:
     )
 
 
-def _is_automatic(call: Call, project: Project) -> bool:
-    """Return whether `hookline install` itself chose that an agent goes on where Hookline cannot answer."""
+def _is_automatic(host: str, project: Project, policy: IfBroken) -> bool:
+    """Return whether `hookline install` itself chose what an agent does where Hookline cannot answer."""
     from hookline.hosts.backup import list_automatic  # noqa: PLC0415 - slow to import, and few calls want it
 
-    automatic = list_automatic(project.folders.data, IfBroken.ALLOW)
-    return any(backup.host == call.dialect.SPEC.name for backup in automatic)
+    return any(backup.host == host for backup in list_automatic(project.folders.data, policy))
 
 
 def find_lost_guard(project: Project) -> str:
@@ -128,7 +128,8 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
     if unread is not None:
         return str(unread)
     for file in project.loaded.loaded_files:
-        if not file.hooks and file.dialect == OWN_DIALECT and _is_emptied(file.path, project):
+        is_empty = not file.hooks and file.dialect == OWN_DIALECT and _is_emptied(file.path, project)
+        if is_empty and _is_automatic(event.host, project, IfBroken.BLOCK):
             return (
                 f"{file.path} is empty, as a crash leaves it: restore it, or delete it if you want no hooks of your own"
             )

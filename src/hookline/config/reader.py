@@ -368,6 +368,8 @@ def _is_guarding_key(key: str, value: object) -> bool:
         return not isinstance(value, str) or value.lower() != OnError.CONTINUE
     if find_closest(key, ("fail_closed", "required"), cutoff=_NEARLY):
         return value is not False
+    if key in {"decision", "action"}:
+        return isinstance(value, str) and value.lower() in _GUARDING
     return bool(value) and bool(find_closest(key, _GUARDING, cutoff=_NEARLY))
 
 

@@ -173,8 +173,7 @@ class JsonReader(Struct, frozen=True):
         """Return the decision that a word stands for; null stands for none."""
         if word is None:
             return Decision.PASS
-        # a function may return ours
-        decision = word if isinstance(word, Decision) else words.get(word) if isinstance(word, str) else None
+        decision = words.get(word) if isinstance(word, str) else None
         if decision is None:
             raise self.error(word, where, wanted=wanted or ", ".join(words))
         return decision
