@@ -57,7 +57,8 @@ def find_user_dirs(
     """Return the folders of the user who runs this, while working on a project.
 
     A variable counts when its folder is the user's own and cannot have come with a project: owned by the user, not writable by
-    others, and not inside the project or a repository around it. Otherwise the default folder is used, and a problem reported.
+    others, and not inside the project or a repository around it. A folder that does not exist does not count where the default
+    one does. Otherwise the default folder is used, and a problem reported.
     """
     environ = caller_context.environ() if environ is None else environ
     problems: list[Problem] = []
@@ -80,8 +81,11 @@ def find_user_dirs(
     if not entry or not is_inside(own, (root,)):
         foreign.append(root)
 
-    def choose(variable: str, default: str, below: str = "") -> str:
-        """Return the folder that a variable names, or the default one where it may not be the user's."""
+    def choose(variable: str, default: str, below: str = "", mark: str = "") -> str:
+        """Return the folder that a variable names, or the default one where it may not be the user's.
+
+        `mark` is what the default folder has below it if it is in use.
+        """
         named = environ.get(variable, "") if variable else ""
         real = os.path.realpath(os.path.join(named, below)) if named else ""
         if not named or real == os.path.realpath(default):
@@ -91,6 +95,9 @@ def find_user_dirs(
             reason = "is no absolute path"
         elif is_inside(real, foreign):
             reason = "points into this workspace"
+        elif not os.path.lexists(real) and os.path.lexists(os.path.join(default, mark)):
+            # settings of a project may name any folder: an empty place does not take the user's guards away
+            reason = "points to a folder that does not exist"
         elif not is_below_home and any(os.path.lexists(f"{path}/.git") for path in _upwards(real)):
             reason = "points into a git work tree"
         else:
@@ -101,7 +108,7 @@ def find_user_dirs(
         problems.append(Problem("environment", 0, why))
         return default
 
-    home = choose("HOME", entry or "/")
+    home = choose("HOME", entry or "/", mark=_MOVABLE[0][1])
     config, data = (choose(variable, f"{home}/{default}", _APP) for variable, default in _MOVABLE)
     return UserDirs(home=Path(home), config=Path(config), data=Path(data), managed=system, problems=tuple(problems))
 
@@ -113,6 +120,8 @@ def list_deciding_paths(environ: Mapping[str, str]) -> list[str]:
     """
     named = [("HOME", ""), *((variable, _APP) for variable, _ in _MOVABLE)]
     paths = [os.path.join(environ.get(name, ""), below) for name, below in named if name and environ.get(name)]
+    homes = [home for home in (environ.get("HOME", ""), database_home()) if home]
+    paths += [f"{home}/{default}" for home in homes for _, default in _MOVABLE]
     if _MANAGED:
         paths += [_MANAGED, *(_upwards(os.path.realpath(_MANAGED)) if os.path.lexists(_MANAGED) else ())]
     return paths

@@ -32,6 +32,8 @@ VARIABLES = (
     ("HOOKLINE_SESSION", "other"),
     ("HOOKLINE_HTTP_SOCKET", "PROJECT/s"),
     ("XDG_CONFIG_HOME", "PROJECT"),
+    ("XDG_CONFIG_HOME", "PROJECT/../elsewhere"),
+    ("XDG_DATA_HOME", "PROJECT/../elsewhere"),
     ("XDG_DATA_HOME", "PROJECT"),
     ("XDG_RUNTIME_DIR", "PROJECT"),
     ("XDG_CONFIG_DIRS", "PROJECT"),

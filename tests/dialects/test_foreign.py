@@ -192,3 +192,50 @@ def test_program_whose_text_is_context_can_still_say_no(tmp_path: Path) -> None:
     assert emit({"decison": "deny"}, "hookline", tmp_path, plain=True, on_error=OnError.BLOCK).blocked
     assert emit({"permissionDecision": "deny"}, "hookline", tmp_path, plain=True).blocked
     assert not emit({"warnings": 3}, "hookline", tmp_path, plain=True, on_error=OnError.BLOCK).blocked
+
+
+@pytest.mark.spec("U-10")
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"hookSpecificOutput": "deny"}',
+        '{"hookSpecificOutput": []}',
+        '{"result": "deny"}',
+        '{"type": "block"}',
+        '{"decision": "deny"}\n{"decision": "allow"}',
+        '{"permissionDecision": "deny"}\nlog\n{}',
+        '{"decision": "deny", "decision": "allow"}',
+        '{"allow": false, "allow": true}',
+    ],
+)
+def test_a_no_beside_a_yes_or_in_a_wrong_place_is_never_a_yes(printed: str) -> None:
+    dialect = DIALECTS["hookline"]
+    request = dialect.encode_event(CALL, Hook(id="g", command="x", dialect="hookline"))
+    try:
+        verdict = dialect.decode_reply(Reply(stdout=printed.encode()), request)
+    except DialectError:
+        return
+    assert verdict.decision >= Decision.DENY
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"decision": "approve"}',
+        '{"decision": "allow"}\n{"decision": "allow"}',
+        '{"decision": "allow", "message": "quotes \\"decision\\": \\"deny\\""}',
+        '{"step": 1}\n{"decision": "allow"}',
+        '{"result": "ok"}',
+    ],
+)
+def test_a_yes_beside_other_text_stays_a_yes(printed: str) -> None:
+    dialect = DIALECTS["hookline"]
+    request = dialect.encode_event(CALL, Hook(id="g", command="x", dialect="hookline"))
+    assert dialect.decode_reply(Reply(stdout=printed.encode()), request).decision <= Decision.ALLOW
+
+
+def test_a_decision_of_ours_in_the_dict_of_a_function_counts() -> None:
+    dialect = DIALECTS["hookline"]
+    request = dialect.encode_event(CALL, Hook(id="g", command="x", dialect="hookline"))
+    reply = Reply(value={"decision": Decision.DENY, "reason": "R"})
+    assert dialect.decode_reply(reply, request).decision is Decision.DENY

@@ -124,6 +124,75 @@ def test_a_guard_for_a_tool_that_does_not_exist_blocks_and_names_the_nearest(
     assert f'did you mean "{near}"?' in _ask(home, READ, "b")
 
 
+@pytest.mark.spec("U-01", "U-04")
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ('matcher = "Bash(git push:*)"', 'tools = ["Bash"] and runs = ["git push"]'),
+        ('tools = ["Bash(rm -rf *)", "Write"]', 'tools = ["Bash"] and runs = ["rm -rf"]'),
+        ('matcher = "run_shell_command(npm publish)"', 'tools = ["run_shell_command"] and runs = ["npm publish"]'),
+        ('matcher = "Edit(.env)"', 'tools = ["Edit"] and writes = [".env"]'),
+        ('matcher = "Read(./secrets/**)"', 'tools = ["Read"] and reads = ["./secrets/**"]'),
+        ('matcher = "WebFetch(domain:example.com)"', 'tools = ["WebFetch"] and urls = ["example.com"]'),
+    ],
+)
+def test_a_permission_rule_in_place_of_a_tool_blocks_and_says_what_to_write(
+    line: str, instead: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    configure(home, f'[[hook]]\nid = "x"\non = "before_tool"\n{line}\ndeny = "no"\n')
+
+    assert f"write {instead}" in hookline(home, "check").stdout
+    assert f"write {instead}" in _ask(home, BASH, "a")
+
+
+@pytest.mark.spec("U-04")
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('[[hook]]\nruns = "^git push.*--force"\ndeny = "no"\n', "looks like a regular expression"),
+        ('[[hook]]\nruns = "git push -f && ls"\ndeny = "no"\n', "write one pattern for each"),
+        ('[[hook]]\nruns = "--force"\ndeny = "no"\n', "write the program first"),
+        ('[[hook]]\ncommand = "git push"\ndeny = "no"\n', 'here it is "runs"'),
+        ('[[hook]]\nruns = "git push"\ndecision = "deny"\n', 'here it is "deny"'),
+        ('runs = "git push"\ndeny = "no"\n', "write [[hook]] above"),
+    ],
+)
+def test_a_guard_that_cannot_work_as_it_is_written_blocks_and_says_how(rule: str, said: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, rule)
+
+    assert said in hookline(home, "check").stdout
+    assert said in _ask(home, {"tool_name": "Bash", "tool_input": {"command": "git push -f"}}, "a")
+
+
+@pytest.mark.spec("U-04")
+@pytest.mark.parametrize(
+    ("pattern", "near"),
+    [
+        ("gti push --force", 'did you mean "git"?'),
+        ("push --force", 'write "git push --force"'),
+        ("git psuh --force", 'did you mean "push"?'),
+        ("git push --forse", 'did you mean "--force"?'),
+        ("kubectl delte pod", 'did you mean "delete"?'),
+    ],
+)
+def test_check_names_the_word_of_a_command_that_is_probably_misspelt(pattern: str, near: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, f'[[hook]]\nruns = "{pattern}"\ndeny = "no"\n')
+
+    assert near in hookline(home, "check").stdout
+
+
+@pytest.mark.spec("U-01")
+@pytest.mark.parametrize("tool", ["Bash(Output)?", "(Edit|Write)", "Bash.*", "Edit(.*)"])
+def test_regular_expressions_are_no_permission_rules(tool: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    configure(home, f'[[hook]]\nid = "x"\non = "before_tool"\nmatcher = "{tool}"\ndeny = "no"\n')
+
+    assert "nothing to mend" in hookline(home, "check").stdout
+
+
 @pytest.mark.spec("U-01")
 @pytest.mark.parametrize("tool", ["other:deploy", "mcp__github__*", "mcp_github_issue", "deploy_all", "Notebook.*"])
 def test_tools_that_may_exist_make_no_mistake_of_a_guard(tool: str, tmp_path: Path) -> None:
@@ -132,3 +201,27 @@ def test_tools_that_may_exist_make_no_mistake_of_a_guard(tool: str, tmp_path: Pa
 
     assert "error" not in hookline(home, "check").stdout
     assert _ask(home, READ, "b") == ""
+
+
+@pytest.mark.spec("U-10")
+def test_an_emptied_configuration_blocks_where_a_guard_was_installed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    rules = configure(home, '[[hook]]\ntools = ["Bash"]\ndeny = "no"\n') / "hookline.toml"
+    hookline(home, "install", "claude-code")
+    command = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0][
+        "command"
+    ]
+    assert "--if-broken block" in command
+
+    def ask() -> str:
+        said = {"session_id": "s", "cwd": str(home.parent / "project"), "hook_event_name": "PreToolUse", **BASH}
+        return hookline(
+            home, "hook", "--if-broken", "block", "claude-code", "PreToolUse", stdin=json.dumps(said)
+        ).stdout
+
+    rules.write_bytes(b"")
+    assert "is empty, as a crash leaves it" in ask()
+    rules.write_text("# no rules any more\n")
+    assert ask() == ""
+    rules.unlink()
+    assert ask() == ""

@@ -13,6 +13,7 @@ from hookline.engine.degrade import degrade
 from hookline.errors import ConfigError, StoreError
 from hookline.model.capability import Ability
 from hookline.model.event import Event, EventName
+from hookline.model.hook import OWN_DIALECT
 from hookline.model.plan import Gate, Plan
 from hookline.model.scope import is_for_agent
 from hookline.model.verdict import Decision, Outcome
@@ -41,7 +42,8 @@ def fails_closed(call: Call, project: Project | None) -> bool:
         return True
     if call.if_broken is IfBroken.ALLOW:
         # `hookline install` may have found no guard when it wrote the entry, and there is one by now
-        return project is not None and _has_guards(project) and _is_automatic(call, project)
+        is_automatic = project is not None and _is_automatic(call.dialect.SPEC.name, project, IfBroken.ALLOW)
+        return project is not None and is_automatic and _has_guards(project)
     return project is None or _has_guards(project)
 
 
@@ -51,7 +53,7 @@ def find_outdated(call: Call, project: Project) -> str:
         return ""
     own = (hook for hook in project.hooks if hook.enabled and not hook.implicit and hook.source in USER_SOURCES)
     guard = next((hook for hook in own if project.fails_closed(hook)), None)
-    if guard is None or not _is_automatic(call, project):
+    if guard is None or not _is_automatic(call.dialect.SPEC.name, project, IfBroken.ALLOW):
         return ""
     name = call.dialect.SPEC.name
     return (
@@ -60,12 +62,11 @@ def find_outdated(call: Call, project: Project) -> str:
     )
 
 
-def _is_automatic(call: Call, project: Project) -> bool:
-    """Return whether `hookline install` itself chose that an agent goes on where Hookline cannot answer."""
+def _is_automatic(host: str, project: Project, policy: IfBroken) -> bool:
+    """Return whether `hookline install` itself chose what an agent does where Hookline cannot answer."""
     from hookline.hosts.backup import list_automatic  # noqa: PLC0415 - slow to import, and few calls want it
 
-    automatic = list_automatic(project.folders.data, IfBroken.ALLOW)
-    return any(backup.host == call.dialect.SPEC.name for backup in automatic)
+    return any(backup.host == host for backup in list_automatic(project.folders.data, policy))
 
 
 def find_lost_guard(project: Project) -> str:
@@ -126,6 +127,12 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
     unread = next(_list_losses(project, event.host), None)
     if unread is not None:
         return str(unread)
+    for file in project.loaded.loaded_files:
+        is_empty = not file.hooks and file.dialect == OWN_DIALECT and _is_emptied(file.path, project)
+        if is_empty and _is_automatic(event.host, project, IfBroken.BLOCK):
+            return (
+                f"{file.path} is empty, as a crash leaves it: restore it, or delete it if you want no hooks of your own"
+            )
     if any(skip.gate is Gate.TRUST for skip in outcome.skipped):
         try:
             project.trust.get_approvals()
@@ -133,6 +140,17 @@ def find_unasked_guard(project: Project, event: Event, outcome: Outcome) -> str:
             # no approval counts then, and a guard may be among the approved hooks
             return str(problem)
     return ""
+
+
+def _is_emptied(path: str, project: Project) -> bool:
+    """Return whether a file of the user or the administrator has no byte in it."""
+    is_own = any(
+        folder and Path(path).is_relative_to(folder) for folder in (project.folders.config, project.folders.managed)
+    )
+    try:
+        return is_own and not Path(path).stat().st_size
+    except OSError:
+        return False
 
 
 def _list_losses(project: Project, host: str) -> Iterator[Problem]:

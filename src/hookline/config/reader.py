@@ -1,6 +1,7 @@
 """The state shared by all readers of one file: hooks, problems and lines."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -17,7 +18,7 @@ from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import CLOSED_DIALECTS
 from hookline.model.event import EVENTS, EventName
 from hookline.model.hook import INVALID, OWN_DIALECT, Hook, Layer, OnError, Source
-from hookline.model.names import find_unknown_tools, known_tools, resolve_events, tools_of_event
+from hookline.model.names import find_unknown_tools, known_tools, resolve_events, resolve_tools, tools_of_event
 from hookline.text import find_closest, quote, suggest
 
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for
@@ -185,7 +186,9 @@ class FileReader:
         message = why.message.removesuffix("; the hook is not loaded")
         # a matcher that names a tool that does not exist narrows nothing
         matcher = "|".join(_texts_of(entry.get("tools", entry.get("matcher", ""))))
-        kept: dict[str, object] = {"matcher": "" if find_unknown_tools(matcher) else matcher}
+        kept: dict[str, object] = {
+            "matcher": "" if find_unknown_tools(matcher) or _find_permission_rule(matcher) else matcher
+        }
         for name in (*NARROWING[1:], *SCOPES):
             if name in entry:
                 with suppress(ValueError):
@@ -288,6 +291,9 @@ class FileReader:
 
     def _check_tools(self, hook: Hook, where: KeyPath) -> bool:
         """Return whether the tools of a guard exist; any other hook for a tool that does not exist does no harm."""
+        if hook.dialect == OWN_DIALECT and not hook.invalid and (rule := _find_permission_rule(hook.matcher)):
+            self.error(where, f"{rule}; the hook is not loaded")
+            return False
         if not hook.matcher or not is_guard(hook) or hook.dialect in AGENTS or hook.invalid:
             return True
         if any(EVENTS[EventName(event.partition(":")[0])].subject != "tool" for event in hook.on):
@@ -314,11 +320,34 @@ _LIKE_NARROWING: Final = frozenset(
     {*NARROWING, "tools", "match", "pattern", "patterns", "filter", "only", "paths", "globs", "condition"}
 )
 _NEARLY: Final = 0.75
+# `Bash(git push:*)`, as agents write permissions
+_PERMISSION_RULE: Final = re.compile(r"\b([A-Za-z_]\w*)\(([^()|]+)\)")
+_KEYS_OF_TOOLS: Final[Mapping[str, frozenset[str]]] = {
+    "runs": frozenset({"shell"}),
+    "writes": frozenset({"edit_file", "write_file", "multi_edit", "notebook_edit", "apply_patch"}),
+    "reads": frozenset({"read_file", "read_files", "grep", "glob", "list_dir"}),
+    "urls": frozenset({"web_fetch"}),
+}
 _GUARDING: Final = ("deny", "confirm", "judge", "block", "forbid", "reject")
 _GUARD_KEYS: Final[Mapping[str, Key]] = {
     **{name: SHARED[name] for name in (*NARROWING, *SCOPES)},
     **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "run_by")},
 }
+
+
+def _find_permission_rule(matcher: str) -> str:
+    """Return what is wrong with a matcher that is written like a permission rule of an agent, or ""."""
+    for name, inside in _PERMISSION_RULE.findall(matcher):
+        tools = resolve_tools(name)
+        key = next((key for key, covered in _KEYS_OF_TOOLS.items() if covered & tools), "")
+        text = re.sub(r"[ :]*\.?\*$", "", inside) if key == "runs" else inside
+        if key and re.search(r"[\s:/.*~-]", re.sub(r"^[.*+?]+$", "", inside)):
+            value = text.removeprefix("domain:") or "…"
+            return (
+                f"{quote(f'{name}({inside})')} is a permission rule of an agent, and matchers are names of tools: "
+                f'write tools = ["{name}"] and {key} = ["{value}"]'
+            )
+    return ""
 
 
 def is_guard(hook: Hook) -> bool:
@@ -340,6 +369,8 @@ def _is_guarding_key(key: str, value: object) -> bool:
         return not isinstance(value, str) or value.lower() != OnError.CONTINUE
     if find_closest(key, ("fail_closed", "required"), cutoff=_NEARLY):
         return value is not False
+    if key in {"decision", "action"}:
+        return isinstance(value, str) and value.lower() in _GUARDING
     return bool(value) and bool(find_closest(key, _GUARDING, cutoff=_NEARLY))
 
 

@@ -17,6 +17,7 @@ from hookline.debug.explain import resolve_program, uses_shell
 from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS
 from hookline.effects import event_paths
+from hookline.effects.patterns import find_unlikely_words
 from hookline.effects.tools import find_effects
 from hookline.engine.engine import Engine
 from hookline.engine.verdict_cache import is_cached
@@ -142,6 +143,13 @@ def _check_matcher(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:
             yield "warning", f'waits for a tool "{word}", and there is none (did you mean "{names[near]}"?)'
         else:
             yield "note", f'waits for a tool "{word}", which none of the systems we know has'
+
+
+def _check_commands(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
+    """Report patterns of commands that are probably misspelt, and would never match."""
+    for pattern in hook.runs:
+        if unlikely := find_unlikely_words(pattern):
+            yield "warning", f'has runs = ["{pattern}"]: {unlikely}'
 
 
 def _check_paths(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight, str]]:
@@ -355,7 +363,15 @@ def _join(names: Iterable[str]) -> str:
 
 # A new check is a function and a row here.
 CHECKS: Final[Sequence[Callable[[Hook, Engine], Iterator[tuple[Weight, str]]]]] = (
-    *(_check_start, _check_matcher, _check_paths, _check_condition_names, _check_decision, _check_templates),
+    *(
+        _check_start,
+        _check_matcher,
+        _check_commands,
+        _check_paths,
+        _check_condition_names,
+        _check_decision,
+        _check_templates,
+    ),
     *(_check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
     *(_check_approval, _check_shell_programs, _check_process),
 )

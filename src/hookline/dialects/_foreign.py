@@ -74,6 +74,8 @@ _REASONS: Final = (
     *("reason", "permissionDecisionReason", "stopReason", "message", "errorMessage", "user_message", "agent_message"),
     *("systemMessage", "error"),
 )
+# keys that hold something else than a text, or none that says no
+_NEVER_TEXT: Final = frozenset({"result", "type"})
 # reasons that no agent shows without a decision
 _ONLY_REASONS: Final = frozenset({"reason", "permissionDecisionReason", "stopReason"})
 # keys that change a call or its result in every system that has them
@@ -147,6 +149,9 @@ def read(document: Mapping[str, object], *, own: frozenset[str]) -> ForeignAnswe
                 decides = decides or spelling is not None
                 is_answer = is_answer or key not in _ONLY_REASONS
             elif spelling is None:
+                says_no = isinstance(value, str) and value.strip().lower() in _NO_LIKE
+                if key == "hookSpecificOutput" or (key in _NEVER_TEXT and says_no):
+                    problems.append(f"{name} is {_json_reader.preview(value)}, where no decision stands")
                 is_answer = is_answer or key in _KNOWN
                 if key not in _KNOWN and key not in _REASONS:
                     unknown.append((name, value))
@@ -167,6 +172,17 @@ def read(document: Mapping[str, object], *, own: frozenset[str]) -> ForeignAnswe
         problem=problem or ("" if is_answer or decides else _find_unknown_key(document, unknown)),
         is_meant=bool(problem),
     )
+
+
+def is_decision_key(key: object) -> bool:
+    """Return whether a key spells a decision in any dialect."""
+    return _bare(key) in DECISIONS
+
+
+def is_yes(document: Mapping[str, object], key: str) -> bool:
+    """Return whether the value of a key that spells a decision is a word with which a known system lets a call go on."""
+    word = document.get(key)
+    return is_decision_key(key) and isinstance(word, str) and bool(word) and WORDS.get(word.strip().lower()) is _PASS
 
 
 def is_decision(document: Mapping[str, object]) -> bool:

@@ -1,6 +1,8 @@
 """Answers: find the document that a hook printed, apply the exit code, and convert effects both ways."""
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -13,6 +15,7 @@ from hookline.dialects._tool_map import ToolMap, UnsupportedRewriteError, final_
 from hookline.errors import DialectError
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
+from hookline.model.hook import OWN_DIALECT
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 NO_REASON: Final = "blocked without a reason"
@@ -71,6 +74,8 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         if noise:
             notes = (*notes, f"stdout: {noise}" if len(noise) <= _NOTE else f"stdout: {noise[:_NOTE]}…")
         try:
+            if document is not None and reply.value is UNSET:
+                document = self._join_documents(document, noise, reply.stdout)
             verdict = self._read_document(document, noise, request)
             verdict = replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
         except UnsupportedRewriteError as problem:
@@ -80,7 +85,13 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             verdict = Verdict(decision=Decision.DENY, reason=message, failure=failure)
         except DialectError as problem:
             verdict = self._salvage_denial(document, problem)
-            if not reply.exit_code and verdict.decision is Decision.PASS:
+            is_pass = document is not None and verdict.decision is Decision.PASS
+            if document and is_pass and self.dialect == OWN_DIALECT and _foreign.is_yes(document, problem.where):
+                # a yes in another system's word only lets the call go on; the protocols of others are kept to the letter
+                rest = {key: value for key, value in document.items() if key != problem.where}
+                verdict = self._read_document(rest, noise, request)
+                notes = (*notes, f"{problem.where} is a word of another system, and was read as pass")
+            elif not reply.exit_code and verdict.decision is Decision.PASS:
                 problem.is_answer = document is not None and _foreign.is_decision(document)
                 raise
             reason = verdict.reason or (_foreign.find_reason(document) if document else "")
@@ -107,6 +118,24 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             f"expected a dict or None from the function, got {type(value).__name__}: {_json_reader.preview(value)}"
         )
         raise DialectError(message, dialect=self.dialect)
+
+    def _join_documents(self, document: Document, noise: str, stdout: bytes) -> Document:
+        """Return the document that counts: a denial printed before it, or under a key that it has twice, is a no.
+
+        Raises:
+            DialectError: It has a decision twice, and they differ.
+        """
+        for line in noise.splitlines() if "{" in noise else ():
+            earlier, _ = find_object(line.encode())
+            if earlier is not None and _foreign.read(earlier, own=frozenset()).decision >= Decision.DENY:
+                return earlier
+        for key in document:
+            if _foreign.is_decision_key(key) and stdout.count(f'"{key}"'.encode()) > 1:
+                values = _list_values(stdout, key)
+                if any(value != values[0] for value in values):
+                    message = f"{key} stands there twice, with {_json_reader.preview(values)}"
+                    raise DialectError(message, dialect=self.dialect)
+        return document
 
     def _read_document(self, document: Document | None, noise: str, request: Request) -> Verdict:
         if document is None:
@@ -246,6 +275,22 @@ def find_object(stdout: bytes) -> tuple[Document | None, str]:
     if document is None and b"\\u" in stdout:
         return json_codec.find_last_object(_json_reader.repair_utf8(stdout))
     return document, noise
+
+
+def _list_values(stdout: bytes, key: str) -> list[object]:
+    """Return the values that a key has at the top of the documents, as often as it stands there."""
+    found: list[object] = []
+
+    def note(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        values = [value for name, value in pairs if name == key]
+        if len(values) > 1:
+            found.extend(values)
+        return dict(pairs)
+
+    text = stdout.decode("utf-8", "replace")
+    with suppress(ValueError, RecursionError):
+        json.loads(text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=note)
+    return found
 
 
 def _exit_code_failure(reply: Reply, output: str) -> Failure:

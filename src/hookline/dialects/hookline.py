@@ -92,7 +92,8 @@ def decode_reply(reply: Reply, request: Request) -> Verdict:
 
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     word = document.get("decision", "pass")
-    decision = _WORDS.get(word) if isinstance(word, str) else None
+    # a function may return a decision of ours
+    decision = word if isinstance(word, Decision) else _WORDS.get(word) if isinstance(word, str) else None
     if decision is None:
         raise _READER.error(word, "decision", wanted=f"one of {', '.join(_WORDS)}")
     metadata = _READER.get_object(document, "metadata")

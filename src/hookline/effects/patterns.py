@@ -3,6 +3,7 @@
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice, product
 from posixpath import join, normpath
@@ -14,10 +15,10 @@ from msgspec import Struct, structs
 from hookline.effects.effects import Effects, EffectsBuilder
 from hookline.errors import ConfigError
 from hookline.shell.options import Arguments, GivenOption, read_arguments
-from hookline.shell.program import Program
-from hookline.shell.programs import SHELLS, find_program, name_program
+from hookline.shell.program import Program, split_names
+from hookline.shell.programs import PROGRAMS, SHELLS, find_program, name_program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import SimpleCommand, Word
+from hookline.shell.script import SimpleCommand, Word, cut_word
 from hookline.shell.walk import ShellCommand
 
 _URL: Final = re.compile(r"\bhttps?://[^\s'\"<>|;`{}\\^]+", re.IGNORECASE)
@@ -30,6 +31,16 @@ _FILE_ROLES: Final = frozenset({"reads", "writes", "deletes", "moves", "lists", 
 # folders that everything below is, so that `/*` is the same as `/`
 _TOPS: Final = frozenset({"/", "~", ".", ".."})
 _MODE: Final = re.compile(r"(?P<octal>[0-7]{3,4})|(?P<symbols>[ugoa]+[+=][rwx]+(?:,[ugoa]+[+=][rwx]+)*)")
+# what only regular expressions have
+_REGEX: Final = re.compile(r"^\^|\$$|\\[sbwdSWD.]|\(\?|\.[*+]\s*-|\.\+")
+_NEARLY: Final = 0.74
+# programs whose subcommands people name alone
+_OWNERS: Final = ("git", "docker", "npm", "kubectl", "terraform", "cargo")
+_USUAL: Final = sorted(
+    split_names(
+        "aws bash chmod chown curl dd gcloud gh helm make mkfs mv mysql node pip psql python rm sudo wget yarn"
+    ).union(_OWNERS)
+)
 _QUERY_WORD: Final = re.compile(r"\w+")
 # patterns that braces may stand for
 _MOST_CHOICES: Final = 64
@@ -56,6 +67,7 @@ class EffectMatch(Struct, frozen=True):
 
 
 NO: Final = EffectMatch(MatchAnswer.NO)
+_STRENGTH: Final = (MatchAnswer.NO, MatchAnswer.UNKNOWN, MatchAnswer.YES)
 
 CommandMatcher = Callable[[Effects], EffectMatch]
 
@@ -94,6 +106,7 @@ def compile_commands(patterns: Iterable[str]) -> CommandMatcher:
     for pattern in patterns:
         if not pattern.strip():
             raise ConfigError('a pattern of commands is empty; write the words of a command such as "git push"')
+        _check_pattern(pattern)
         pieces = re.split(r"\{([^{}]*,[^{}]*)\}", pattern)
         choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
         for one in islice(product(*choices), _MOST_CHOICES):
@@ -104,6 +117,53 @@ def compile_commands(patterns: Iterable[str]) -> CommandMatcher:
         return pick_strongest(_match(one, command) for one in compiled for command in effects.commands)
 
     return match
+
+
+def _check_pattern(pattern: str) -> None:
+    """Refuse patterns that can never match what was meant by them."""
+    if _REGEX.search(pattern):
+        raise ConfigError(
+            f'pattern "{pattern}" looks like a regular expression, and patterns are words: write the program, its subcommand '
+            'and options, such as "git push --force"; they match in any order, with anything between'
+        )
+    if found := re.search(r"&&|\|\||;|\$\(|`", pattern):
+        raise ConfigError(
+            f'pattern "{pattern}" has "{found[0]}" in it, and names one command: write one pattern for each'
+        )
+    if pattern.lstrip().startswith("-"):
+        raise ConfigError(f'pattern "{pattern}" begins with an option: write the program first, or "*" for any')
+
+
+def find_unlikely_words(pattern: str) -> str:
+    """Return what is probably misspelt in a pattern that can be read, with a suggestion; "" if nothing is."""
+    for text in re.split(r"\s*\|\s*", pattern.strip()):
+        program, *rest = text.split()
+        row = find_program(program)
+        if re.search(r"[*?\[{]", program):
+            continue
+        if row is None:
+            owner = next((name for name in _OWNERS if program in PROGRAMS[name].subcommands), "")
+            swapped = [name for name in _USUAL if sorted(name) == sorted(program)]
+            near = swapped or get_close_matches(program, _USUAL, n=1, cutoff=_NEARLY)
+            if owner and rest:
+                return f'"{program}" is no program that is known; write "{owner} {text}"'
+            if near:
+                return f'"{program}" is no program that is known (did you mean "{near[0]}"?)'
+            continue
+        words = [word for word in rest if not word.startswith("-")]
+        subcommands = list(row.subcommands)
+        if words and subcommands and words[0] not in subcommands and not re.search(r"[*?\[{:./]", words[0]):
+            near = get_close_matches(words[0], subcommands, n=1, cutoff=_NEARLY)
+            if near:
+                return f'{program} has no "{words[0]}" that is known (did you mean "{near[0]}"?)'
+        last = read_arguments(row, [Word(word, word) for word in rest]).row or row
+        known = [name for name in (*last.options, *row.options) if name.startswith("--")]
+        for option in (word.partition("=")[0] for word in rest if word.startswith("--")):
+            is_known = any(name.startswith(option) for name in known) or re.search(r"[*?\[{]", option)
+            near = [] if is_known else get_close_matches(option, known, n=1, cutoff=_NEARLY)
+            if near:
+                return f'{program} has no option "{option}" that is known (did you mean "{near[0]}"?)'
+    return ""
 
 
 def _compile_stage(text: str, pattern: str) -> _PatternStage:
@@ -129,6 +189,9 @@ def _compile_stage(text: str, pattern: str) -> _PatternStage:
 def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMatch:
     *before, last = pattern
     answer = _match_stage(last, command)
+    if answer is not MatchAnswer.YES and (script := _find_script(command)) is not None:
+        # `python manage.py migrate` runs manage.py
+        answer = max(answer, _match_stage(last, script), key=_STRENGTH.index)
     if answer is MatchAnswer.NO or not before:
         return EffectMatch(answer, command.text)
     is_interpreter = last.row is not None and last.row.interpreter and not last.has_words
@@ -143,6 +206,19 @@ def _match(pattern: Sequence[_PatternStage], command: ShellCommand) -> EffectMat
         answer = MatchAnswer.UNKNOWN
     source = next((one.text for one in sources), "")
     return EffectMatch(answer, f"{source} | {command.text}")
+
+
+def _find_script(command: ShellCommand) -> ShellCommand | None:
+    """Return the script that an interpreter runs, as a command of its own; None without one."""
+    arguments = command.arguments
+    is_script = command.row is not None and command.row.interpreter and not arguments.has_role("code", "module")
+    operands = arguments.operands
+    if not is_script or arguments.has("-c", "-s") or not operands or not operands[0].is_literal:
+        return None
+    name = name_program(operands[0].text)
+    return structs.replace(
+        command, name=name, words=tuple(operands), row=None, arguments=read_arguments(None, operands[1:])
+    )
 
 
 def _match_stage(stage: _PatternStage, command: ShellCommand) -> MatchAnswer:
@@ -265,6 +341,10 @@ def _fits_operand(pattern: str, word: Word, stage: _PatternStage, command: Shell
     row = stage.row
     if answer is MatchAnswer.YES or not word.is_literal or row is None:
         return answer
+    if stage.program == "git" and command.arguments.path[:1] == ("push",):
+        # a reference by its target: `+main`, `HEAD:main` and `refs/heads/main` are main
+        target = word.text.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/").removeprefix("refs/tags/")
+        return _fits(pattern, cut_word(word, target))
     if row.style == "mode" and (mode := _read_mode(pattern)) is not None and mode == _read_mode(word.text):
         return MatchAnswer.YES
     if _FILE_ROLES.isdisjoint(role.rstrip("*") for role in row.operands):
@@ -322,6 +402,10 @@ def _match_option(stage: _PatternStage, wanted: GivenOption, given: Arguments) -
             return MatchAnswer.YES
         if fits is MatchAnswer.UNKNOWN:
             result = fits
+    if given.row is not None and given.row.style == "signal":
+        signals = (given.row.options.get(f"-{value.text}") for value in given.values("-s", "-n", "--signal"))
+        if any(one is not None and one.name == name for one in signals):
+            return MatchAnswer.YES
     if stage.program == "git" and given.path[:1] == ("push",) and name in _OF_REFS:
         # `git push origin +main` is a forced push
         is_meant = any(word.text.startswith(_OF_REFS[name]) and len(word.text) > 1 for word in given.operands)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from hookline.effects import event_paths
-from hookline.effects.effects import Effects, EffectsBuilder, make_absolute, spell_paths
+from hookline.effects.effects import Effects, EffectsBuilder, Target, make_absolute, spell_paths
 from hookline.effects.patches import BEGIN
 from hookline.effects.patterns import add_url, find_urls
 from hookline.effects.shell import apply_patch, looks_like_path, read_line
@@ -90,7 +90,13 @@ def _add_read(call: CallReader) -> None:
 
 def _add_listing(call: CallReader, *, deep: bool = False) -> None:
     """Add a folder that is listed: the named one, or the working directory; with `deep`, every file of it."""
-    call.found.touch_paths("reads", *(call.paths("path", "paths") or [call.event.cwd or "."]))
+    folders = call.paths("path", "paths") or [call.event.cwd or "."]
+    call.found.touch_paths("reads", *folders)
+    # names that are searched for text: `.env*`
+    for glob in event_paths.find_texts([call.args.get("include")]) if deep else ():
+        for folder in folders:
+            path = make_absolute(folder, f"**/{glob}" if "/" not in glob else glob)
+            call.found.touch("reads", Target(path, pattern=path))
     patterns = event_paths.find_texts([call.args.get("pattern")])
     # a pattern of names may begin anywhere
     if deep or any(pattern.startswith(("/", "~")) or ".." in pattern for pattern in patterns):

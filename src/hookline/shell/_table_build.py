@@ -204,7 +204,7 @@ BUILD: Final[tuple[Program, ...]] = (
         )),
     row("cargo", "plain*",
         "-q,--quiet -v,--verbose --color= --manifest-path=reads --locked --offline --frozen --config= -Z= --version -V",
-        unknown="any", guarded=True,
+        unknown="any", guarded=True, style="toolchain",
         same={"b": "build", "c": "check", "t": "test", "r": "run", "d": "doc", "rm": "remove"},
         subcommands=(
             row("build b check c test t run r bench clippy doc d nextest miri rustc tarpaulin llvm-cov watch", "plain*",

@@ -104,6 +104,8 @@ _WGET: Final = (
 )
 _SYSTEM_PM: Final = "-y,--yes,--assume-yes -q,--quiet -v -f,--force -n,--dry-run -s --no-install-recommends --purge --reinstall -t= -o= -c= --fix-broken --allow-downgrades --only-upgrade --needed --noconfirm --noprogressbar -S -R -Q -U -Sy -Syu -Su -Ss -Si -Qi -Ql -Rs -Rns -i -e -h --cask --formula --HEAD --no-quarantine --all --json --versions --greedy --installed --upgradable --no-cache --update --virtual= --enablerepo= --disablerepo= -D --root= --prefix= -x -a -l --installed --classic --channel= --no-interactive --best"
 
+_SIGNALS: Final = "-9,-KILL,-SIGKILL -15,-TERM,-SIGTERM -1,-HUP,-SIGHUP -2,-INT,-SIGINT"
+
 OPS: Final[tuple[Program, ...]] = (
     row("docker podman nerdctl docker.exe lima.nerdctl finch", "plain*", _DOCKER, unknown="any",
         same={
@@ -178,9 +180,9 @@ OPS: Final[tuple[Program, ...]] = (
         "-h= -U= -u= -p= -d= -f=writes -F= -D= -l= -t= -n= --out=writes --if-exists -W -w --clean -c -C -Fc -v -j=",
         unknown="reads writes urls"),
     # the system
-    row("kill", "plain*", "-s= -n= -l -L -9 -15 -TERM -KILL -HUP -INT"),
+    row("kill", "plain*", f"-s,--signal= -n= -l -L {_SIGNALS}", style="signal"),
     row("killall pkill xkill skill fuser", "plain*",
-        "-f,--full -u= -U= -s,--signal= -9 -15 -e -i -q -r -v -w -x -n -o -t= -P= -k -KILL -TERM -HUP"),
+        f"-f,--full -u= -U= -s,--signal= -e -i -q -r -v -w -x -n -o -t= -P= -k {_SIGNALS}", style="signal"),
     row("systemctl service launchctl rc-service initctl supervisorctl pm2 brew.services loginctl timedatectl localectl", "plain*",
         "--user --now -n= -u= --no-pager -l -a,--all -t,--type= --state= -q -f,--force --lines= -i= --name= -w"),
     row("shutdown reboot halt poweroff init telinit", "plain*", "-h -r -P -H -c -k -f -n -w now"),

@@ -87,6 +87,9 @@ def read_arguments(row: Program | None, words: Sequence[Word], *, is_exact: bool
         if last.wraps and not last.dashes and not _is_own_operand(last, found, word):
             found.rest = [word, *pending]
             return found
+        if last.style == "toolchain" and text.startswith("+") and not found.operands:
+            # cargo +nightly build
+            continue
         sub = last.subcommands.get(text) if is_open and word.is_literal and not found.operands else None
         if sub is not None:
             last = found.row = sub

@@ -513,6 +513,11 @@ class _Walker:
         if row.style == "after-dashes":
             at = next((n for n, word in enumerate(made.words) if word.text in {"--", "-c", "--command"}), None)
             self.emit(made.words[at + 1 :] if at is not None else (), inner)
+        if made.row is not None and made.row.style == "scripts" and made.name != "npm" and not arguments.path:
+            # `yarn jest` runs a program of the project
+            at = next((n for n, word in enumerate(made.words) if word in arguments.operands[:1]), len(made.words))
+            if at < len(made.words) and find_program(made.words[at].text) is not None:
+                self.emit(made.words[at:], inner)
         if made.name in {"at", "batch"} and made.stdin is not None:
             self.text(made.stdin, inner)
         if row.wraps and arguments.rest:

@@ -218,7 +218,8 @@ FOREIGN_KEYS: Final[Mapping[str, str]] = {
     for ours, others in {
         "on": ("event", "events", "when"),
         "tools": ("tool",),
-        "files": ("file", "patterns"),
+        "files": ("file", "patterns", "path", "paths"),
+        "runs": ("commands",),
         "run": ("command", "cmd", "script", "args"),
         "call": ("module", "function"),
         "post": ("url", "webhook"),
@@ -226,13 +227,19 @@ FOREIGN_KEYS: Final[Mapping[str, str]] = {
         "if": ("condition",),
         "schedule": ("cron",),
         "raise": ("emit",),
-        "deny": ("block", "reject", "forbid"),
+        "deny": ("block", "reject", "forbid", "decision", "action", "reason"),
         "allow": ("permit", "approve"),
         "tell": ("message",),
         "cwd": ("working_directory",),
     }.items()
     for other in others
 }
+
+
+_ANSWERS: Final = frozenset(
+    {"deny", "confirm", "allow", *(key for key, ours in FOREIGN_KEYS.items() if ours == "deny")}
+)
+_OF_RULES: Final = {"command": "runs", "cmd": "runs", "url": "urls"}
 
 
 def matches(document: object) -> bool:
@@ -244,7 +251,18 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
     """Read every `[[hook]]` of a file."""
     reader = FileReader(document, origin)
     settings = document.value if isinstance(document.value, Mapping) else {}
+    loose = {key: settings[key] for key in settings if key not in TABLES and (key in KEYS or key in FOREIGN_KEYS)}
+    # a rule whose first line was forgotten
+    loose = loose if loose.keys() & _ANSWERS else {}
+    if loose:
+        with reader.reading_hook(loose, (next(iter(loose)),)):
+            named = " and ".join(loose)
+            reader.error(
+                (next(iter(loose)),), f"{named} stand outside of a hook: write [[hook]] above; the hook is not loaded"
+            )
     for key, value in settings.items():
+        if key in loose:
+            continue
         entries = value if isinstance(value, list) else [value]
         misplaced = ""
         if key == "hook" and isinstance(value, list):
@@ -279,7 +297,9 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
     owner = describe_hook(entry)
     slips = [key for key in entry if key in FOREIGN_KEYS]
     for key in slips:
-        ours = f"here it is {quote(FOREIGN_KEYS[key])}"
+        # of a rule, the command and the address are those of the call
+        meant = _OF_RULES.get(key, "") if entry.keys() & _ANSWERS else ""
+        ours = f"here it is {quote(meant or FOREIGN_KEYS[key])}"
         reader.error((*where, key), f"unknown key {quote(key)} in {owner}: {ours}; the hook is not loaded")
     values = reader.read_keys(
         {key: entry[key] for key in entry if key not in FOREIGN_KEYS}, KEYS, where, owner=owner, is_ours=True
