@@ -140,6 +140,15 @@ def test_failure_of_a_contained_hook_that_was_denied_something_has_a_note(place:
     assert "it is contained; `hookline sandbox explain probe` says what it may do" in verdict.notes
 
 
+def test_file_that_may_be_written_and_is_not_there_is_named_when_the_hook_fails(place: Place) -> None:
+    sandbox = {"level": "read-only", "write": ["report.txt"]}
+    (verdict,) = place.run("echo x >report.txt", on_error="continue", sandbox=sandbox).failures
+
+    assert any(f'"{place.project}/report.txt" is not there, so it cannot be written' in note for note in verdict.notes)
+    (place.project / "report.txt").touch()
+    assert not place.run("echo x >report.txt", on_error="continue", sandbox=sandbox).failures
+
+
 def test_level_read_only_writes_nothing_but_its_temporary_folder(place: Place) -> None:
     line = 'echo x >inside || echo refused; echo y >"$TMPDIR/t" && cat "$TMPDIR/t"'
 
