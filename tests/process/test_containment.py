@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 
 if sys.platform != "linux":
     pytest.skip("containment is Linux's", allow_module_level=True)
@@ -141,7 +142,7 @@ def test_failure_of_a_contained_hook_that_was_denied_something_has_a_note(place:
 
 
 def test_file_that_may_be_written_and_is_not_there_is_named_when_the_hook_fails(place: Place) -> None:
-    sandbox = {"level": "read-only", "write": ["report.txt"]}
+    sandbox = replace(LEVELS["read-only"], write=("report.txt",))
     (verdict,) = place.run("echo x >report.txt", on_error="continue", sandbox=sandbox).failures
 
     assert any(f'"{place.project}/report.txt" is not there, so it cannot be written' in note for note in verdict.notes)

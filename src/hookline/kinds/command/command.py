@@ -459,7 +459,7 @@ def _explain_denial(hook: Hook, reply: Reply, spec: ProcessSpec) -> Iterator[str
         return
     yield f"it is contained; `hookline sandbox explain {shell_quote(hook.id)}` says what it may do"
     for path in spec.cell.named if spec.cell is not None else ():
-        if not os.path.lexists(path):  # noqa: PTH110 - a text
+        if not os.path.lexists(path):
             yield (
                 f'"{path}" is not there, so it cannot be written: let sandbox.write name the folder around it, '
                 'or end with "/**", and the folder is made'
