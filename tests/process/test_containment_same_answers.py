@@ -27,7 +27,7 @@ INTERPRETERS = {".py": sys.executable, ".js": shutil.which("node"), ".sh": "/bin
 # servers, a hook that needs the network, and one that writes into the home folder
 LEFT_OUT = ("mcp_", "ollama_notify", "ollama_logger")
 NAMES = sorted(path.name for path in SCRIPTS.glob("*.*") if not path.name.startswith(LEFT_OUT))
-DOCUMENTS = (
+DOCUMENTS: tuple[dict[str, object], ...] = (
     {"tool_name": "shell", "tool_input": {"command": "rm -rf /"}, "event": "before_tool", "data": {"command": "ls"}},
     {"tool": "write_file", "args": {"path": ".env"}, "jsonrpc": "2.0", "id": 1, "method": "hook", "params": {}},
 )
