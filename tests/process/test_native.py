@@ -60,7 +60,7 @@ def test_hundreds_of_starts_leave_no_descriptor_and_no_child(null: int, cell: Ce
         for _ in range(200):
             assert os.waitpid(start(TRUE, null=null, cell=contained), 0)[1] == 0
             with pytest.raises(FileNotFoundError):
-                start("/nonexistent", null=null, cell=contained)
+                start("/proc/nonexistent", null=null, cell=contained)
     assert (count_descriptors(), children()) == (before, born)
 
 
@@ -183,7 +183,7 @@ int main(void) {
   char argv[] = "true\\0one", env[] = "A=1\\0B=2";
   struct sandbox sandbox = {.ruleset = -1, .uid = -1, .gid = -1, .user_namespace = -1, .network = -1,
                             .keeps_group = 1, .limit_count = 1, .limits = {{RLIMIT_CORE, 0, 1}}};
-  const char *programs[] = {"TRUE", "/nonexistent"};
+  const char *programs[] = {"TRUE", "/proc/nonexistent"};
   for (int number = 0; number < 12; number++) {
     struct filter filter;
     sandbox.sockets = number % 8;

@@ -453,9 +453,11 @@ def find_layers() -> MachineLayers:
     """Try out which layers this machine has."""
     if native.load_library() is None:
         lacking = ["the library that contains processes was not built"]
-        wrapper = find_wrapper()
-        return MachineLayers(library=False, **_describe_wrapper(wrapper, lacking))
+        return MachineLayers(library=False, **_describe_wrapper(find_wrapper(), lacking))
     off = os.environ.get("HOOKLINE_WITHOUT", "").split(",")
+    if problem := "it was switched off" if "seccomp" in off else native.find_filter_problem():
+        lacking = [f"system calls cannot be filtered here ({problem})"]
+        return MachineLayers(library=False, **_describe_wrapper(find_wrapper(), lacking))
     # "landlock>3" stands for a kernel that has version 3
     known = [int(name.removeprefix("landlock>")) for name in off if name.startswith("landlock>")]
     landlock = 0 if "landlock" in off else min([native.landlock_version(), *known])

@@ -4,8 +4,9 @@
  * it cannot run code between fork and exec, which is where a process gives its rights up. Here all of it is one path: vfork,
  * then system calls only, then exec. The child shares our memory until then, so it changes nothing but its own stack.
  *
- * What a contained child cannot do is enforced by up to four layers, each of which the caller asks for by itself:
+ * What a contained child cannot do is enforced by up to five layers, each of which the caller asks for by itself:
  *   mounts    a mount namespace in which everything is read-only but the named folders
+ *   network   a network namespace that was made before, with nothing but loopback
  *   landlock  a ruleset that was made before: files, TCP ports, signals and abstract sockets outside
  *   seccomp   system calls that no hook needs, kinds of sockets, leaving the process group
  *   limits    of memory, processor time, files and processes
@@ -117,7 +118,7 @@ struct sandbox {
   const char *empty;    /* a folder with an empty folder "d" and an empty file "f", which hidden paths show */
   int64_t uid, gid;     /* another user, or -1 */
   uint64_t capabilities; /* those that are kept by root */
-  int32_t keeps_group;  /* all processes of the child stay in its process group */
+  int32_t keeps_group;   /* all processes of the child stay in its process group */
   int32_t user_namespace, network; /* descriptors that hookline_make_network made, or -1 */
   int32_t limit_count;
   struct limit limits[MAX_LIMITS];
@@ -744,6 +745,13 @@ EXPORT int hookline_keep_group(void) {
   add(&filter, ALLOW);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -errno;
   return set_filter(&filter) ? -errno : 0;
+}
+
+/* Return 0 where system calls can be filtered, else minus the error. */
+EXPORT int hookline_check_filter(void) {
+  uint32_t action = SECCOMP_RET_ERRNO;
+  if (!ARCHITECTURE) return -ENOSYS;
+  return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) ? -errno : 0;
 }
 
 /* ---- landlock rulesets ---- */
