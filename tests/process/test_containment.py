@@ -183,13 +183,16 @@ def test_temporary_folder_of_a_contained_hook_is_empty_at_each_call_and_gone_aft
         assert not Path(folder).exists()
 
 
-def test_variables_of_the_user_are_not_seen_but_those_it_names(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_TOKEN", "t0ken")
+@pytest.mark.parametrize("name", ["MY_TOKEN", "HOOKLINE_PERSON_TOKEN", "AWS_PROFILE", "SSH_AUTH_SOCK"])
+def test_variables_of_the_user_are_not_seen_but_those_it_names(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "t0ken")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    line = 'echo "[$MY_TOKEN] $LANG $HOME"'
+    line = f'echo "[${name}] $LANG $HOME"'
 
     assert place.output(line) == f"[] C.UTF-8 {place.home}"
-    assert place.output(line, sandbox=Sandbox(env=("MY_TOKEN",))) == f"[t0ken] C.UTF-8 {place.home}"
+    assert place.output(line, sandbox=Sandbox(env=(name,))) == f"[t0ken] C.UTF-8 {place.home}"
     assert place.output(line, sandbox=UNCONTAINED) == f"[t0ken] C.UTF-8 {place.home}"
 
 
