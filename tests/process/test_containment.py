@@ -23,6 +23,7 @@ from hookline.model.hook import Layer
 from hookline.model.sandbox import LEVELS, UNCONTAINED, Sandbox
 from hookline.process import native
 from hookline.process.containment import find_layers
+from hookline.process.secrets import Secrets
 from hookline.project import load_project
 from hookline.user_dirs import UserDirs
 
@@ -310,6 +311,15 @@ def test_secret_that_comes_between_two_calls_is_not_read(place: Place) -> None:
 
 
 @needs_landlock
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/root").is_dir(), reason="only root reads the files of others")
+def test_hook_of_root_reads_the_secrets_of_nobody_else_either(place: Place) -> None:
+    secrets = Secrets(str(place.home))
+    assert os.path.realpath("/root") in secrets.folders
+    # one of them, where root has any
+    for path in [path for path in secrets.paths if path.startswith("/root/") and Path(path).is_file()][:1]:
+        assert place.output(f"cat {path} >/dev/null 2>&1 || echo refused") == "refused"
+
+
 def test_folder_that_comes_between_two_calls_is_read(place: Place) -> None:
     async def emits() -> list[str]:
         async with Engine() as engine:
