@@ -53,7 +53,8 @@ class Secrets:
         home = os.path.realpath(home)
         # root reads the files of everybody
         is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-        homes = {home, *map(os.path.realpath, ("/root", *Path("/home").glob("*")) if is_root else ())}
+        others_homes = ("/root", *map(str, Path("/home").glob("*"))) if is_root else ()
+        homes = {home, *map(os.path.realpath, others_homes)}
         own = (*others, *(f"{one}/{name}" for one in sorted(homes) for name in _HOME))
         system = (*_SYSTEM, *map(str, Path(_HOST_KEYS).glob(_HOST_KEY_NAME)))
         found = {os.path.realpath(path) for path in (*_expand(own), *system) if os.path.lexists(path)}
