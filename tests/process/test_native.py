@@ -116,6 +116,33 @@ def test_no_descriptor_left_is_said_as_such(null: int, cell: Cell) -> None:
             os.close(descriptor)
 
 
+def test_networks_leave_no_descriptor_and_no_child_even_where_there_is_no_room_for_them(null: int) -> None:
+    try:
+        native.make_network(1)
+    except PermissionError as problem:
+        pytest.skip(f"a process cannot have a network of its own here: {problem}")
+    before, born = count_descriptors(), children()
+    for room in range(1, 6):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        held: list[int] = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            with suppress(OSError):
+                while True:
+                    held.append(os.dup(null))
+            for descriptor in held[:room]:
+                os.close(descriptor)
+            with suppress(OSError):
+                network = native.make_network(1)
+                os.close(network.listener)
+                network.close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for descriptor in held[room:]:
+                os.close(descriptor)
+        assert (count_descriptors(), children()) == (before, born), room
+
+
 def test_signals_during_the_start_reach_their_handler_here_and_nothing_else(null: int, cell: Cell) -> None:
     caught: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, _frame: caught.append(number))

@@ -518,7 +518,7 @@ static void change_user(const struct start *start) {
   struct __user_cap_data_struct held[2], data[2];
   memset(data, 0, sizeof data);
   if (syscall(SYS_capget, &header, held)) fail(start, STEP_USER);
-  if (sandbox->uid < 0 && !start->uid_map[0])
+  if (sandbox->uid < 0 && !start->uid_map[0] && sandbox->user_namespace < 0)
     for (int half = 0; half < 2; half++)
       data[half].permitted = data[half].effective = held[half].permitted & (uint32_t)(sandbox->capabilities >> (32 * half));
   if (syscall(SYS_capset, &header, data)) fail(start, STEP_USER);
