@@ -113,8 +113,8 @@ struct sandbox {
   int32_t has_mounts;   /* make a mount namespace */
   int32_t mount_count;
   const char *mounts;   /* "wPATH\0rPATH\0hPATH\0": writable, read-only in a writable folder, hidden; "p" is writable and cannot be
-                           moved away, if it exists; "d" is a device, and then there are no others. All are real paths, but
-                           what is "r" or "p" may be a link, which then cannot be moved away. */
+                           moved away, if it exists; "d" is a device, and then there are no others; "s" is a folder for shared
+                           memory. All are real paths, but what is "r" or "p" may be a link, which then cannot be moved away. */
   const char *empty;    /* a folder with an empty folder "d" and an empty file "f", which hidden paths show */
   int64_t uid, gid;     /* another user, or -1 */
   uint64_t capabilities; /* those that are kept by root */
@@ -417,17 +417,19 @@ static int restrict_mounts(int tree, const char *path, unsigned flags, uint64_t 
 }
 
 /* Return whether a path cannot be opened because it is not there; one that is only kept in its place may lie behind a link, which
- * is kept in its place too. */
+ * is kept in its place too, and a machine may have a link in the place of shared memory. */
 static int is_missing(char kind, int error) {
-  return error == ENOENT || error == ENOTDIR || (error == ELOOP && (kind == 'r' || kind == 'p'));
+  return error == ENOENT || error == ENOTDIR || (error == ELOOP && (kind == 'r' || kind == 'p' || kind == 's'));
 }
+
+static int is_cover(char kind) { return kind == 'r' || kind == 'h'; }
 
 /* Copy the mounts of the paths that stay writable; -1 stands for one that does not exist. */
 static void copy_writable(const struct start *start, int *trees, uint64_t *restrictions) {
   const char *entry = start->sandbox->mounts;
   int count = 0;
   for (int index = 0; index < start->sandbox->mount_count; index++, entry += strlen(entry) + 1) {
-    if (*entry != 'w' && *entry != 'p' && *entry != 'd') continue;
+    if (is_cover(*entry)) continue;
     errno = E2BIG;
     if (count == MAX_TREES) fail(start, STEP_MOUNTS);
     int place = open_place(entry);
@@ -464,16 +466,15 @@ static void enter_mounts(const struct start *start) {
   if (restrict_mounts(AT_FDCWD, "/", 0, restrictions)) fail(start, STEP_MOUNTS);
   const char *entry = sandbox->mounts;
   for (int index = 0; index < sandbox->mount_count; index++, entry += strlen(entry) + 1) {
-    int is_cover = *entry == 'r' || *entry == 'h';
-    int tree = is_cover ? -1 : trees[count++];
-    if (!is_cover && tree < 0) continue;
-    int place = open_place(entry);
+    int tree = is_cover(*entry) ? -1 : trees[count++];
+    if (!is_cover(*entry) && tree < 0) continue;
+    int place = open_place(*entry == 's' ? "s/dev/shm" : entry);
     if (place < 0) {
       if (!is_missing(*entry, errno)) fail(start, STEP_MOUNTS);
       if (tree >= 0) close(tree);
       continue;
     }
-    if (is_cover) tree = cover_place(start, *entry, place);
+    if (is_cover(*entry)) tree = cover_place(start, *entry, place);
     if (syscall(NR_MOVE_MOUNT, tree, "", place, "", MOVE_EMPTY_PATHS)) fail(start, STEP_MOUNTS);
     close(place);
     close(tree);
