@@ -52,7 +52,7 @@ def test_new_hook_runs_without_any_change(home: Path, language: str, template: s
     assert verdict["failure"] is None
     assert verdict["verdict"] == ("deny" if template in {"validation", "policy"} else "pass")
     assert bool(outcome["context"]) == (template == "context")
-    assert (home / ".local/state/hookline/mine.jsonl").exists() == (template == "logging")
+    assert any((home / ".local/share/hookline-state").glob("mine-*/log.jsonl")) == (template == "logging")
 
 
 def test_every_command_it_tells_to_try_works(home: Path) -> None:

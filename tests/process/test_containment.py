@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 
 if sys.platform != "linux":
     pytest.skip("containment is Linux's", allow_module_level=True)
@@ -22,6 +23,7 @@ from hookline.model.hook import Layer
 from hookline.model.sandbox import LEVELS, UNCONTAINED, Sandbox
 from hookline.process import native
 from hookline.process.containment import find_layers
+from hookline.process.secrets import Secrets
 from hookline.project import load_project
 from hookline.user_dirs import UserDirs
 
@@ -140,6 +142,15 @@ def test_failure_of_a_contained_hook_that_was_denied_something_has_a_note(place:
     assert "it is contained; `hookline sandbox explain probe` says what it may do" in verdict.notes
 
 
+def test_file_that_may_be_written_and_is_not_there_is_named_when_the_hook_fails(place: Place) -> None:
+    sandbox = replace(LEVELS["read-only"], write=("report.txt",))
+    (verdict,) = place.run("touch report.txt", on_error="continue", sandbox=sandbox).failures
+
+    assert any(f'"{place.project}/report.txt" is not there, so it cannot be written' in note for note in verdict.notes)
+    (place.project / "report.txt").touch()
+    assert not place.run("touch report.txt", on_error="continue", sandbox=sandbox).failures
+
+
 def test_level_read_only_writes_nothing_but_its_temporary_folder(place: Place) -> None:
     line = 'echo x >inside || echo refused; echo y >"$TMPDIR/t" && cat "$TMPDIR/t"'
 
@@ -173,13 +184,16 @@ def test_temporary_folder_of_a_contained_hook_is_empty_at_each_call_and_gone_aft
         assert not Path(folder).exists()
 
 
-def test_variables_of_the_user_are_not_seen_but_those_it_names(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_TOKEN", "t0ken")
+@pytest.mark.parametrize("name", ["MY_TOKEN", "HOOKLINE_PERSON_TOKEN", "AWS_PROFILE", "SSH_AUTH_SOCK"])
+def test_variables_of_the_user_are_not_seen_but_those_it_names(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "t0ken")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    line = 'echo "[$MY_TOKEN] $LANG $HOME"'
+    line = f'echo "[${name}] $LANG $HOME"'
 
     assert place.output(line) == f"[] C.UTF-8 {place.home}"
-    assert place.output(line, sandbox=Sandbox(env=("MY_TOKEN",))) == f"[t0ken] C.UTF-8 {place.home}"
+    assert place.output(line, sandbox=Sandbox(env=(name,))) == f"[t0ken] C.UTF-8 {place.home}"
     assert place.output(line, sandbox=UNCONTAINED) == f"[t0ken] C.UTF-8 {place.home}"
 
 
@@ -297,6 +311,15 @@ def test_secret_that_comes_between_two_calls_is_not_read(place: Place) -> None:
 
 
 @needs_landlock
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/root").is_dir(), reason="only root reads the files of others")
+def test_hook_of_root_reads_the_secrets_of_nobody_else_either(place: Place) -> None:
+    secrets = Secrets(str(place.home))
+    assert os.path.realpath("/root") in secrets.folders
+    # one of them, where root has any
+    for path in [path for path in secrets.paths if path.startswith("/root/") and Path(path).is_file()][:1]:
+        assert place.output(f"cat {path} >/dev/null 2>&1 || echo refused") == "refused"
+
+
 def test_folder_that_comes_between_two_calls_is_read(place: Place) -> None:
     async def emits() -> list[str]:
         async with Engine() as engine:

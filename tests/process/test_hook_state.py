@@ -71,6 +71,15 @@ def test_folder_that_was_replaced_by_a_link_is_refused(tmp_path: Path) -> None:
         prepare_state(str(tmp_path / "state"), HOOK, "")
 
 
+def test_folder_of_sessions_that_is_a_link_is_refused_before_anything_is_made_behind_it(tmp_path: Path) -> None:
+    folder = Path(prepare_state(str(tmp_path / "state"), HOOK, "")["HOOKLINE_STATE"])
+    (tmp_path / "outside").mkdir()
+    (folder / "sessions").symlink_to(tmp_path / "outside")
+    with pytest.raises(OSError, match="is a link"):
+        prepare_state(str(tmp_path / "state"), HOOK, "session")
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
 @pytest.mark.skipif(not find_layers().can_contain, reason="this machine cannot contain files")
 def test_cell_is_not_used_again_once_another_hook_keeps_state(tmp_path: Path) -> None:
     containment = Containment((), state_root=str(tmp_path / "state"))

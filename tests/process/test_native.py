@@ -60,7 +60,7 @@ def test_hundreds_of_starts_leave_no_descriptor_and_no_child(null: int, cell: Ce
         for _ in range(200):
             assert os.waitpid(start(TRUE, null=null, cell=contained), 0)[1] == 0
             with pytest.raises(FileNotFoundError):
-                start("/nonexistent", null=null, cell=contained)
+                start("/proc/nonexistent", null=null, cell=contained)
     assert (count_descriptors(), children()) == (before, born)
 
 
@@ -114,6 +114,33 @@ def test_no_descriptor_left_is_said_as_such(null: int, cell: Cell) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         for descriptor in held:
             os.close(descriptor)
+
+
+def test_networks_leave_no_descriptor_and_no_child_even_where_there_is_no_room_for_them(null: int) -> None:
+    try:
+        native.make_network(1)
+    except PermissionError as problem:
+        pytest.skip(f"a process cannot have a network of its own here: {problem}")
+    before, born = count_descriptors(), children()
+    for room in range(1, 6):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        held: list[int] = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            with suppress(OSError):
+                while True:
+                    held.append(os.dup(null))
+            for descriptor in held[:room]:
+                os.close(descriptor)
+            with suppress(OSError):
+                network = native.make_network(1)
+                os.close(network.listener)
+                network.close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for descriptor in held[room:]:
+                os.close(descriptor)
+        assert (count_descriptors(), children()) == (before, born), room
 
 
 def test_signals_during_the_start_reach_their_handler_here_and_nothing_else(null: int, cell: Cell) -> None:
@@ -183,7 +210,7 @@ int main(void) {
   char argv[] = "true\\0one", env[] = "A=1\\0B=2";
   struct sandbox sandbox = {.ruleset = -1, .uid = -1, .gid = -1, .user_namespace = -1, .network = -1,
                             .keeps_group = 1, .limit_count = 1, .limits = {{RLIMIT_CORE, 0, 1}}};
-  const char *programs[] = {"TRUE", "/nonexistent"};
+  const char *programs[] = {"TRUE", "/proc/nonexistent"};
   for (int number = 0; number < 12; number++) {
     struct filter filter;
     sandbox.sockets = number % 8;

@@ -23,7 +23,10 @@ BUBBLEWRAP = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 
 NO_LIBRARY = {"HOOKLINE_NATIVE": "0"}
 OLD_KERNEL = {"HOOKLINE_WITHOUT": "landlock,mounts"}
-WAYS = pytest.mark.parametrize("way", [NO_LIBRARY, OLD_KERNEL], ids=["no library", "old kernel"])
+OTHER_PROCESSOR = {"HOOKLINE_WITHOUT": "seccomp"}
+WAYS = pytest.mark.parametrize(
+    "way", [NO_LIBRARY, OLD_KERNEL, OTHER_PROCESSOR], ids=["no library", "old kernel", "other processor"]
+)
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 USERS = pytest.mark.parametrize(
     "user",

@@ -118,6 +118,8 @@ def make_entry(plan: NewHook) -> dict[str, object]:
     if judges and find_check(plan.event).argument:
         table["tools"] = ["shell"]
     table["run"] = [LANGUAGES[plan.language].program, get_script_name(plan)]
+    if plan.template == "logging":
+        table["state"] = True
     if plan.dialect != "hookline":
         table["dialect"] = plan.dialect
     if judges and EVENTS[plan.event].can_block:

@@ -168,7 +168,8 @@ class Cell(Struct, kw_only=True):
     """What contains the processes of one hook, one call at a time.
 
     `layers` are those in force; `lacking` says what the machine does not have. `variables` come on top of the environment.
-    `wrapper` are the words before the program, where another program contains it. `named` is what the sandbox names to be
+    `wrapper` are the words before the program, where another program contains it. `folders` are those of its own: the temporary
+    one, and one in the place of shared memory, each with what tells it from another at its path. `named` is what the sandbox names to be
     written, and `obeyed` what others obey in there, which cannot.
     """
 
@@ -179,7 +180,7 @@ class Cell(Struct, kw_only=True):
     struct: native.NativeSandbox | None = None
     wrapper: tuple[str, ...] = ()
     tmp: str = ""
-    tmp_id: tuple[int, int] = (0, 0)
+    folders: Mapping[str, tuple[int, int]] = {}
     variables: Mapping[str, str] = {}
     named: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()
@@ -259,9 +260,9 @@ class Cell(Struct, kw_only=True):
         return struct
 
     def empty(self) -> None:
-        """Remove what was left in the temporary folder."""
-        if self.tmp:
-            _empty_folder(self.tmp, self.tmp_id)
+        """Remove what was left in the folders of its own."""
+        for path, identity in self.folders.items():
+            _empty_folder(path, identity)
 
     def release(self) -> None:
         """Give the cell back when all its processes have ended."""
@@ -276,12 +277,12 @@ class Cell(Struct, kw_only=True):
             self.pool.keep(self)
 
     def close(self) -> None:
-        """Close the ruleset and remove the temporary folder."""
+        """Close the ruleset and remove the folders of its own."""
         if self.struct is not None and self.struct.ruleset >= 0:
             os.close(self.struct.ruleset)
             self.struct.ruleset = -1
-        if self.tmp:
-            shutil.rmtree(self.tmp, ignore_errors=True)
+        for path in self.folders:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class Containment:
@@ -372,25 +373,28 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
     Raises:
         OSError: A ruleset or a folder could not be made.
     """
-    sandbox, project = key.sandbox, key.project
-    secrets = Secrets(key.home, protected)
+    sandbox, project, machine = key.sandbox, key.project, find_layers()
+    # nothing is made before all that a definition can have wrong
+    named, proxy = tuple(list_writable(key)), _find_proxy(sandbox)
+    secrets, obeyed = Secrets(key.home, protected), _list_obeyed_in(key, named)
     tmp = os.path.realpath(tempfile.mkdtemp(prefix="hookline-hook-"))
-    variables = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp) if sandbox.tmp == PRIVATE else {}
-    proxy = _find_proxy(sandbox)
-    if proxy is not None:
-        variables |= proxy.variables()
-    named = tuple(list_writable(key))
+    shared_memory = os.path.realpath(tempfile.mkdtemp(prefix="hookline-shm-")) if machine.mounts else ""
+    own = {path: _identify(path) for path in (tmp, shared_memory) if path}
     shared = [os.path.realpath(tempfile.gettempdir())] if sandbox.tmp != PRIVATE else []
     writable = [*named, tmp, *([key.state] if key.state else []), *shared]
-    status = os.stat(tmp)
-    tmp_id = (status.st_dev, status.st_ino)
-    obeyed = _list_obeyed_in(key, named)
-    folders = tuple(dict.fromkeys(map(os.path.dirname, obeyed)))
     cell = Cell(
-        key=key, tmp=tmp, tmp_id=tmp_id, variables=variables, named=named, obeyed=obeyed, obeyed_folders=folders
+        key=key,
+        tmp=tmp,
+        folders=own,
+        variables={
+            **(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp) if sandbox.tmp == PRIVATE else {}),
+            **(proxy.variables() if proxy is not None else {}),
+        },
+        named=named,
+        obeyed=obeyed,
+        obeyed_folders=tuple(dict.fromkeys(map(os.path.dirname, obeyed))),
     )
     try:
-        machine = find_layers()
         wrapper = None if machine.landlock or machine.mounts else find_wrapper(project)
         if wrapper is not None and not wrapper.path:
             # the only one may be the project's own
@@ -399,7 +403,8 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
         is_own = machine.library and not machine.wrapper
         user = _find_user(sandbox.user, can_change=is_own)
         if user is not None:
-            os.chown(tmp, *user)
+            for path in own:
+                os.chown(path, *user)
         cell.layers, cell.lacking = machine.layers, list_lacking(sandbox, machine)
         if wrapper is not None and machine.wrapper:
             _add_wrapper(cell, wrapper, writable, secrets=secrets.paths)
@@ -420,12 +425,14 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
         if machine.landlock:
             ruleset = _Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
             struct.ruleset = ruleset.descriptor
-            ruleset.allow(sandbox, writable, project=project, port=0 if proxy is None else proxy.port)
+            # a folder in the place of shared memory is still that folder
+            ruleset.allow(sandbox, [*writable, *own], project=project, port=0 if proxy is None else proxy.port)
             cell.listings = ruleset.listings
         elif machine.mounts:
             cell.listings = {folder: _Listing(folder, frozenset()) for folder in secrets.folders}
         if machine.mounts:
-            _add_mounts(struct, writable, obeyed=cell.obeyed, hidden=None if machine.landlock else secrets.paths)
+            hidden = None if machine.landlock else secrets.paths
+            _add_mounts(struct, writable, obeyed=cell.obeyed, hidden=hidden, shared_memory=shared_memory)
     except BaseException:
         cell.close()
         raise
@@ -467,9 +474,11 @@ def find_layers() -> MachineLayers:
     """Try out which layers this machine has."""
     if native.load_library() is None:
         lacking = ["the library that contains processes was not built"]
-        wrapper = find_wrapper()
-        return MachineLayers(library=False, **_describe_wrapper(wrapper, lacking))
+        return MachineLayers(library=False, **_describe_wrapper(find_wrapper(), lacking))
     off = os.environ.get("HOOKLINE_WITHOUT", "").split(",")
+    if problem := "it was switched off" if "seccomp" in off else native.find_filter_problem():
+        lacking = [f"system calls cannot be filtered here ({problem})"]
+        return MachineLayers(library=False, **_describe_wrapper(find_wrapper(), lacking))
     # "landlock>3" stands for a kernel that has version 3
     known = [int(name.removeprefix("landlock>")) for name in off if name.startswith("landlock>")]
     landlock = 0 if "landlock" in off else min([native.landlock_version(), *known])
@@ -663,7 +672,12 @@ def _add_wrapper(cell: Cell, wrapper: Wrapper, writable: Iterable[str], *, secre
 
 
 def _add_mounts(
-    struct: native.NativeSandbox, writable: Iterable[str], *, obeyed: Iterable[str], hidden: Iterable[str] | None
+    struct: native.NativeSandbox,
+    writable: Iterable[str],
+    *,
+    obeyed: Iterable[str],
+    hidden: Iterable[str] | None,
+    shared_memory: str = "",
 ) -> None:
     """Have everything read-only but the writable paths, without what others obey in there.
 
@@ -681,6 +695,7 @@ def _add_mounts(
         if folder not in paths and any(is_within(folder, one) for one in paths)
     ]
     entries += [f"r{path}" for path in obeyed]
+    entries += [f"s{shared_memory}"] if shared_memory else []
     entries += [f"d{path}" for path in (() if hidden is None else _DEVICES) if os.path.exists(path)]
     if hidden:
         entries += [f"h{path}" for path in hidden]
@@ -845,6 +860,11 @@ def _read_mtime(folder: str) -> int:
         return 0
 
 
+def _identify(folder: str | int) -> tuple[int, int]:
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino
+
+
 def _empty_folder(path: str, identity: tuple[int, int]) -> None:
     """Remove everything in a folder.
 
@@ -853,8 +873,7 @@ def _empty_folder(path: str, identity: tuple[int, int]) -> None:
     """
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        status = os.fstat(folder)
-        if (status.st_dev, status.st_ino) != identity:
+        if _identify(folder) != identity:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), path)
         with os.scandir(folder) as entries:
             for entry in entries:

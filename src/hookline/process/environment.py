@@ -136,6 +136,8 @@ _HARMLESS: Final = frozenset(
 ENV_FILE_VARIABLE: Final = "OLLAMA_ENV_FILE"
 _ENV_FILE: Final = ENV_FILE_VARIABLE.encode()
 _HARMLESS_PREFIXES: Final = (b"LC_", b"XDG_", b"HOOKLINE_")
+# with the token of the user, a hook could approve others
+_SECRET: Final = re.compile(rb"TOKEN|KEY|SECRET|PASSW|CREDENTIAL")
 
 
 class EnvironmentAllowList:
@@ -154,7 +156,8 @@ class EnvironmentAllowList:
         return self._allows(os.fsencode(name))
 
     def _allows(self, name: bytes) -> bool:
-        return name in _HARMLESS or name == _ENV_FILE or name.startswith(_HARMLESS_PREFIXES) or name in self._named
+        is_harmless = name in _HARMLESS or (name.startswith(_HARMLESS_PREFIXES) and not _SECRET.search(name))
+        return is_harmless or name == _ENV_FILE or name in self._named
 
 
 class EnvironmentFilter:

@@ -66,9 +66,10 @@ def prepare_state(root: str, hook: Hook, session: str) -> Mapping[str, str]:
     folder = os.path.join(root, folder_name(hook))
     for path in (root, folder):
         os.makedirs(path, mode=0o700, exist_ok=True)
-    # a link that a hook put into the place of its folder would lead others astray
-    if os.path.islink(folder):
-        raise OSError(0, "is a link; remove it", folder)
+    # a link that a hook put into the place of a folder would lead us astray
+    for path in (folder, os.path.join(folder, _SESSIONS)):
+        if os.path.islink(path):
+            raise OSError(0, "is a link; remove it", path)
     variables = {STATE: folder}
     if session and not hook.persistent:
         digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:16]

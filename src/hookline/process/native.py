@@ -172,6 +172,12 @@ class SpawnCall:
         raise OSError(-pid, os.strerror(-pid), self._cwd if self._step.value == _FOLDER else self._program)
 
 
+def find_filter_problem() -> str:
+    """Return why system calls cannot be filtered here, or ""."""
+    error = -int(load().hookline_check_filter())
+    return os.strerror(error) if error else ""
+
+
 def landlock_version() -> int:
     """Return the version of landlock that the kernel has, 0 for none."""
     return max(0, int(load().hookline_landlock_version()))

@@ -17,7 +17,10 @@ _HOME: Final = (
     *".npmrc .yarnrc.yml .gem/credentials .cargo/credentials .cargo/credentials.toml .m2/settings.xml .config/op".split(),
     *".config/rclone .config/sops .age .vault-token .terraform.d .terraformrc .pgpass .my.cnf .mylogin.cnf .boto .s3cfg".split(),
     *".databrickscfg .snowflake .fly .huggingface .cache/huggingface/token .password-store .config/anthropic".split(),
-    *".config/openai .local/share/keyrings .local/share/kwalletd .pki Library/Keychains".split(),
+    *".config/openai .local/share/keyrings .local/share/kwalletd .pki Library/Keychains .ollama/id_ed25519".split(),
+    *".config/containers/auth.json .config/pip .pip .config/helm/registry .config/stripe .config/ngrok .ngrok2".split(),
+    *".config/netlify .config/.wrangler .local/share/com.vercel.cli .config/heroku .config/configstore .putty".split(),
+    *".config/filezilla .config/solana .bitcoin .ethereum .electrum .config/linode-cli".split(),
     # what agents log in with
     *".claude/.credentials.json .claude.json .codex/auth.json .gemini/oauth_creds.json .gemini/google_accounts.json".split(),
     *".gemini/mcp-oauth-tokens.json .qwen/oauth_creds.json .copilot/config.json .config/github-copilot".split(),
@@ -25,10 +28,14 @@ _HOME: Final = (
     # browsers and messengers
     *".mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge".split(),
     *".config/vivaldi .config/opera snap/firefox snap/chromium .var/app/org.mozilla.firefox .config/Signal".split(),
-    *".aider.conf.yml .kiro/auth.json .config/Slack .config/discord .config/Bitwarden .config/1Password .config/Code/User/globalStorage".split(),
+    *".aider.conf.yml .kiro/auth.json .config/Slack .config/discord .config/Bitwarden .config/1Password".split(),
+    *".librewolf .zen".split(),
+    # what editors keep for their extensions, tokens among it
+    *".config/Code/User/globalStorage .config/Cursor/User/globalStorage .config/VSCodium/User/globalStorage".split(),
+    *".config/Windsurf/User/globalStorage .vscode-server/data/User/globalStorage".split(),
     *("Library/Application Support/Google/Chrome", "Library/Application Support/Firefox", "Library/Cookies"),
     # commands that were typed, often with a password in them
-    *".*_history .zsh_sessions .local/share/fish/fish_history .lesshst .viminfo".split(),
+    *".*_history .zsh_sessions .local/share/fish/fish_history .local/share/atuin .lesshst .viminfo".split(),
 )
 _SYSTEM: Final = (
     *"/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private".split(),
@@ -44,11 +51,15 @@ class Secrets:
     def __init__(self, home: str, others: tuple[str, ...] = ()) -> None:
         """Take the home folder, and further secrets, such as Hookline's own folders."""
         home = os.path.realpath(home)
-        own = (*others, *(f"{home}/{name}" for name in _HOME))
+        # root reads the files of everybody
+        is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+        others_homes = ("/root", *map(str, Path("/home").glob("*"))) if is_root else ()
+        homes = {home, *map(os.path.realpath, others_homes)}
+        own = (*others, *(f"{one}/{name}" for one in sorted(homes) for name in _HOME))
         system = (*_SYSTEM, *map(str, Path(_HOST_KEYS).glob(_HOST_KEY_NAME)))
         found = {os.path.realpath(path) for path in (*_expand(own), *system) if os.path.lexists(path)}
         found = found.union(*map(_alias_finder(), found))
-        self.paths = tuple(sorted(found - {"/", home}))
+        self.paths = tuple(sorted(found - {"/", *homes}))
         self.folders = frozenset(map(_find_folder, own))
 
     def hides(self, path: str) -> bool:

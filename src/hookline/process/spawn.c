@@ -4,8 +4,9 @@
  * it cannot run code between fork and exec, which is where a process gives its rights up. Here all of it is one path: vfork,
  * then system calls only, then exec. The child shares our memory until then, so it changes nothing but its own stack.
  *
- * What a contained child cannot do is enforced by up to four layers, each of which the caller asks for by itself:
+ * What a contained child cannot do is enforced by up to five layers, each of which the caller asks for by itself:
  *   mounts    a mount namespace in which everything is read-only but the named folders
+ *   network   a network namespace that was made before, with nothing but loopback
  *   landlock  a ruleset that was made before: files, TCP ports, signals and abstract sockets outside
  *   seccomp   system calls that no hook needs, kinds of sockets, leaving the process group
  *   limits    of memory, processor time, files and processes
@@ -112,13 +113,13 @@ struct sandbox {
   int32_t has_mounts;   /* make a mount namespace */
   int32_t mount_count;
   const char *mounts;   /* "wPATH\0rPATH\0hPATH\0": writable, read-only in a writable folder, hidden; "p" is writable and cannot be
-                           moved away, if it exists; "d" is a device, and then there are no others. All are real paths, but
-                           what is "r" or "p" may be a link, which then cannot be moved away. */
+                           moved away, if it exists; "d" is a device, and then there are no others; "s" is a folder for shared
+                           memory. All are real paths, but what is "r" or "p" may be a link, which then cannot be moved away. */
   const char *empty;    /* a folder with an empty folder "d" and an empty file "f", which hidden paths show */
   int64_t uid, gid;     /* another user, or -1 */
   uint64_t capabilities; /* those that are kept by root */
-  int32_t keeps_group;  /* all processes of the child stay in its process group */
-  int32_t own_session;  /* it has no terminal, and all its processes together get one share of the processor, not one each */
+  int32_t keeps_group;   /* all processes of the child stay in its process group */
+  int32_t own_session;   /* it has no terminal, and all its processes together get one share of the processor, not one each */
   int32_t user_namespace, network; /* descriptors that hookline_make_network made, or -1 */
   int32_t limit_count;
   struct limit limits[MAX_LIMITS];
@@ -417,17 +418,19 @@ static int restrict_mounts(int tree, const char *path, unsigned flags, uint64_t 
 }
 
 /* Return whether a path cannot be opened because it is not there; one that is only kept in its place may lie behind a link, which
- * is kept in its place too. */
+ * is kept in its place too, and a machine may have a link in the place of shared memory. */
 static int is_missing(char kind, int error) {
-  return error == ENOENT || error == ENOTDIR || (error == ELOOP && (kind == 'r' || kind == 'p'));
+  return error == ENOENT || error == ENOTDIR || (error == ELOOP && (kind == 'r' || kind == 'p' || kind == 's'));
 }
+
+static int is_cover(char kind) { return kind == 'r' || kind == 'h'; }
 
 /* Copy the mounts of the paths that stay writable; -1 stands for one that does not exist. */
 static void copy_writable(const struct start *start, int *trees, uint64_t *restrictions) {
   const char *entry = start->sandbox->mounts;
   int count = 0;
   for (int index = 0; index < start->sandbox->mount_count; index++, entry += strlen(entry) + 1) {
-    if (*entry != 'w' && *entry != 'p' && *entry != 'd') continue;
+    if (is_cover(*entry)) continue;
     errno = E2BIG;
     if (count == MAX_TREES) fail(start, STEP_MOUNTS);
     int place = open_place(entry);
@@ -464,16 +467,15 @@ static void enter_mounts(const struct start *start) {
   if (restrict_mounts(AT_FDCWD, "/", 0, restrictions)) fail(start, STEP_MOUNTS);
   const char *entry = sandbox->mounts;
   for (int index = 0; index < sandbox->mount_count; index++, entry += strlen(entry) + 1) {
-    int is_cover = *entry == 'r' || *entry == 'h';
-    int tree = is_cover ? -1 : trees[count++];
-    if (!is_cover && tree < 0) continue;
-    int place = open_place(entry);
+    int tree = is_cover(*entry) ? -1 : trees[count++];
+    if (!is_cover(*entry) && tree < 0) continue;
+    int place = open_place(*entry == 's' ? "s/dev/shm" : entry);
     if (place < 0) {
       if (!is_missing(*entry, errno)) fail(start, STEP_MOUNTS);
       if (tree >= 0) close(tree);
       continue;
     }
-    if (is_cover) tree = cover_place(start, *entry, place);
+    if (is_cover(*entry)) tree = cover_place(start, *entry, place);
     if (syscall(NR_MOVE_MOUNT, tree, "", place, "", MOVE_EMPTY_PATHS)) fail(start, STEP_MOUNTS);
     close(place);
     close(tree);
@@ -518,7 +520,7 @@ static void change_user(const struct start *start) {
   struct __user_cap_data_struct held[2], data[2];
   memset(data, 0, sizeof data);
   if (syscall(SYS_capget, &header, held)) fail(start, STEP_USER);
-  if (sandbox->uid < 0 && !start->uid_map[0])
+  if (sandbox->uid < 0 && !start->uid_map[0] && sandbox->user_namespace < 0)
     for (int half = 0; half < 2; half++)
       data[half].permitted = data[half].effective = held[half].permitted & (uint32_t)(sandbox->capabilities >> (32 * half));
   if (syscall(SYS_capset, &header, data)) fail(start, STEP_USER);
@@ -745,6 +747,13 @@ EXPORT int hookline_keep_group(void) {
   add(&filter, ALLOW);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -errno;
   return set_filter(&filter) ? -errno : 0;
+}
+
+/* Return 0 where system calls can be filtered, else minus the error. */
+EXPORT int hookline_check_filter(void) {
+  uint32_t action = SECCOMP_RET_ERRNO;
+  if (!ARCHITECTURE) return -ENOSYS;
+  return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) ? -errno : 0;
 }
 
 /* ---- landlock rulesets ---- */

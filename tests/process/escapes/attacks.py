@@ -747,6 +747,18 @@ def read_shared_memory() -> object:
     return address not in {None, 2**64 - 1} and ctypes.string_at(address, 10) == SECRET
 
 
+@attack()
+def read_shared_file() -> object:
+    """Read the shared memory of another program (POSIX)."""
+    return read(WORLD["shared_file"])
+
+
+@attack()
+def write_shared_file() -> object:
+    """Write the shared memory of another program (POSIX)."""
+    return write(WORLD["shared_file"], SECRET)
+
+
 @attack(ALWAYS)
 def take_message() -> object:
     """Take a message out of the queue of another program (System V)."""

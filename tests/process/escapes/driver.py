@@ -168,9 +168,18 @@ class World:
         ctypes.memmove(LIBC.shmat(memory, None, 0), SECRET, len(SECRET))
         LIBC.msgsnd(messages, ctypes.create_string_buffer(b"\1\0\0\0\0\0\0\0" + SECRET), len(SECRET), 0)
         queue = f"hookline-escape-{os.getpid()}"
+        shared = Path("/dev/shm") / queue  # noqa: S108 - that of the machine is meant
+        shared.write_bytes(SECRET)
+        self._stack.callback(shared.unlink)
         LIBC.syscall(240, queue.encode(), os.O_RDWR | os.O_CREAT, 0o600, None)
         self._stack.callback(LIBC.syscall, 241, queue.encode())
-        return {"shared_memory": memory, "message_queue": messages, "semaphore": semaphore, "posix_queue": queue}
+        return {
+            "shared_memory": memory,
+            "shared_file": str(shared),
+            "message_queue": messages,
+            "semaphore": semaphore,
+            "posix_queue": queue,
+        }
 
     def list_files(self) -> dict[str, tuple[object, ...]]:
         """Return everything outside the project, so that a change can be seen."""

@@ -6,7 +6,7 @@ A call goes through four steps: prepare (cached per hook), seal (approved files 
 import asyncio
 import errno
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -157,7 +157,8 @@ class Command:
                 except (OSError, ValueError) as problem:
                     reply = await self._call_fallback(spec, stdin, problem, argv=launch.display_argv, timeout=timeout)
                 if launch.layers:
-                    reply = replace(reply, sandbox=launch.layers, notes=(*reply.notes, *_explain_denial(hook, reply)))
+                    notes = (*reply.notes, *_explain_denial(hook, reply, spec))
+                    reply = replace(reply, sandbox=launch.layers, notes=notes)
                 tampering = launch.find_tampering()
             finally:
                 launch.release()
@@ -452,11 +453,17 @@ def _untrusted_dirs(hook: Hook, cwd: str) -> tuple[str, ...]:
         return ()
 
 
-def _explain_denial(hook: Hook, reply: Reply) -> tuple[str, ...]:
-    """Return a note for a contained hook that failed because something was denied to it."""
+def _explain_denial(hook: Hook, reply: Reply, spec: ProcessSpec) -> Iterator[str]:
+    """Yield notes for a contained hook that failed because something was denied to it."""
     if not reply.exit_code or not any(words in reply.stderr for words in _DENIALS):
-        return ()
-    return (f"it is contained; `hookline sandbox explain {shell_quote(hook.id)}` says what it may do",)
+        return
+    yield f"it is contained; `hookline sandbox explain {shell_quote(hook.id)}` says what it may do"
+    for path in spec.cell.named if spec.cell is not None else ():
+        if not os.path.lexists(path):
+            yield (
+                f'"{path}" is not there, so it cannot be written: let sandbox.write name the folder around it, '
+                'or end with "/**", and the folder is made'
+            )
 
 
 def _fill_call(spec: ProcessSpec, request: Request) -> ProcessSpec:
