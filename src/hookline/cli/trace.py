@@ -128,7 +128,7 @@ def lay_out_trace(records: Sequence[Record]) -> list[Line]:
         lines += [
             Line(f"             {name}: {_shorten(name, value)}", [(f"{name}:", TextStyle.DIM)])
             for name, value in record.detail.items()
-            if name not in _IN_LINE and value not in ({}, [], "", None)
+            if name not in _IN_LINE and value
         ]
     return lines
 
