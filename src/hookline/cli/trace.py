@@ -220,7 +220,9 @@ def _verify(args: argparse.Namespace) -> int:
     lines += [f"record {one.number} {one.problem}{_describe_time(one.at)}" for one in checked.breaks]
     if checked.unchained:
         lines.append(f"{pluralise(checked.unchained, 'record')} of an earlier version of Hookline are not in the chain")
-    if checked.holds:
+    if not checked.records and not checked.breaks:
+        lines.insert(0, "no record is in the chain, so nothing is proved")
+    elif checked.holds:
         lines.insert(
             0,
             f"{about}: none was changed, removed or moved; the last is {checked.head.number}, {checked.head.hash.hex()}",

@@ -114,7 +114,8 @@ def check(start: Link, entries: Iterable[Entry], head: Link | None, *, most: int
         last = Link(entry.number, entry.hash or last.hash)
     if head is not None and last.hash != head.hash and len(breaks) < most:
         gone = head.number - last.number
-        problem = f"is the last one: {gone} more were written after it" if gone > 0 else "is not the one written last"
+        more = f"is the last one: {gone} more {'was' if gone == 1 else 'were'} written after it"
+        problem = more if gone > 0 else "is not the one written last"
         breaks.append(Break(last.number, 0.0, problem))
     return Checked(records=records, unchained=unchained, first=start, head=last, breaks=tuple(breaks))
 
