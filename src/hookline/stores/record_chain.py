@@ -101,6 +101,8 @@ def check(start: Link, entries: Iterable[Entry], head: Link | None, *, most: int
                 last = Link(entry.number, last.hash)
                 continue
             problem = "has no hash: it was added by a program that keeps no chain"
+        elif entry.number <= last.number:
+            problem = f"follows record {last.number}: it is there twice, or was moved"
         elif entry.number != last.number + 1:
             missing = entry.number - last.number - 1
             problem = f"follows record {last.number}: {missing} between them {'is' if missing == 1 else 'are'} missing"
