@@ -1,6 +1,7 @@
 """`hookline trace`: what happened, event by event."""
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -77,7 +78,7 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
         hook=args.hook,
         event=parse_event(args.event) if args.event else "",
         host=args.agent or "",
-        project=str(args.project.absolute()) if args.project is not None else "",
+        project=os.path.abspath(args.project) if args.project is not None else "",  # noqa: PTH100 - resolves no links
         decision=args.decision,
         text=args.text,
         since=args.since,
