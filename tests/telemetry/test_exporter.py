@@ -57,6 +57,7 @@ def test_span_of_a_hook_has_what_a_language_model_took(tmp_path: Path, collector
             "t0", Step.OUTCOME, 1_700_000_000.0, "before_tool", "s", "", {"decision": "deny", "decided_by": ["judge"]}
         )
     )
+    until(lambda: len(collector.spans) == 2, "both spans have come")
     exporter.close()
 
     spans = {span.name: attributes(span) for span in collector.spans}
