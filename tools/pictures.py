@@ -109,11 +109,13 @@ WORK: Final = (
         "before_tool", "shell", "npm install fast-check", (*QUIET, INSTALL), "npm install --ignore-scripts fast-check"
     ),
     Said("before_tool", "read", ".env", (SECRET,)),
-    Said("before_tool", "shell", "git commit -am 'Paginate the list of orders'", TESTED),
-    Said("before_tool", "shell", "git commit -am 'Add an index'", TIMEOUT),
+    Said("before_tool", "shell", "git commit -am 'Paginate'", TESTED),
+    Said("before_tool", "shell", "git commit -am 'Index'", TIMEOUT),
     Said("before_tool", "shell", "git push --force origin main", (FORCE,)),
     Said("before_tool", "shell", "git push origin paginate", QUIET),
 )
+# the last call of each session: the newest ones show what hooks do
+ENDINGS: Final = (WORK[10], WORK[6], WORK[7], WORK[8])
 WEIGHTS: Final = (9, 10, 7, 10, 4, 9, 2, 1, 1, 1, 1, 2)
 PROMPTS: Final = (
     "Make the list of orders paginated, and add an index for it",
@@ -135,7 +137,9 @@ def tell(world: World, now: float) -> Iterator[Record]:
     for number, (agent, session, shift) in enumerate(SESSIONS):
         at = now - 55 * MINUTE + shift * 6 * MINUTE
         found.append((at, trace(world, agent, session, Said("before_agent", "", PROMPTS[number % 3], QUIET[:1]), at)))
-        while (at := at + chance.expovariate(1 / 14.0)) < now - 2:
+        ending = now - 3.0 * (number + 1)
+        found.append((ending, trace(world, agent, session, ENDINGS[number], ending)))
+        while (at := at + chance.expovariate(1 / 14.0)) < now - 4:
             said = chance.choices(WORK, WEIGHTS)[0]
             found.append((at, trace(world, agent, session, said, at, chance.uniform(0.7, 1.6))))
     for _, records in sorted(found, key=lambda pair: pair[0]):
@@ -182,6 +186,7 @@ def trace(world: World, agent: str, session: str, said: Said, at: float, slow: f
     last = said.answers[-1] if said.answers else Answer("")
     outcome = {
         "decision": last.decision,
+        "decided_by": (last.hook,) if last.decision != "pass" else (),
         "reasons": (last.reason,) if last.reason else (),
         "duration": total,
         "ran": len(said.answers),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.cli._output import TextStyle, print_fields, print_line, print_table, set_color
+from hookline.cli._output import Table, TextStyle, print_fields, print_line, print_table, set_color
 from tests.cli.program import configure, environment, hookline
 from tests.waiting import PATIENCE
 
@@ -109,7 +109,7 @@ def test_no_escape_sequence_of_others_gets_through_with_colours(capsys: pytest.C
     try:
         print_line(f"hook {hostile} ran", marks=[(hostile, TextStyle.BAD), ("ran", TextStyle.GOOD)])
         print_line("password=hunter2", marks=[("password=", TextStyle.DIM), ("hunter2", TextStyle.BAD)])
-        print_table(["hook"], [[hostile]], {"hook": TextStyle.BOLD})
+        print_table(Table(["hook"], [[hostile]], {"hook": TextStyle.BOLD}))
         print_fields([("label", hostile)], styles={"label": TextStyle.BAD})
     finally:
         set_color("auto")

@@ -84,7 +84,17 @@ def test_json_has_every_change_with_what_was_and_would_be_decided(home: Path) ->
 
     report = replay(home)
 
-    assert sorted(report) == ["changed", "changes", "counts", "events", "hooks", "notes", "seconds", "skipped"]
+    assert sorted(report) == [
+        "changed",
+        "changes",
+        "counts",
+        "events",
+        "hooks",
+        "notes",
+        "problems",
+        "seconds",
+        "skipped",
+    ]
     (change,) = report["changes"]
     assert {name: change[name] for name in ("event", "tool", "subject", "session", "was", "now", "hook", "reason")} == {
         "event": "before_tool",
@@ -119,6 +129,7 @@ def test_session_project_and_limit_choose_the_events(home: Path) -> None:
     assert replay(home, "--limit", "1")["changes"] == []
     assert replay(home, "--project", str(home))["events"] == 0
     assert replay(home, "--project", str(home.parent / "project"))["events"] == 4
+    assert replay(home, "--project", "../project")["events"] == 4
     assert replay(home, "--agent", "codex")["events"] == 0
 
 
@@ -146,6 +157,19 @@ def test_transcript_is_replayed_against_the_hooks_of_a_folder(home: Path, agent:
     assert (report["events"], report["hooks"], report["counts"]) == (5, 2, {"pass -> deny": 1})
     assert report["changes"][0]["agent"] == agent
     assert failing.returncode == 1
+
+
+@pytest.mark.spec("U-16")
+def test_policy_with_an_error_is_no_policy_without_a_change(home: Path) -> None:
+    record(home, "ls")
+    configure(home, WATCH + '[[hook]]\nname = "typo"\non = "before_tool"\nrnu = "true"\n')
+
+    report = replay(home)
+    done = hookline(home, "replay", "--expect-no-change")
+
+    assert (report["changes"], len(report["problems"])) == ([], 1)
+    assert done.returncode == 1
+    assert 'unknown key "rnu"' in done.stderr
 
 
 def test_export_is_replayed_elsewhere(home: Path) -> None:

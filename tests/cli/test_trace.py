@@ -340,3 +340,20 @@ def test_what_is_no_receipt_is_named_with_its_line(home: Path, tmp_path: Path) -
         receipt.write_text(text)
         done = hookline(home, "trace", "verify", str(receipt))
         assert (done.returncode, complaint in done.stderr) == (1, True), text
+
+
+def test_damaged_file_is_reported_once_and_changes_no_answer(home: Path) -> None:
+    configure(home, '[[hook]]\nname = "no-rm"\nruns = "rm"\ndeny = "no"\n')
+    path = home / ".local" / "share" / "hookline" / "traces.db"
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.write_bytes(b"no database" * 1_000)
+
+    done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "rm x"}')
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("no\n")
+    assert done.stderr.count("is not a database") == 1
+
+
+def test_nothing_is_proved_by_a_chain_without_records(home: Path) -> None:
+    assert hookline(home, "trace", "verify").stdout == "no record is in the chain, so nothing is proved\n"

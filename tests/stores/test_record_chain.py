@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookline.model.record import Record, Step
+from hookline.stores.record_chain import GENESIS, Entry, Link, check, next_hash
 from hookline.stores.sqlite import SqliteTraces
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 
@@ -20,6 +21,9 @@ def write(path: Path, count: int = COUNT) -> None:
             store.write(
                 Record(f"t{number}", Step.OUTCOME, 1_700_000_000.0 + number, "before_tool", "s", "", {"n": number})
             )
+
+
+DIGEST = b"x" * 32
 
 
 def change(path: Path, *statements: str) -> None:
@@ -136,3 +140,15 @@ def test_file_of_the_first_version_is_migrated_and_its_records_are_outside_the_c
     # once the chain has begun, what comes before it cannot be added to
     traces.prune(keep=4)
     assert (traces.verify().holds, traces.count()) == (True, 4)
+
+
+def test_record_that_is_there_twice_is_named() -> None:
+    hashes = [next_hash(GENESIS, DIGEST)]
+    hashes.append(next_hash(hashes[0], DIGEST))
+    first, second = (Entry(number=number, at=0.0, digest=DIGEST, hash=hashes[number - 1]) for number in (1, 2))
+
+    checked = check(Link(), [first, second, second], Link(2, hashes[1]))
+
+    assert [(one.number, one.problem) for one in checked.breaks] == [
+        (2, "follows record 2: it is there twice, or was moved")
+    ]

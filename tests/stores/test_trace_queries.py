@@ -193,3 +193,12 @@ def test_session_is_known_by_its_first_prompt(path: Path, store: SqliteTraces) -
     queries = TraceQueries(path)
     assert queries.first_prompt("s1") == "add an index"
     assert queries.first_prompt("s2") == ""
+
+
+def test_unfinished_traces_are_found_by_that_word(path: Path, store: SqliteTraces) -> None:
+    for record in (*trace("whole", START), *trace("killed", START + 1)[:2]):
+        store.write(record)
+    store.flush()
+    queries = TraceQueries(path)
+    assert [one.trace for one in queries.traces(TraceFilter(decision="unfinished"))] == ["killed"]
+    assert [one.trace for one in queries.traces(TraceFilter(decision="unfinished,pass"))] == ["killed", "whole"]

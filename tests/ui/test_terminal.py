@@ -79,7 +79,7 @@ def test_lanes_calls_blocked_calls_and_hooks_are_shown_and_new_calls_come(data: 
         assert "✗ deny" in rows(app, "blocked")
         assert "git status" not in rows(app, "blocked")
         assert [agent in rows(app, "lanes") for agent in ("claude-code", "codex-cli", "gemini-cli")] == [True] * 3
-        assert "lint | ! unapproved" in rows(app, "hooks")
+        assert "lint | ! needs approval" in rows(app, "hooks")
         assert "guard | elsewhere | 3" in rows(app, "hooks")
 
         store(data / "traces.db", [make_call(4, agent="cursor", subject="made just now")])
@@ -173,14 +173,14 @@ def test_hook_is_switched_off_and_on_after_a_question(data: Path) -> None:
     async def act(app: TopApp, pilot: Pilot[None]) -> None:
         app.query_one("#hooks", Pane).focus()
         await pilot.press("home", "e", "n")
-        assert "lint | ! unapproved" in rows(app, "hooks")
+        assert "lint | ! needs approval" in rows(app, "hooks")
         await pilot.press("e", "y")
         await wait(app, lambda: "lint | - off" in rows(app, "hooks"))
         assert "enabled = false" in config.read_text()  # noqa: ASYNC240 - a small file
         pane = app.query_one("#hooks", Pane)
         assert pane.selected == "lint"
         await pilot.press("e", "y")
-        await wait(app, lambda: "lint | ! unapproved" in rows(app, "hooks"))
+        await wait(app, lambda: "lint | ! needs approval" in rows(app, "hooks"))
 
     assert data.exists()
     run(act)

@@ -37,6 +37,7 @@ _LONGEST_CELL: Final = 200
 
 # A wider cell sticks out of its line instead of pushing the columns of all other rows off the screen.
 WIDEST_COLUMN: Final = 60
+_SHORTEST_TEXT: Final = 20  # columns that are left of a text that is cut
 
 
 _MINUTE: Final = 60
@@ -91,11 +92,15 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table for `render`, with the styles of columns by their heads."""
+    """A table for `render`, with the styles of columns by their heads.
+
+    On a narrow terminal, `optional` columns are left out, the first of them first.
+    """
 
     head: Sequence[str]
     rows: Iterable[Sequence[str]]
     styles: Mapping[str, CellStyle] = {}
+    optional: Sequence[str] = ()
 
 
 def set_color(when: str) -> None:
@@ -126,7 +131,7 @@ def render(args: argparse.Namespace, value: object, *text: str | Line | Table) -
         return 0
     for item in text:
         if isinstance(item, Table):
-            print_table(item.head, item.rows, item.styles)
+            print_table(item)
         elif isinstance(item, Line):
             print_line(item.text, marks=item.marks)
         else:
@@ -255,25 +260,26 @@ def get_line_width() -> float:
     return shutil.get_terminal_size().columns
 
 
-def print_table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], styles: Mapping[str, CellStyle] | None = None
-) -> None:
+def print_table(table: Table) -> None:
     """Print a table with plain columns, or one line for each cell if the terminal is too narrow."""
 
     def mark(column: str, cell: str) -> tuple[str, TextStyle]:
-        style = (styles or {}).get(column, TextStyle.NONE)
+        style = table.styles.get(column, TextStyle.NONE)
         return cell, style if isinstance(style, TextStyle) else style(cell)
 
-    cells = [[sanitize(cell, longest=_LONGEST_CELL).replace("\n", " ") for cell in row] for row in rows]
-    lines = [list(head), *cells]
-    widths = [min(max(count_columns(line[column]) for line in lines), WIDEST_COLUMN) for column in range(len(head))]
-    if sum(widths) + 2 * (len(widths) - 1) > get_line_width():
-        for first, *others in cells:
+    head = list(table.head)
+    lines = [head, *([sanitize(cell, longest=_LONGEST_CELL).replace("\n", " ") for cell in row] for row in table.rows)]
+    fitting = _fit_columns(lines, table.optional)
+    if fitting is None:
+        for first, *others in lines[1:]:
             print_line(first, marks=[(first, TextStyle.BOLD)])
             for name, cell in zip(head[1:], others, strict=True):
                 if cell:
                     print_line(f"  {name}: {cell}", marks=[(f"{name}:", TextStyle.DIM), mark(name, cell)])
         return
+    lines, widths = fitting
+    left_out = [name for name in head if name not in lines[0]]
+    head = lines[0]
     for number, line in enumerate(lines):
         padded = [
             cell + " " * max(columns - count_columns(cell), 0) for cell, columns in zip(line, widths, strict=True)
@@ -283,6 +289,37 @@ def print_table(
         print_line("  ".join(padded).rstrip(), marks=marks if number else [(cell, TextStyle.BOLD) for cell in head])
         if number == 0:
             print_line("  ".join("-" * columns for columns in widths))
+    if left_out:
+        note = f"(a wider terminal, or --json, also shows: {', '.join(left_out)})"
+        print_line(note, marks=[(note, TextStyle.DIM)])
+
+
+def _fit_columns(lines: Sequence[list[str]], optional: Sequence[str]) -> tuple[list[list[str]], list[int]] | None:
+    """Return the lines of a table as far as the terminal has columns for them, and their widths; None if it has too few.
+
+    Optional columns are left out until the others fit, where the last one may be cut.
+    """
+    kept, room = list(range(len(lines[0]))), get_line_width()
+    widths = [min(max(count_columns(line[column]) for line in lines), WIDEST_COLUMN) for column in kept]
+
+    def get_surplus() -> float:
+        return sum(widths[column] for column in kept) + 2 * (len(kept) - 1) - room
+
+    last = kept[-1]
+    cuttable = max(widths[last] - _SHORTEST_TEXT, 0) if optional else 0
+    for name in optional:
+        if get_surplus() <= cuttable:
+            break
+        kept.remove(lines[0].index(name))
+    surplus = get_surplus()
+    if surplus > cuttable:
+        return None
+    if surplus > 0:
+        widths[last] -= int(surplus)
+        for line in lines:
+            if count_columns(line[last]) > widths[last]:
+                line[last] = f"{line[last][: widths[last] - 1]}…"
+    return [[line[column] for column in kept] for line in lines], [widths[column] for column in kept]
 
 
 def print_fields(

@@ -41,7 +41,7 @@ def load_from_args(args: argparse.Namespace, *, approve: Approve | None = None, 
 
 
 def get_project_dir(args: argparse.Namespace) -> Path | None:
-    """Return the folder that `--project` names; None for the working directory.
+    """Return the folder that `--project` names, as an absolute path without `..`; None for the working directory.
 
     Raises:
         ConfigError: There is no such folder.
@@ -50,7 +50,8 @@ def get_project_dir(args: argparse.Namespace) -> Path | None:
     # unlike Path.is_dir, this never raises
     if project is not None and not os.path.isdir(project):  # noqa: PTH112
         raise ConfigError(f"--project: there is no folder {project}")
-    return project
+    # records have the folder by the name that the agent has for it: links are not resolved
+    return Path(os.path.abspath(project)) if project is not None else None  # noqa: PTH100
 
 
 _FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})

@@ -28,7 +28,6 @@ from hookline.views.approval_screen import ApprovalScreen
 from hookline.views.hook_lookup import find_hook
 from hookline.views.hook_view import HookView
 
-_SHORT_STATES: Final = {"needs approval": "unapproved", "approved once": "approved"}
 _TIMEOUT: Final = 60  # seconds that a command has
 _STYLES: Final = {
     TextStyle.NONE: "",
@@ -75,7 +74,7 @@ class TopView:
         return [
             HookState(
                 id=hook.id,
-                state=_SHORT_STATES.get(view.state, view.state),
+                state=view.state,
                 is_on=hook.enabled,
                 needs_approval=hook.enabled and view.trust is not None and bool(view.trust.reason_denied),
             )

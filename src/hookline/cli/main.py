@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, cast
 
@@ -165,6 +165,18 @@ def _print_error_as_json(words: Sequence[str], message: str, code: str) -> None:
     print_json({"error": {"message": sanitize(message), "code": code, "hint": hint or None}})
 
 
+def _skip_repeats() -> Callable[[logging.LogRecord], bool]:
+    """Return a filter against the same message twice in a row: several parts of a command may report one problem."""
+    last = ""
+
+    def is_new(record: logging.LogRecord) -> bool:
+        nonlocal last
+        before, last = last, record.getMessage()
+        return last != before
+
+    return is_new
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     words = sys.argv[1:] if argv is None else list(argv)
@@ -179,6 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _flush_quietly(answer_agent(words[1:]))
     handler = logging.StreamHandler()
     handler.setFormatter(_SafeFormatter("hookline: %(message)s"))
+    handler.addFilter(_skip_repeats())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     return _run(words)
 

@@ -45,7 +45,7 @@ async def _replay(args: argparse.Namespace) -> int:
         raise ConfigError(f"--config: there is no folder {args.config}")
     with progress(len(recording.events), "replaying", args=args) as bar:
         report = await replay(recording, choice, on_progress=bar.advance)
-    for note in report.notes:
+    for note in (*report.notes, *report.problems):
         print_error(f"hookline: {note}")
     value = {"changed": len(report.changes), **asdict(report)}
     value["changes"] = [asdict(change) for change in report.changes]
@@ -55,7 +55,7 @@ async def _replay(args: argparse.Namespace) -> int:
         return 0
     if not report.events:
         print_error("hookline: no event was replayed, so nothing is known about a change")
-    return CHANGED if report.changes or not report.events else 0
+    return CHANGED if report.changes or report.problems or not report.events else 0
 
 
 def _read_files(args: argparse.Namespace) -> Recording:
@@ -73,7 +73,7 @@ def _read_traces(args: argparse.Namespace) -> Recording:
         session=args.session,
         host=args.agent or "",
         since=since,
-        project=str(root.absolute()) if root is not None else "",
+        project=str(root) if root is not None else "",
     )
     return read_records(traces.matching(wanted))
 
@@ -125,7 +125,10 @@ COMMAND: Final = CliCommand(
     argument("--hook", "compare what this one hook decides", default="", metavar="H"),
     argument("--config", "the hooks of the hookline.toml in this folder, and no others", type=Path, metavar="DIR"),
     argument("--limit", "only the newest N events", type=parse_count, metavar="N"),
-    flag("--expect-no-change", "exit 1 when anything would be decided otherwise, or nothing was replayed"),
+    flag(
+        "--expect-no-change",
+        "exit 1 when anything would be decided otherwise, nothing was replayed, or the configuration has errors",
+    ),
     flag("--uncontained", "run the processes of hooks even where this machine cannot contain them"),
     *COMMON,
     example="--since 7d --hook no-force-push",

@@ -16,6 +16,8 @@ from hookline.stores.trace_stats import HookFigures, TraceStats
 from hookline.user_dirs import find_user_dirs
 
 _HEAD: Final = ["hook", "runs", "succeeded", "blocked", "p50", "p95", "p99", "longest", "in all", "last run"]
+# left out on a narrow terminal, the first one first
+_OPTIONAL: Final = ("longest", "p99", "in all", "p50", "last run")
 _FIGURES: Final = (
     *("runs", "success_rate", "failures", "denials", "observed_denials", "mean", "total", "last_run", "tokens", "cost"),
 )
@@ -100,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         for one in hooks
     ]
     head = [*_HEAD[:-1], *(("tokens", "cost") if has_usage else ()), _HEAD[-1]]
-    return render(args, value, Table(head, rows, _STYLES), *lines)
+    return render(args, value, Table(head, rows, _STYLES, optional=_OPTIONAL), *lines)
 
 
 COMMAND: Final = CliCommand(

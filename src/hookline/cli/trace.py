@@ -1,6 +1,7 @@
 """`hookline trace`: what happened, event by event."""
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from hookline import json_codec
 from hookline.cli._command import (
     ABSOLUTE,
     JSON,
+    Argument,
     CliCommand,
     OneOf,
     argument,
@@ -44,9 +46,10 @@ from hookline.cli._project import parse_dialect, parse_event
 from hookline.errors import ConfigError
 from hookline.model.language_models import ModelUsage
 from hookline.model.record import Record, Step
+from hookline.model.verdict import Decision
 from hookline.stores.receipts import read_receipt, write_receipt
 from hookline.stores.record_chain import Break, Checked
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
+from hookline.stores.trace_queries import UNFINISHED, TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
 # seconds between two polls of the file: short while records come, long while none do
@@ -54,6 +57,8 @@ _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _LONGEST_VALUE: Final = 400
 _HEAD: Final = ["time", "trace", "agent", "event", "tool", "decision", "by", "ran", "failed", "took", "about"]
+# left out on a narrow terminal, the first one first
+_OPTIONAL: Final = ("ran", "failed", "event", "took", "tool", "agent", "time")
 
 _STYLES: Final[Mapping[str, CellStyle]] = {
     "time": TextStyle.DIM,
@@ -73,7 +78,7 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
         hook=args.hook,
         event=parse_event(args.event) if args.event else "",
         host=args.agent or "",
-        project=str(args.project.absolute()) if args.project is not None else "",
+        project=os.path.abspath(args.project) if args.project is not None else "",  # noqa: PTH100 - resolves no links
         decision=args.decision,
         text=args.text,
         since=args.since,
@@ -96,6 +101,7 @@ def _list(args: argparse.Namespace) -> int:
                 for one in found
             ],
             _STYLES,
+            optional=_OPTIONAL,
         )
         if found
         else "no trace matches; an event outside agents leaves one only if a hook wanted it"
@@ -128,7 +134,7 @@ def lay_out_trace(records: Sequence[Record]) -> list[Line]:
         lines += [
             Line(f"             {name}: {_shorten(name, value)}", [(f"{name}:", TextStyle.DIM)])
             for name, value in record.detail.items()
-            if name not in _IN_LINE and value not in ({}, [], "", None)
+            if name not in _IN_LINE and value
         ]
     return lines
 
@@ -215,7 +221,9 @@ def _verify(args: argparse.Namespace) -> int:
     lines += [f"record {one.number} {one.problem}{_describe_time(one.at)}" for one in checked.breaks]
     if checked.unchained:
         lines.append(f"{pluralise(checked.unchained, 'record')} of an earlier version of Hookline are not in the chain")
-    if checked.holds:
+    if not checked.records and not checked.breaks:
+        lines.insert(0, "no record is in the chain, so nothing is proved")
+    elif checked.holds:
         lines.insert(
             0,
             f"{about}: none was changed, removed or moved; the last is {checked.head.number}, {checked.head.hash.hex()}",
@@ -319,13 +327,26 @@ def _shorten(name: str, value: object) -> str:
     return f"{text[:_LONGEST_VALUE]}… ({len(text)} characters; --json shows all)"
 
 
+def _decision_option(*more: str) -> Argument:
+    words = [*(one.word for one in Decision), *more]
+
+    def parse(text: str) -> str:
+        # the default is read as well, and is empty
+        if wrong := [one for one in text.split(",") if text and one.strip() not in words]:
+            raise argparse.ArgumentTypeError(f'there is no decision "{wrong[0]}"; there are {", ".join(words)}')
+        return text
+
+    return argument(
+        "--decision", f"only with this decision: {', '.join(words)}", type=parse, default="", metavar="WORD"
+    )
+
+
 _FILTER_OPTIONS: Final = (
     argument("--session", "only of this session", default="", metavar="ID"),
     argument("--hook", "only about this hook", default="", metavar="ID"),
     argument("--event", "only about this event", default=""),
     argument("--agent", "only of this agent", type=parse_dialect, metavar="NAME"),
     argument("--project", "only of this project", type=Path, metavar="DIR"),
-    argument("--decision", "only with this decision: pass, allow, ask, deny or stop", default="", metavar="WORD"),
     argument("--text", "only with this in the subject, the tool, the hook or the session", default=""),
     argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
 )
@@ -341,6 +362,7 @@ COMMAND: Final = CliCommand(
             flag("--failed", "only those in which a hook failed"),
             flag("--blocked", "only those in which the operation was blocked"),
             *_FILTER_OPTIONS,
+            _decision_option(UNFINISHED),
             JSON,
             example="--blocked",
             run=_list,
@@ -352,12 +374,19 @@ COMMAND: Final = CliCommand(
             example="last",
             run=_show,
         ),
-        "tail": CliCommand("watch records as they come, of every program of yours", *_FILTER_OPTIONS, JSON, run=_tail),
+        "tail": CliCommand(
+            "watch records as they come, of every program of yours",
+            *_FILTER_OPTIONS,
+            _decision_option(),
+            JSON,
+            run=_tail,
+        ),
         "export": CliCommand(
             "every record as a line of JSON",
             argument("--output", "write to a file, which must not exist yet", type=Path, metavar="FILE"),
             flag("--receipt", "with hashes, so that `hookline trace verify FILE` proves them elsewhere"),
             *_FILTER_OPTIONS,
+            _decision_option(),
             run=_export,
         ),
         "verify": CliCommand(

@@ -73,15 +73,17 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 class ReplayReport(Struct, frozen=True, kw_only=True):
     """What a replay found: how many events were compared, and which of them would be decided otherwise.
 
-    `counts` has the changes by what was decided and what would be: `pass -> deny`.
+    `counts` has the changes by what was decided and what would be: `pass -> deny`. `problems` are errors of the configuration:
+    hooks that are not in force because of them were not asked.
     """
 
     events: int
-    hooks: int
+    hooks: int = 0
     changes: tuple[DecisionChange, ...] = ()
     counts: Mapping[str, int] = {}
     skipped: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -164,9 +166,12 @@ async def replay(
             raise known.exceptions[0] from None
         if choice.only:
             sets.check_name(choice.only)
-        notes = (*recording.notes, *sets.list_notes())
-    seconds = perf_counter() - started
-    return _compare(recording, results, only=choice.only, hooks=sets.count_hooks(), notes=notes, seconds=seconds)
+        facts = {
+            "hooks": sets.count_hooks(),
+            "notes": (*recording.notes, *sets.list_notes()),
+            "problems": sets.list_problems(),
+        }
+    return replace(_compare(recording, results, only=choice.only), **facts, seconds=perf_counter() - started)
 
 
 async def try_event(root: Path, build: Callable[[Engine], Event], *, only: str = "") -> TriedEvent:
@@ -335,7 +340,7 @@ class _HookSets:
         return {hook.id for table in tables for hooks in table.values() for hook in hooks}
 
     def list_notes(self) -> list[str]:
-        """Return what the user has to know about the folders and the configuration."""
+        """Return what the user has to know about the folders."""
         moved = sorted(set().union(*(kind.missing_folders for kind in self._contained)))
         notes = (
             [f"{_name_first(moved)} not there any more, so that the processes of hooks ran in an empty folder"]
@@ -345,13 +350,12 @@ class _HookSets:
         gone = sorted(filter(None, self._missing))
         if gone:
             notes.append(f"{_name_first(gone)} not there any more, so that only your own hooks were asked there")
-        problems = dict.fromkeys(
-            str(problem)
-            for project in self._projects
-            for problem in project.problems
-            if problem.severity is Severity.ERROR
-        )
-        return [*notes, *problems]
+        return notes
+
+    def list_problems(self) -> tuple[str, ...]:
+        """Return the errors of the configuration, each once."""
+        found = (problem for project in self._projects for problem in project.problems)
+        return tuple(dict.fromkeys(str(problem) for problem in found if problem.severity is Severity.ERROR))
 
     async def close(self) -> None:
         """End the processes of all hooks."""
@@ -423,9 +427,7 @@ def _find_past(recorded: RecordedEvent, only: str) -> str:
     return f"{recorded.was}, rewritten" if recorded.rewrote and not is_blocked else recorded.was
 
 
-def _compare(
-    recording: Recording, results: Sequence[_Result], *, only: str, hooks: int, notes: tuple[str, ...], seconds: float
-) -> ReplayReport:
+def _compare(recording: Recording, results: Sequence[_Result], *, only: str) -> ReplayReport:
     changes: list[DecisionChange] = []
     left_out = Counter(recording.left_out)
     unasked: Counter[tuple[str, str]] = Counter()
@@ -439,15 +441,12 @@ def _compare(
     compared = len(results) - sum(1 for result in results if result.left_out)
     return ReplayReport(
         events=compared,
-        hooks=hooks,
         changes=tuple(changes),
         counts=dict(Counter(f"{change.was} -> {change.now}" for change in changes).most_common()),
         skipped=(
             *(LeftOut(reason=reason, events=count) for reason, count in left_out.items()),
             *(LeftOut(hook=hook, reason=reason, events=count) for (hook, reason), count in sorted(unasked.items())),
         ),
-        notes=notes,
-        seconds=seconds,
     )
 
 

@@ -101,6 +101,8 @@ def check(start: Link, entries: Iterable[Entry], head: Link | None, *, most: int
                 last = Link(entry.number, last.hash)
                 continue
             problem = "has no hash: it was added by a program that keeps no chain"
+        elif entry.number <= last.number:
+            problem = f"follows record {last.number}: it is there twice, or was moved"
         elif entry.number != last.number + 1:
             missing = entry.number - last.number - 1
             problem = f"follows record {last.number}: {missing} between them {'is' if missing == 1 else 'are'} missing"
@@ -114,7 +116,8 @@ def check(start: Link, entries: Iterable[Entry], head: Link | None, *, most: int
         last = Link(entry.number, entry.hash or last.hash)
     if head is not None and last.hash != head.hash and len(breaks) < most:
         gone = head.number - last.number
-        problem = f"is the last one: {gone} more were written after it" if gone > 0 else "is not the one written last"
+        more = f"is the last one: {gone} more {'was' if gone == 1 else 'were'} written after it"
+        problem = more if gone > 0 else "is not the one written last"
         breaks.append(Break(last.number, 0.0, problem))
     return Checked(records=records, unchained=unchained, first=start, head=last, breaks=tuple(breaks))
 

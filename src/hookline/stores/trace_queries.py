@@ -28,6 +28,9 @@ from hookline.stores.sqlite import (
 
 BUSY_TIMEOUT: Final = 2.0
 
+# instead of a decision, of a trace whose process was ended before it had one
+UNFINISHED: Final = "unfinished"
+
 _BLOCKED: Final = frozenset({"deny", "stop"})
 # the first and the last record of a trace
 _ENDS: Final = f"step IN ('{Step.EVENT}', '{Step.OUTCOME}')"
@@ -64,9 +67,10 @@ class TraceFilter(Struct, frozen=True, kw_only=True):
                 conditions.append(f"{name} = ?")
                 values.append(to_utf8(value))
         if self.decision and "decision" not in without:
-            words = self.decision.split(",")
+            words = [word.strip() for word in self.decision.split(",")]
             conditions.append(f"decision IN ({', '.join('?' * len(words))})")
-            values += [to_utf8(word.strip()) for word in words]
+            # of an unfinished trace there is only the event, which has no decision
+            values += ["" if word == UNFINISHED else to_utf8(word) for word in words]
         if self.text and "text" not in without:
             conditions.append("instr(lower(subject || ' ' || hook || ' ' || tool || ' ' || session), ?) > 0")
             values.append(to_utf8(self.text.lower()))
@@ -146,7 +150,7 @@ def summarise(record: Record, number: int = 0) -> Summary:
         tool=record.tool,
         subject=record.subject,
         # without an outcome, the process was ended before it
-        decision=record.decision if record.step is Step.OUTCOME else "unfinished",
+        decision=record.decision if record.step is Step.OUTCOME else UNFINISHED,
         decided_by=_list_texts(detail, "decided_by"),
         reasons=_list_texts(detail, "reasons"),
         ran=_count(detail, "ran"),

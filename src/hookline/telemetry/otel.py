@@ -199,6 +199,7 @@ class SpanBuilder:
         found = _describe(record)
         found["hookline.decision"] = record.decision or "unfinished"
         found["hookline.subject"] = sanitize(record.subject, longest=_LONGEST)
+        found["hookline.decided_by"] = _mask_all(detail.get("decided_by"))
         found["hookline.reasons"] = _mask_all(detail.get("reasons"))
         if operation := _OPERATIONS.get(record.event):
             found["gen_ai.operation.name"] = operation
@@ -228,6 +229,7 @@ class SpanBuilder:
             if detail.get(name):
                 found[f"hookline.{name}"] = True
         found["hookline.sandbox"] = _mask_all(detail.get("sandbox"))
+        found |= _describe_usage(detail.get("usage"))
         if isinstance(code := detail.get("exit_code"), int):
             found["process.exit.code"] = code
         status = Status(StatusCode.UNSET)
@@ -301,6 +303,15 @@ def _describe(record: Record) -> dict[str, AttributeValue]:
         "hookline.event": record.event,
         "hookline.project": record.project,
     }
+
+
+def _describe_usage(usage: object) -> dict[str, AttributeValue]:
+    """Return what a language model took for a hook."""
+    if not isinstance(usage, Mapping):
+        return {}
+    names = {"model": "gen_ai.request.model", "cost": "hookline.cost"}
+    names |= {name: f"gen_ai.usage.{name}_tokens" for name in ("input", "output")}
+    return {name: usage[key] for key, name in names.items() if isinstance(usage.get(key), str | int | float)}
 
 
 def _mask_all(texts: object) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The server behind `hookline ui`: who may ask, what can be asked, and the files of the page."""
+"""The server behind `hookline ui`: access, the routes of its API, and the files of the page."""
 
 import asyncio
 import hmac
@@ -20,12 +20,12 @@ from hookline.stores.trace_stats import TraceStats
 from hookline.text import sanitize
 from hookline.ui import call_views, hook_pages, overview
 from hookline.ui.commands import run_command
-from hookline.ui.door import Door, read_metrics_token
 from hookline.ui.live_feed import LiveFeed
 from hookline.ui.masking import mask
+from hookline.ui.sign_in import SignIn, read_metrics_token
 from hookline.user_dirs import find_user_dirs
 
-HOME: Final = "127.0.0.1"
+LOOPBACK: Final = "127.0.0.1"
 STATIC: Final = Path(__file__).parent / "static"
 
 _HEADERS: Final = {
@@ -61,8 +61,8 @@ _MOST_SPANS: Final = 1_000
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 
 
-class Asked(Struct, frozen=True):
-    """A request: the names in its path, its parameters, and the fields of its body."""
+class ApiRequest(Struct, frozen=True):
+    """A request to the API: the names in its path, its parameters, and the fields of its body."""
 
     names: tuple[str, ...]
     query: Mapping[str, str]
@@ -116,11 +116,11 @@ class Unmasked(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """One thing that can be asked. A star in the path is a name; `loosens` what an agent may not do."""
+    """A route of the API. A star in the path is a name; an agent may not use a route that `loosens` its guards."""
 
     method: str
     path: str
-    answer: "Callable[[UiServer, Asked], Awaitable[object]]"
+    answer: "Callable[[UiServer, ApiRequest], Awaitable[object]]"
     loosens: bool = False
 
     def find_names(self, segments: list[str]) -> tuple[str, ...] | None:
@@ -141,12 +141,12 @@ def bind(port: int | None, *, usual: int = 4600) -> socket.socket:
     """
     for number in (usual, 0) if port is None else (port,):
         try:
-            return socket.create_server((HOME, number))
+            return socket.create_server((LOOPBACK, number))
         except OSError as problem:
             reason = problem.strerror or str(problem)
             if number == 0 or port is not None:
                 raise ConfigError(
-                    f"cannot listen at {HOME}:{number}: {reason}; name another port with --port, or 0 for a free one"
+                    f"cannot listen at {LOOPBACK}:{number}: {reason}; name another port with --port, or 0 for a free one"
                 ) from None
     raise AssertionError
 
@@ -160,14 +160,14 @@ class UiServer:
         self._read_only_reason = read_only_reason
         self._traces_path = self._folders.data / "traces.db"
         self._live = LiveFeed(self._traces_path)
-        self._door = Door()
+        self._sign_in = SignIn()
         self._metrics_token = read_metrics_token(self._folders.data)
         self._files = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.is_file()}
         self._port = 0
         self._http = HttpServer(
             self._answer,
             Options(
-                hosts=lambda: {HOME, "localhost"},
+                hosts=lambda: {LOOPBACK, "localhost"},
                 check_peer=peer_check.find_tcp_reason,
                 own_pages=True,
                 headers=_HEADERS,
@@ -177,7 +177,7 @@ class UiServer:
     @property
     def url(self) -> str:
         """The address of the page, with the token that counts once."""
-        return f"http://{HOME}:{self._port}/?token={self._door.token}"
+        return f"http://{LOOPBACK}:{self._port}/?token={self._sign_in.token}"
 
     @property
     def _cookie(self) -> str:
@@ -202,7 +202,7 @@ class UiServer:
             return self._send_file("/".join(segments[2:]))
         if segments == ["", ""] and is_reading:
             return self._send_page(request)
-        is_known = self._door.is_known(request.cookies, self._cookie)
+        is_known = self._sign_in.is_known(request.cookies, self._cookie)
         if not is_known and not (segments == ["", "metrics"] and self._has_metrics_token(request)):
             raise HTTPException(401, "run `hookline ui` again, and open the link that it prints")
         self._http.mark_known(request)
@@ -219,11 +219,11 @@ class UiServer:
     def _send_page(self, request: Request) -> Response:
         token = request.query_params.get("token")
         # HEAD only looks: it must not use up the link
-        if token is not None and request.method == "GET" and (cookie := self._door.exchange(token)):
+        if token is not None and request.method == "GET" and (cookie := self._sign_in.exchange(token)):
             response = Response(status_code=303, headers={"Location": "/"})
             response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
             return response
-        if not self._door.is_known(request.cookies, self._cookie):
+        if not self._sign_in.is_known(request.cookies, self._cookie):
             response = self._send_file("unauthorised.html")
             response.status_code = 401
             return response
@@ -246,9 +246,9 @@ class UiServer:
             raise HTTPException(405, f"wanted {found[0][0].method}", {"Allow": found[0][0].method})
         route, names = chosen
         body = await self._read_body(request, route) if method == "POST" else {}
-        asked = Asked(names, dict(request.query_params), body, request.headers.get("last-event-id", ""))
+        api_request = ApiRequest(names, dict(request.query_params), body, request.headers.get("last-event-id", ""))
         try:
-            answer = await route.answer(self, asked)
+            answer = await route.answer(self, api_request)
         except ConfigError as problem:
             raise HTTPException(400, sanitize(str(problem))) from None
         except EngineError as problem:
@@ -288,31 +288,31 @@ class UiServer:
     def _find_project(self, named: str) -> str:
         return named or str(self._project)
 
-    async def show_status(self, _asked: Asked) -> object:
+    async def show_status(self, _request: ApiRequest) -> object:
         """Return what the head of the page needs."""
         status = await asyncio.to_thread(overview.describe_status, self._open_traces(), self._folders, self._project)
         reason = self._read_only_reason
         return {**status, "read_only": bool(reason), "read_only_reason": reason}
 
-    async def list_calls(self, asked: Asked) -> object:
+    async def list_calls(self, request: ApiRequest) -> object:
         """Return a page of calls."""
-        limit, before = int(asked.number("limit", 100, most=_MOST)), int(asked.number("before", 0, most=_LAST))
-        wanted = asked.filter()
+        limit, before = int(request.number("limit", 100, most=_MOST)), int(request.number("before", 0, most=_LAST))
+        wanted = request.filter()
         return await asyncio.to_thread(call_views.list_calls, self._open_traces(), wanted, limit=limit, before=before)
 
-    async def stream_calls(self, asked: Asked) -> object:
+    async def stream_calls(self, request: ApiRequest) -> object:
         """Return the calls as they end."""
-        text = asked.last_event or asked.query.get("after", "")
+        text = request.last_event or request.query.get("after", "")
         after = int(text) if text.isdecimal() else 0
-        events: AsyncIterator[bytes] = self._live.stream(asked.filter(), after=after)
+        events: AsyncIterator[bytes] = self._live.stream(request.filter(), after=after)
         return StreamingResponse(events, media_type="text/event-stream")
 
-    async def show_call(self, asked: Asked) -> object:
+    async def show_call(self, request: ApiRequest) -> object:
         """Return one call with its records."""
 
         def read() -> object:
             traces = self._open_traces()
-            call = traces.find_call(asked.names[0])
+            call = traces.find_call(request.names[0])
             if call is None:
                 raise HTTPException(404, "there is no such call, or it was removed")
             facts = dict(call_views.describe_call(traces, call))
@@ -321,17 +321,17 @@ class UiServer:
 
         return await asyncio.to_thread(read)
 
-    async def list_sessions(self, asked: Asked) -> object:
+    async def list_sessions(self, request: ApiRequest) -> object:
         """Return the newest sessions."""
-        limit, wanted = int(asked.number("limit", 50, most=_MOST)), asked.filter()
+        limit, wanted = int(request.number("limit", 50, most=_MOST)), request.filter()
         return await asyncio.to_thread(call_views.list_sessions, self._open_traces(), wanted, limit=limit)
 
-    async def show_session(self, asked: Asked) -> object:
+    async def show_session(self, request: ApiRequest) -> object:
         """Return a page of a session."""
-        limit, before = int(asked.number("limit", 200, most=_MOST)), int(asked.number("before", 0, most=_LAST))
+        limit, before = int(request.number("limit", 200, most=_MOST)), int(request.number("before", 0, most=_LAST))
 
         def read() -> object:
-            traces, session = self._open_traces(), asked.names[0]
+            traces, session = self._open_traces(), request.names[0]
             found = traces.sessions(TraceFilter(session=session), limit=1) if session else []
             if not found:
                 raise HTTPException(404, "there is no such session, or its records were removed")
@@ -344,89 +344,89 @@ class UiServer:
 
         return await asyncio.to_thread(read)
 
-    async def list_hooks(self, asked: Asked) -> object:
+    async def list_hooks(self, request: ApiRequest) -> object:
         """Return the hooks of a project with their figures."""
 
         def read() -> object:
             wanted = TraceFilter(since=time.time() - _RECENT)
             figures = {one.hook: one for one in TraceStats(self._traces_path).hooks(wanted)}
-            return hook_pages.list_hooks(self._find_project(asked.query.get("project", "")), figures)
+            return hook_pages.list_hooks(self._find_project(request.query.get("project", "")), figures)
 
         return await asyncio.to_thread(read)
 
-    async def show_approval(self, asked: Asked) -> object:
+    async def show_approval(self, request: ApiRequest) -> object:
         """Return the approval screen of a hook."""
-        project = self._find_project(asked.query.get("project", ""))
-        return Unmasked(await asyncio.to_thread(hook_pages.show_approval, project, asked.names[0]))
+        project = self._find_project(request.query.get("project", ""))
+        return Unmasked(await asyncio.to_thread(hook_pages.show_approval, project, request.names[0]))
 
-    async def approve_hook(self, asked: Asked) -> object:
+    async def approve_hook(self, request: ApiRequest) -> object:
         """Approve a hook as it was shown."""
-        project, digest = self._find_project(asked.text("project")), asked.text("digest")
-        return await asyncio.to_thread(hook_pages.approve, project, asked.names[0], digest)
+        project, digest = self._find_project(request.text("project")), request.text("digest")
+        return await asyncio.to_thread(hook_pages.approve, project, request.names[0], digest)
 
-    async def revoke_hook(self, asked: Asked) -> object:
+    async def revoke_hook(self, request: ApiRequest) -> object:
         """Take the approval of a hook back."""
-        return await asyncio.to_thread(hook_pages.revoke, self._find_project(asked.text("project")), asked.names[0])
+        return await asyncio.to_thread(hook_pages.revoke, self._find_project(request.text("project")), request.names[0])
 
-    async def enable_hook(self, asked: Asked) -> object:
+    async def enable_hook(self, request: ApiRequest) -> object:
         """Switch a hook on."""
-        return await self._toggle("enable", asked)
+        return await self._toggle("enable", request)
 
-    async def disable_hook(self, asked: Asked) -> object:
+    async def disable_hook(self, request: ApiRequest) -> object:
         """Switch a hook off."""
-        return await self._toggle("disable", asked)
+        return await self._toggle("disable", request)
 
-    async def _toggle(self, command: str, asked: Asked) -> object:
-        project = self._find_project(asked.text("project"))
-        done = await run_command(command, "--project", project, "--", asked.names[0])
+    async def _toggle(self, command: str, request: ApiRequest) -> object:
+        project = self._find_project(request.text("project"))
+        done = await run_command(command, "--project", project, "--", request.names[0])
         facts = done if isinstance(done, Mapping) else {}
         notes = facts.get("notes")
         said = [str(facts.get("what"))] if facts.get("changed") else []
         return {"message": "; ".join([*said, *map(str, notes if isinstance(notes, list) else ())])}
 
-    async def test_hook(self, asked: Asked) -> object:
+    async def test_hook(self, request: ApiRequest) -> object:
         """Run a hook for real, with a sample event.
 
         Raises:
             HTTPException: It may not run.
         """
-        project, event = self._find_project(asked.text("project")), asked.text("event")
+        project, event = self._find_project(request.text("project")), request.text("event")
         chosen = ("--event", event) if event else ()
-        done = await run_command("test", "--no-input", "--project", project, *chosen, "--", asked.names[0])
+        done = await run_command("test", "--no-input", "--project", project, *chosen, "--", request.names[0])
         facts = done if isinstance(done, Mapping) else {}
         if not facts.get("ran"):
-            raise HTTPException(409, sanitize(f"{asked.names[0]} was not run: {facts.get('objection')}"))
+            raise HTTPException(409, sanitize(f"{request.names[0]} was not run: {facts.get('objection')}"))
         names = ("reason", "duration", "failure", "stdout", "stderr", "exit_code")
         return {"decision": facts["verdict"], "sandbox": facts["layers"], **{name: facts[name] for name in names}}
 
-    async def show_matrix(self, _asked: Asked) -> object:
+    async def show_matrix(self, _request: ApiRequest) -> object:
         """Return what agents can do."""
         return overview.describe_matrix()
 
-    async def show_metrics(self, asked: Asked) -> object:
+    async def show_metrics(self, request: ApiRequest) -> object:
         """Return figures over time."""
-        since = asked.number("since", 3_600) or 3_600.0
+        since = request.number("since", 3_600) or 3_600.0
         # a span for each pixel of a plot is enough
-        step = max(asked.number("step", since / 60), since / _MOST_SPANS)
+        step = max(request.number("step", since / 60), since / _MOST_SPANS)
         return await asyncio.to_thread(overview.describe_metrics, self._traces_path, since=since, step=step)
 
-    async def show_queue(self, _asked: Asked) -> object:
+    async def show_queue(self, _request: ApiRequest) -> object:
         """Return jobs and limits."""
         return await asyncio.to_thread(overview.describe_queue, self._folders.data, str(self._project))
 
-    async def show_doctor(self, _asked: Asked) -> object:
+    async def show_doctor(self, _request: ApiRequest) -> object:
         """Return what `hookline doctor` finds."""
         return overview.shape_doctor(await run_command("doctor", "--project", str(self._project)))
 
-    async def replay(self, asked: Asked) -> object:
+    async def replay(self, request: ApiRequest) -> object:
         """Return what the hooks, with the rules of a text beside them, would decide about a recorded session."""
         from hookline.replay.replay import replay_session  # noqa: PLC0415 - loads projects and kinds, and few ask for it
 
-        project = Path(asked.text("project")) if asked.text("project") else None
-        report = await replay_session(self._folders.data, asked.text("session"), project, asked.text("toml"))
+        project = Path(request.text("project")) if request.text("project") else None
+        report = await replay_session(self._folders.data, request.text("session"), project, request.text("toml"))
         return to_builtins(report)
 
-    async def export_metrics(self, _asked: Asked) -> object:
+    async def export_metrics(self, _request: ApiRequest) -> object:
         """Return the metrics of all hooks for Prometheus."""
         from hookline.telemetry.prometheus import CONTENT_TYPE, render_metrics  # noqa: PLC0415 - few scrape
 

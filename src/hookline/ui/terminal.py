@@ -50,15 +50,15 @@ _CHOICE_NAMES: Final = {"": "", "deny,stop": "blocked"}
 
 _HELP: Final = (
     ("tab, shift+tab", "go to the next or the previous pane"),
-    ("up, down, j, k", "move in a pane; at its first line it follows what comes"),
-    ("enter", "open the whole trace of a call, the calls of a lane, or a hook"),
-    ("/", "filter by text: a part of a command, a path, a tool or a session"),
+    ("up, down, j, k", "move; on its first line, a pane of calls follows"),
+    ("enter", "open the call, the calls of the lane, or the hook"),
+    ("/", "filter by a part of command, path, tool or session"),
     ("a", "only the next agent"),
     ("d", "only the next decision: blocked, ask, allow, pass"),
     ("escape", "take all filters away"),
     ("space", "pause, and go on"),
-    ("e", "in the hooks pane: switch the hook on or off, after a question"),
-    ("y", "on the page of a hook: approve it, exactly as it is shown"),
+    ("e", "in the hooks pane: enable or disable the hook"),
+    ("y", "on the page of a hook: approve it as it is shown"),
     ("?", "show or hide this page"),
     ("q", "quit"),
 )
@@ -418,13 +418,15 @@ class TopApp(App[None]):
         recent = sum(lane.count_recent(now) for lane in snapshot.lanes)
         lanes = [(f"{lane.agent}\n{lane.session}", _draw_lane(lane, now)) for lane in snapshot.lanes]
         self._fill("lanes", lanes, title=f"agents ({len(lanes)})")
-        self._fill("calls", map(_draw_call, snapshot.calls), title=f"calls{self._describe_filter()}")
+        hint = "" if snapshot.lanes else "; none yet: `hookline install` lets agents ask the hooks"
+        self._fill("calls", map(_draw_call, snapshot.calls), title=f"calls{self._describe_filter()}{hint}")
         self._fill("blocked", map(_draw_call, snapshot.blocked), title=f"blocked ({len(snapshot.blocked)})")
         figures = {one.hook: one for one in self._figures}
         figures.update({name: HookFigures(hook=name) for name in self._states if name not in figures})
         hooks = sorted(figures.values(), key=self._rank_hook)
         waiting = sum(state.needs_approval for state in self._states.values())
-        title = f"hooks, the slowest first{f'; {waiting} need approval' if waiting else ''}"
+        needs = "needs" if waiting == 1 else "need"
+        title = f"hooks, the slowest first{f'; {waiting} {needs} approval' if waiting else ''}"
         self._fill("hooks", ((one.hook, _draw_hook(one, self._states.get(one.hook))) for one in hooks), title=title)
         status = Text.assemble(("hookline top", "bold"), f"  {len(lanes)} sessions  {recent} calls/min  ")
         blocked = sum(lane.blocked for lane in snapshot.lanes)
@@ -583,7 +585,7 @@ _CALL_COLUMNS: Final = (
 )
 _HOOK_COLUMNS: Final = (
     Column("hook", -1),
-    Column("state", 12),
+    Column("state", 16),
     Column("runs", 5),
     Column("fail", 4),
     Column("✗", 4, least=60),
@@ -607,8 +609,8 @@ def _draw_lane(lane: Lane, now: float) -> Sequence[Text]:
 
 def _draw_call(call: Summary) -> tuple[str, Sequence[Text]]:
     sign, style = _DECISIONS.get(call.decision, ("", ""))
-    why = "; ".join(call.reasons) or (f"{call.failed} failed" if call.failed else "")
-    reason = ": ".join(filter(None, (", ".join(call.decided_by), why)))
+    why = ": ".join(filter(None, (", ".join(call.decided_by), "; ".join(call.reasons))))
+    reason = ", ".join(filter(None, (why, f"{call.failed} failed" if call.failed else "")))
     return call.trace, (
         Text(_clock(call.at), "dim"),
         _clean(call.host or "-"),

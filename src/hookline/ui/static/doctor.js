@@ -23,7 +23,7 @@ export async function render(main, { signal, say }) {
   async function check() {
     run.disabled = true;
     place.setAttribute("aria-busy", "true");
-    show(place, h("p.loading", { role: "status" }, "Checking…"));
+    show(place, h("p.loading", { role: "status" }, "Checking…"), h("progress", { "aria-label": "Checking" }));
     try {
       paint(await get("/api/doctor", {}, signal));
     } catch (error) {

@@ -64,7 +64,6 @@ const ICONS = {
   auto: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
   pencil: "M4 20l1-4L16 5l3 3L8 19z",
   warn: "M12 4 2.5 20h19zM12 10v4M12 17v.5",
-  more: "M5 12h.01M12 12h.01M19 12h.01",
   back: "M15 5l-7 7 7 7",
 };
 

@@ -312,7 +312,7 @@ function replayBox(session, status, signal) {
                 `${one.hook ? `Hook ${one.hook} was not replayed at` : "Not replayed:"} ${plural(one.events, "event")}: ${one.reason}`,
               ),
             ),
-            answer.notes.map((note) => h("p.note", {}, note)),
+            [...answer.notes, ...answer.problems].map((note) => h("p.note", {}, note)),
           );
         } catch (error) {
           if (error.name !== "AbortError") show(result, h("p.note.warn", {}, error.message));

@@ -10,7 +10,7 @@ from typing import Final
 METRICS_TOKEN: Final = "metrics.token"  # noqa: S105 - the name of a file
 
 
-class Door:
+class SignIn:
     """Exchanges a token that counts once for a cookie that counts as long as the server runs."""
 
     def __init__(self) -> None:
