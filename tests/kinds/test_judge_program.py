@@ -104,6 +104,14 @@ def test_tokens_and_cost_are_counted_by_hook(home: Path) -> None:
     assert 'hookline_model_cost_total{hook="safe-shell"} 0.28' in metrics
 
 
+def test_budget_below_one_request_is_explained(home: Path) -> None:
+    configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "100 tokens/day"\n')
+    with serve_model(decide) as server:
+        answer = call(home, "ls", server.environ)
+    assert "too small for a single one, so set a larger budget" in answer
+    assert server.asked == []
+
+
 @pytest.mark.spec("U-21")
 def test_budget_that_is_spent_blocks_until_it_is_reset(home: Path) -> None:
     configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "900 tokens/day"\n')

@@ -79,9 +79,12 @@ class BudgetLedger:
                 before = _decode(entries.get(key))
                 after = before.add(estimate)
                 if after.exceeds(budget):
-                    spent = budget.format(before.amount(budget))
-                    why = f"{whose} budget of {budget} does not allow another request: {spent} were spent today"
-                    return {}, f"{why}; it starts anew at midnight UTC, and `hookline limits` shows it"
+                    needed = budget.format(Spending().add(estimate).amount(budget))
+                    why = f"{whose} budget of {budget} does not allow another request of about {needed}"
+                    if Spending().add(estimate).exceeds(budget):
+                        return {}, f"{why}; it is too small for a single one, so set a larger budget"
+                    spent = f"{budget.format(before.amount(budget))} were spent today"
+                    return {}, f"{why}: {spent}; it starts anew at midnight UTC, and `hookline limits` shows it"
                 changes[key] = _entry(after, now)
             return changes, ""
 
