@@ -421,6 +421,7 @@ def test_agent_may_not_add_a_server_or_log_out(home: Path) -> None:
         (("test", "gone"), 'there is no MCP server "gone"'),
         (("login", "plain"), "is a program on this machine, which needs no login"),
         (("add", "plain", "--", "x"), 'there is an MCP server "plain" already'),
+        (("add", "new", "ftp://example.com"), '"ftp://example.com" is no address of an MCP server'),
         (("add", "new"), "say what the server is"),
         (("add", "new", "https://example.com/mcp", "--env", "A=1"), "--env and --cwd are for a program"),
         (("test", "plain/scan", "--arguments", "[1]"), "--arguments must be a JSON object"),
