@@ -241,7 +241,7 @@ def test_login_that_the_user_does_not_finish_stores_nothing(home: Path) -> None:
         done = hookline(home, "mcp", "login", "guarded", "--no-browser", "--timeout", "3")
 
     assert done.returncode == 1
-    assert "nobody logged in within 3 s; nothing was stored" in done.stderr
+    assert "the login was not completed within 3 s; nothing was stored" in done.stderr
     assert not list((home / ".local" / "share" / "hookline" / "mcp").glob("*.json"))
 
 

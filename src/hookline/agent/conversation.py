@@ -201,11 +201,11 @@ class Conversation:
         call = ToolCall(tool=tool.canonical, args=args, agent=str(self.scope.session.agent.get("id", "")))
         self._parts.calls.append(call)
         self.view.show("tool", f"{name} {_shorten(args)}")
-        heard: list[Outcome] = []
+        outcomes: list[Outcome] = []
         started = perf_counter()
 
-        def hear(outcome: Outcome) -> None:
-            heard.append(outcome)
+        def on_outcome(outcome: Outcome) -> None:
+            outcomes.append(outcome)
             show_outcome(self.view, outcome)
             call.decision = max(call.decision, outcome.decision.word, key=_rank)
             if outcome.args is not None:
@@ -213,7 +213,7 @@ class Conversation:
 
         try:
             result = await self.scope.call_tool(
-                tool.canonical, args, tool.run, hear=hear, permit=partial(self._permit, tool, call)
+                tool.canonical, args, tool.run, on_outcome=on_outcome, permit=partial(self._permit, tool, call)
             )
             text = str(result)
         except Blocked as blocked:
@@ -227,7 +227,7 @@ class Conversation:
             call.error = str(error) or type(error).__name__
             text = f"Error: {call.error}"
         call.duration = perf_counter() - started
-        return "\n\n".join((text, *(line for one in heard for line in (*one.context, *one.follow_ups))))
+        return "\n\n".join((text, *(line for one in outcomes for line in (*one.context, *one.follow_ups))))
 
     async def run_subagent(self, prompt: str, type: str = "") -> str:  # noqa: A002 - the argument's name in hooks
         """Start a subagent, and return its result.
@@ -268,7 +268,7 @@ class Conversation:
         skill = self._parts.skills.get(name)
         if skill is None:
             raise LookupError(f'there is no skill "{name}"; there are {", ".join(self._parts.skills) or "none"}')
-        parameters = await self.scope.skill(name, args or {}, hear=partial(show_outcome, self.view))
+        parameters = await self.scope.skill(name, args or {}, on_outcome=partial(show_outcome, self.view))
         return fill_template(skill.text, parameters)
 
     def is_skill(self, prompt: str) -> bool:

@@ -425,17 +425,17 @@ class Engine:
         *,
         session: Session = ANONYMOUS,
         cwd: str = "",
-        hear: OnOutcome | None = None,
+        on_outcome: OnOutcome | None = None,
     ) -> object:
         """Run a tool between its hooks: they may block it, change its arguments and its result, and see errors.
 
-        `hear` gets each outcome, for what else the hooks returned: context for the model, messages, follow-ups.
+        `on_outcome` gets each outcome, for what else the hooks returned: context for the model, messages, follow-ups.
 
         Raises:
             Blocked: A hook denied the call or its result. Exceptions of the tool itself pass through.
         """
         emit = partial(self.emit, session=session, cwd=cwd)
-        return await run_tool(emit, name, args, function, hear=hear)
+        return await run_tool(emit, name, args, function, on_outcome=on_outcome)
 
     async def skill(
         self,
@@ -444,7 +444,7 @@ class Engine:
         *,
         session: Session = ANONYMOUS,
         cwd: str = "",
-        hear: OnOutcome | None = None,
+        on_outcome: OnOutcome | None = None,
     ) -> Mapping[str, object]:
         """Run the hooks of a skill before it runs, and return its parameters as they prepared them.
 
@@ -452,7 +452,7 @@ class Engine:
             Blocked: A hook denied it.
         """
         emit = partial(self.emit, session=session, cwd=cwd)
-        return await prepare_skill(emit, name, parameters or {}, hear=hear)
+        return await prepare_skill(emit, name, parameters or {}, on_outcome=on_outcome)
 
     def notify(
         self,
