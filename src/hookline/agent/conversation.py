@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_ai import Agent, RunContext, Tool
+from pydantic_ai import Agent, RunContext, Tool, capture_run_messages
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.messages import (
@@ -167,10 +167,8 @@ class Conversation:
     async def compact(self, trigger: str = "manual") -> bool:
         """Replace the history by a summary, because the user says so; return whether that was done."""
         # nothing is being worked on, so that all of it can be summarised
-        fresh = await self._compact(self.history, [], trigger)
-        is_done = fresh is not self.history
-        self.history = fresh
-        return is_done
+        before, self.history = self.history, await self._compact(self.history, [], trigger)
+        return self.history is not before
 
     async def fit(self, messages: list[ModelMessage]) -> list[ModelMessage]:
         """Return messages that fit into the model's context window: the same, or a summary of the older ones.
@@ -302,30 +300,36 @@ class Conversation:
             ],
             capabilities=[Lifecycle(self)],
         )
-        try:
-            result = await agent.run(
-                text,
-                message_history=self.history,
-                usage=usage,
-                usage_limits=UsageLimits(request_limit=limits.max_turns),
-                model_settings=ModelSettings(temperature=limits.temperature)
-                if limits.temperature is not None
-                else None,
-                event_stream_handler=self._stream if self.is_streaming else None,
-            )
-        except UsageLimitExceeded:
-            raise ModelUseError(
-                f"the model was asked {limits.max_turns} times without an end; --max-turns allows more"
-            ) from None
-        except (AgentRunError, OSError) as error:
-            raise ModelUseError(await self._report(error)) from error
+        settings = ModelSettings(temperature=limits.temperature) if limits.temperature is not None else None
+        with capture_run_messages() as messages:
+            try:
+                result = await agent.run(
+                    text,
+                    message_history=self.history,
+                    usage=usage,
+                    usage_limits=UsageLimits(request_limit=limits.max_turns),
+                    model_settings=settings,
+                    event_stream_handler=self._stream if self.is_streaming else None,
+                )
+            except asyncio.CancelledError:
+                # the next prompt may be "go on"
+                self.history = messages_of.drop_unfinished(messages) or self.history
+                raise
+            except UsageLimitExceeded:
+                self.history = messages_of.drop_unfinished(messages)
+                asked = f"the model was asked {limits.max_turns} times without an end"
+                raise ModelUseError(f"{asked}; say more, or allow more with --max-turns") from None
+            except (AgentRunError, OSError) as error:
+                raise ModelUseError(await self._report(error)) from error
         self.history = result.all_messages()
         return result.output
 
     @property
     def is_streaming(self) -> bool:
-        """Whether the user sees the text while it is written: not where a hook may still change or block it."""
-        return self.view.is_streaming and EventName.AFTER_MODEL not in self._parts.engine.registry.listening
+        """Whether the user sees the text while it is written: not of a subagent, nor where a hook may still change it."""
+        is_subagent = bool(self.scope.session.agent)
+        has_hooks = EventName.AFTER_MODEL in self._parts.engine.registry.listening
+        return self.view.is_streaming and not (is_subagent or has_hooks)
 
     async def _stream(self, _run: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:
         async for event in events:
@@ -409,7 +413,10 @@ class Conversation:
             self.view.show("note", f"not compacted: {before.reason}")
             return old
         shown = "\n\n".join(f"{one['role']}: {one.get('content') or one}" for one in described)
-        summary = await model_request(self._model, [messages_of.make_prompt(_SUMMARISE.format(shown))])
+        try:
+            summary = await model_request(self._model, [messages_of.make_prompt(_SUMMARISE.format(shown))])
+        except (AgentRunError, OSError) as error:
+            raise ModelUseError(await self._report(error)) from error
         self._parts.usage.incr(summary.usage)
         kept = [
             f"{described[at]['role']}: {described[at].get('content') or described[at]}"
