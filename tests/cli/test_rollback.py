@@ -93,6 +93,19 @@ def test_next_prompt_begins_another_turn(home: Path) -> None:
     assert json.loads(hookline(home, "rollback", "--list", "--json").stdout) == []
 
 
+def test_runs_below_the_top_of_a_repository_are_taken_back_from_its_top(home: Path) -> None:
+    project = home.parent / "project"
+    (project / ".git").mkdir()
+    (project / "below").mkdir()
+    (project / "below" / "text").write_text("first")
+    below = ("--project", str(project / "below"))
+    hookline(home, "emit", "before_agent", "--data", '{"prompt": "go"}', "--session", "s", *below)
+    (project / "below" / "text").write_text("second")
+    assert hookline(home, "rollback", "--yes").stdout == "save: taken back\n"
+    assert (project / "below" / "text").read_text() == "first"
+    assert (project / "text").read_text() == "first"
+
+
 def test_undo_that_fails_stays_with_its_reason(home: Path) -> None:
     prompt(home)
     write(home, "a.txt")

@@ -7,6 +7,7 @@ offered; the user decides, with `hookline rollback`.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from time import time
 from typing import Final, TypeVar
 
@@ -22,6 +23,7 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.verdict import Effect, EffectKind, Outcome
 from hookline.ports import StateStore, StateValue
+from hookline.trust.repository import find_top
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +73,12 @@ class CompensationLog:
 
     def __init__(self, state: StateStore, project: str) -> None:
         self._state = state
-        self._key = f"{_PREFIX}{project}"
+        self._project = project
+
+    @cached_property
+    def _key(self) -> str:
+        # an agent walks into folders below the top of its repository, and its user rolls back from anywhere in it
+        return f"{_PREFIX}{find_top(self._project)}"
 
     async def begin_turn(self, event: Event) -> None:
         """Count a turn of a session."""
