@@ -243,11 +243,9 @@ class Conversation:
         start = await self.emit("subagent_start", {**who, "prompt": prompt})
         if start.blocked:
             raise Blocked(definition.name, start)
-        session = replace(self.scope.session, agent={"id": agent_id, "type": definition.name})
-        scope = SessionScope(self._parts.engine, session, cwd=self.scope.cwd, host=self._parts.host)
-        scope.only = None if self._parts.limits.subagent_hooks else JUDGING
+        only = None if self._parts.limits.subagent_hooks else JUDGING
         child = Conversation(
-            scope,
+            self.scope.for_subagent(agent_id, definition.name, only=only),
             self._parts.find_model(definition.model) if definition.model else self._model,
             [tool for tool in self._base_tools if not definition.tools or tool.name in definition.tools],
             # a subagent starts no others

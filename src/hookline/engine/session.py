@@ -88,6 +88,18 @@ class SessionScope:
         """Run the hooks of a skill, and return its parameters as they prepared them; see `Engine.skill`."""
         return await prepare_skill(self.emit, name, parameters or {}, on_outcome=on_outcome)
 
+    def for_subagent(self, id: str, type: str, *, only: frozenset[str] | None = None) -> "SessionScope":  # noqa: A002 - the event's words
+        """Return the scope of a subagent of this session: its events carry `session.agent`.
+
+        Emit `subagent_start` and `subagent_stop` on this scope, and what the subagent does on the new one. With `only`, no
+        other events are raised there.
+        """
+        scope = SessionScope(
+            self._engine, replace(self.session, agent={"id": id, "type": type}), cwd=self.cwd, host=self._host
+        )
+        scope.only = only
+        return scope
+
     def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
         """Send a notification to hooks without waiting for them."""
         if self.only is not None and EventName.NOTIFICATION not in self.only:
