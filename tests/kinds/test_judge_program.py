@@ -112,6 +112,14 @@ def test_budget_below_one_request_is_explained(home: Path) -> None:
     assert server.asked == []
 
 
+def test_model_that_is_not_there_spends_no_budget(home: Path) -> None:
+    configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "900 tokens/day"\n')
+    gone = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
+    assert all("127.0.0.1:9" in call(home, "ls", gone) for _ in range(3))
+    [limit] = json.loads(hookline(home, "limits", "--json").stdout)["limits"]
+    assert limit["reason"].startswith("0 tokens of")
+
+
 @pytest.mark.spec("U-21")
 def test_budget_that_is_spent_blocks_until_it_is_reset(home: Path) -> None:
     configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "900 tokens/day"\n')
