@@ -1,6 +1,7 @@
 """`hookline agent` from its start to its end, against a scripted model on loopback."""
 
 import json
+import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -348,6 +349,28 @@ def test_what_is_missing_is_said(tmp_path: Path, words: tuple[str, ...], said: s
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_tools_survive_endless_output_costly_patterns_and_files_that_are_none(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write({"long.txt": "a" * 60 + "b\n", "found.txt": "needle\n"})
+    os.mkfifo(world.project / "pipe")
+    (world.project / "gone").symlink_to("nowhere")
+    turns = (
+        Turn("", [Call("shell", {"command": "head -c 300000000 /dev/zero | tr '\\0' x; echo"})]),
+        Turn("", [Call("grep", {"pattern": "(a+)+$"})]),
+        Turn("", [Call("grep", {"pattern": "(unclosed"})]),
+        Turn("", [Call("grep", {"pattern": "needle"})]),
+        Turn("done"),
+    )
+    with scripted(*turns) as (script, url):
+        report = world.ask(url, "go", "--yes")
+    tools = report["tools"]
+    assert isinstance(tools, list)
+    assert [bool(one["error"]) for one in tools] == [False, False, True, False]
+    assert "is no regular expression" in tools[2]["error"]
+    assert "found.txt:1:needle" in script.last_texts
+    assert "(2000000 characters)" in str(script.bodies)
 
 
 def test_model_that_the_server_does_not_have_is_explained(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ class Conversation:
             Blocked: A hook stops the whole run.
         """
         tool = self.tools[name]
-        call = ToolCall(tool=tool.canonical, args=args, agent=str(self.scope.session.agent.get("id", "")))
+        call = ToolCall(tool=tool.hook_name, args=args, agent=str(self.scope.session.agent.get("id", "")))
         self._parts.calls.append(call)
         self.view.show("tool", f"{name} {_shorten(args)}")
         outcomes: list[Outcome] = []
@@ -211,7 +211,7 @@ class Conversation:
 
         try:
             result = await self.scope.call_tool(
-                tool.canonical, args, tool.run, on_outcome=on_outcome, permit=partial(self._permit, tool, call)
+                tool.hook_name, args, tool.run, on_outcome=on_outcome, permit=partial(self._permit, tool, call)
             )
             text = str(result)
         except Blocked as blocked:
@@ -370,8 +370,8 @@ class Conversation:
         is_free = tool.is_reading or limits.permission == "all" or (limits.permission == "edits" and tool.is_edit)
         if is_free or before.decision is Decision.ALLOW or tool.name in self._parts.allowed:
             return args
-        request = {"operation": tool.canonical, "details": _shorten(args), "requester": self._parts.host}
-        asked = await self.emit("permission_request", request, tool=tool.canonical, args=args)
+        request = {"operation": tool.hook_name, "details": _shorten(args), "requester": self._parts.host}
+        asked = await self.emit("permission_request", request, tool=tool.hook_name, args=args)
         if asked.blocked:
             raise Blocked(tool.name, asked)
         final = asked.args if asked.args is not None else args
@@ -438,32 +438,14 @@ class Conversation:
         tools: list[AgentTool] = []
         if parts.agents:
             known = "; ".join(f"{name}: {one.description}" for name, one in parts.agents.items())
-            tools.append(
-                AgentTool(
-                    name="task",
-                    canonical="subagent",
-                    description=f"Give a task to a subagent, and get its result. Types: {known}",
-                    parameters=schema("prompt", prompt="the task, with all it needs to know", type="the type"),
-                    run=self.run_subagent,
-                    is_reading=True,
-                )
-            )
+            about = f"Give a task to a subagent, and get its result. Types: {known}"
+            parameters = schema("prompt", prompt="the task, with all it needs to know", type="the type")
+            tools.append(AgentTool("task", about, parameters, self.run_subagent, canonical="subagent", is_reading=True))
         if parts.skills:
             known = "; ".join(f"{name}: {one.description}" for name, one in parts.skills.items())
-            tools.append(
-                AgentTool(
-                    name="skill",
-                    canonical="skill",
-                    description=f"Load the instructions of a skill. Skills: {known}",
-                    parameters={
-                        "type": "object",
-                        "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
-                        "required": ["name"],
-                    },
-                    run=self.run_skill,
-                    is_reading=True,
-                )
-            )
+            about = f"Load the instructions of a skill. Skills: {known}"
+            parameters = schema("name", name="the skill", args="object: its parameters")
+            tools.append(AgentTool("skill", about, parameters, self.run_skill, is_reading=True))
         return tools
 
 
