@@ -23,10 +23,10 @@ def test_classes_have_the_fields_of_the_table() -> None:
 
 
 def test_call_has_its_command_files_and_effects() -> None:
-    event = BeforeTool(before_tool("Bash", command="cat a > b", cwd="/work"))
+    event = BeforeTool(before_tool("Bash", command="cat a > b", cwd="/srv"))
 
-    assert (event.tool, event.command, event.cwd) == ("shell", "cat a > b", "/work")
-    assert (event.effects.writes, set(event.files)) == (("/work/b",), {"/work/a", "/work/b"})
+    assert (event.tool, event.command, event.cwd) == ("shell", "cat a > b", "/srv")
+    assert (event.effects.writes, set(event.files)) == (("/srv/b",), {"/srv/a", "/srv/b"})
     assert SessionEnd(session_end(duration="1.5")).duration == 1.5
     assert SessionEnd(session_end(duration=None)).duration == 0.0
 
