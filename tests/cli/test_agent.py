@@ -84,13 +84,13 @@ def start_agent(world: World, url: str, *words: str) -> Iterator[Screen]:
 @pytest.mark.slow
 def test_user_is_asked_for_permission_and_ends_with_ctrl_d(tmp_path: Path) -> None:
     world = World(tmp_path, UNDO)
-    turns = (Turn("", [Call("shell", {"command": "touch made"})]), Turn("it is made"))
+    turns = (Turn("", [Call("shell", {"command": "true\ntouch made"})]), Turn("it is made"))
     with scripted(*turns) as (_script, url), start_agent(world, url) as screen:
         screen.press("/help\n")
         screen.wait_for("/compact ")
         screen.wait_for("> ")
         screen.press("make it\n")
-        screen.wait_for(r"May the agent run shell touch made\?")
+        screen.wait_for(r"May the agent run shell true\\ntouch made\?")
         screen.wait_for(r"\(n\) ")
         screen.press("y\n")
         screen.wait_for("it is made")

@@ -482,7 +482,8 @@ def _rank(decision: str) -> int:
 
 
 def _shorten(args: Mapping[str, object], *, longest: int = 200) -> str:
-    text = (
-        str(next(iter(args.values()))) if len(args) == 1 else " ".join(f"{key}={value}" for key, value in args.items())
-    )
-    return text if len(text) <= longest else f"{text[:longest]}…"
+    """Return arguments on one line: one break of a command line may be the whole difference, so that it is shown."""
+    values = [str(value) for value in args.values()]
+    text = values[0] if len(values) == 1 else " ".join(f"{key}={value}" for key, value in args.items())
+    text = "\\n".join(text.splitlines())
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
