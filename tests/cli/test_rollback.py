@@ -72,7 +72,11 @@ def test_rejected_turn_is_offered_and_taken_back_the_latest_run_first(home: Path
     assert ((project / "text").read_text(), (project / "a.txt.lock").exists()) == ("first", False)
     assert "nothing can be taken back" in hookline(home, "rollback", "--yes").stdout
     traces = json.loads(hookline(home, "trace", "list", "--json").stdout)
+    assert [one["event"] for one in traces[:3]] == ["custom", "custom", "after_agent"]
     assert "save:undo" in hookline(home, "trace", "show", traces[0]["trace"]).stdout
+    # a replay runs what happened, and an undo is not the event of its hook once more
+    replayed = json.loads(hookline(home, "replay", "--json").stdout)
+    assert (replayed["changed"], replayed["events"]) == (0, len(traces))
 
 
 def test_denied_call_offers_what_was_done_for_it_and_not_the_turn(home: Path) -> None:

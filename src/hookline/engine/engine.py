@@ -329,10 +329,13 @@ class Engine:
         if plan.skipped:
             problem = "; ".join(filter(None, (plan.skipped[0].reason, plan.skipped[0].mend)))
         else:
-            self.runner.trace_event(event)
+            # the trace has it as an event of its own: what the hook ran for did not happen again
+            data = {"event_name": "undo", "hook": hook.id, "undo_of": run.event.id}
+            traced = replace(event, name=EventName.CUSTOM, data=data, tool="", args={})
+            self.runner.trace_event(traced)
             execution = await self.runner.execute_vetted(make_undo_hook(hook), event, plan.sealed.get(hook.id))
             verdict = execution.verdict
-            self.runner.trace_outcome(event, Outcome(verdicts=(verdict,), duration=execution.duration))
+            self.runner.trace_outcome(traced, Outcome(verdicts=(verdict,), duration=execution.duration))
             problem = verdict.failure.message if verdict.failure is not None else verdict.reason * verdict.blocks
         await self.compensations.close_runs({run.id}, error=problem)
         return problem
