@@ -85,6 +85,15 @@ def test_denied_call_offers_what_was_done_for_it_and_not_the_turn(home: Path) ->
     assert "save" not in write(home, "b.pem")
 
 
+def test_rejection_does_not_offer_what_an_earlier_turn_did(home: Path) -> None:
+    prompt(home)
+    configure(home, SAVE.replace('on = "before_agent"', 'on = "session_end"'))
+    prompt(home)
+    done = hookline(home, "emit", "after_agent", "--data", '{"response": "bad"}', "--session", "s")
+    assert OFFER not in done.stdout + done.stderr
+    assert len(json.loads(hookline(home, "rollback", "--list", "--json").stdout)) == 1
+
+
 def test_next_prompt_begins_another_turn(home: Path) -> None:
     prompt(home)
     prompt(home)
