@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Path:
 def test_every_part_is_wired() -> None:
     parts = make_components()
 
-    own = {"ask_agent", "command", "function", "mcp", "notify", "python", "raise_event", "rule", "webhook"}
+    own = {"ask_agent", "command", "function", "judge", "mcp", "notify", "python", "raise_event", "rule", "webhook"}
     assert set(parts.kinds) == own
     assert set(parts.dialects) == set(native_names())
     assert native_names()["cli-agent"]["PostToolUse"] == ("after_tool", "tool_failed")
