@@ -199,10 +199,17 @@ class ProjectTools:
         async with httpx2.AsyncClient(timeout=30) as client:
             for url in urls:
                 # a redirect would lead where no hook was asked about
-                answer = await client.get(url)
-                answer.raise_for_status()
-                moved = answer.headers.get("location", "") if answer.is_redirect else ""
-                texts.append(f"moved to {moved}" if moved else answer.text)
+                async with client.stream("GET", url) as answer:
+                    if answer.is_redirect:
+                        texts.append(f"moved to {answer.headers.get('location', '')}")
+                        continue
+                    answer.raise_for_status()
+                    text = ""
+                    async for piece in answer.aiter_text():
+                        text += piece
+                        if len(text) > _LARGEST:
+                            break
+                    texts.append(text)
         return _cut("\n\n".join(texts))
 
     def _find(self, path: str) -> Path:
