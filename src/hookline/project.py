@@ -23,7 +23,7 @@ from hookline.config import cron, toml
 from hookline.config import settings as tables
 from hookline.config.discovery import select_locations as chosen_places
 from hookline.config.document import Document, Problem, Severity
-from hookline.config.known_entries import record_path
+from hookline.config.known_entries import read_record, record_path
 from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
 from hookline.config.staleness import FileStamps, capture
 from hookline.engine.background import TellAgent
@@ -197,14 +197,12 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         managed=dirs.managed,
         data=dirs.data,
         records=records,
-        locations=tuple(
-            place
-            for place in chosen_places(settings.agents_files)
-            if not only_dialect or place.dialect in {_OWN_DIALECT, only_dialect}
-        ),
+        locations=tuple(chosen_places(settings.agents_files)),
         known_names=vocabulary,
         parsed=parsed,
     )
+    if only_dialect:
+        search = _narrow(search, dirs.data, only_dialect)
     candidates = read_candidates(search)
     if any(hook.mcp for hook in candidates.hooks):
         candidates = _attach_servers(candidates, search)
@@ -319,6 +317,15 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     )
     project.problems = (*dirs.problems, *problems, *loaded.problems, *between_hooks)
     return project
+
+
+def _narrow(search: SearchPaths, data: Path, dialect: str) -> SearchPaths:
+    """Return where our own files and those of one dialect are found."""
+    if search.records and read_record(data) is None:
+        # the first load records the entries of all files: those of other systems would count as new later
+        read_candidates(search)
+    wanted = {_OWN_DIALECT, dialect}
+    return replace(search, locations=tuple(place for place in search.locations if place.dialect in wanted))
 
 
 def _attach_servers(candidates: LoadResult, search: SearchPaths) -> LoadResult:

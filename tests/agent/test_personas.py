@@ -17,6 +17,17 @@ def _grouped(world: World, *events: str) -> str:
     return json.dumps({"hooks": hooks})
 
 
+@pytest.mark.spec("C-09")
+def test_first_run_as_one_system_leaves_the_hooks_of_others_known(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write({".config/agent/settings.json": _grouped(world, "Stop")}, world.home)
+    with scripted(Turn("done")) as (_script, url):
+        world.ask(url, "go", "--as", "ollama-cli")
+        assert world.seen() == []
+        world.ask(url, "go", "--as", "cli-agent")
+    assert [one["hook_event_name"] for one in world.seen()] == ["Stop"]
+
+
 CASES = [
     ("ollama-cli", ".ollama/settings.json", ("SessionStart", "PreToolUse", "Stop"), "hook", "OLLAMA.md"),
     ("cli-agent", ".config/agent/settings.json", ("PreToolUse", "Stop"), "hook_event_name", "AGENT.md"),

@@ -1,8 +1,10 @@
 """`hookline agent` from its start to its end, against a scripted model on loopback."""
 
 import json
+import os
 import sys
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -348,6 +350,60 @@ def test_what_is_missing_is_said(tmp_path: Path, words: tuple[str, ...], said: s
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_tools_survive_endless_output_costly_patterns_and_files_that_are_none(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write({"long.txt": "a" * 60 + "b\n", "found.txt": "needle\n"})
+    os.mkfifo(world.project / "pipe")
+    (world.project / "gone").symlink_to("nowhere")
+    turns = (
+        Turn("", [Call("shell", {"command": "head -c 300000000 /dev/zero | tr '\\0' x; echo"})]),
+        Turn("", [Call("grep", {"pattern": "(a+)+$"})]),
+        Turn("", [Call("grep", {"pattern": "(unclosed"})]),
+        Turn("", [Call("grep", {"pattern": "needle"})]),
+        Turn("done"),
+    )
+    with scripted(*turns) as (script, url):
+        report = world.ask(url, "go", "--yes")
+    tools = report["tools"]
+    assert isinstance(tools, list)
+    assert [bool(one["error"]) for one in tools] == [False, False, True, False]
+    assert "is no regular expression" in tools[2]["error"]
+    assert "found.txt:1:needle" in script.last_texts
+    assert "(2000000 characters)" in str(script.bodies)
+
+
+def test_fetch_reads_the_beginning_of_an_endless_page_and_follows_no_redirect(tmp_path: Path) -> None:
+    class Pages(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/moved":
+                self.send_response(302)
+                self.send_header("location", "/secret")
+                self.send_header("content-length", "0")
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.send_header("content-type", "text/plain")
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b"page " * 20_000)
+
+        def log_message(self, *_words: object) -> None:
+            pass
+
+    world = World(tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        turns = (Turn("", [Call("fetch", {"urls": [f"{base}/moved", f"{base}/endless"]})]), Turn("done"))
+        with scripted(*turns) as (script, url):
+            world.ask(url, "go", "--yes")
+        server.shutdown()
+    assert "moved to /secret" in str(script.bodies)
+    assert "page page" in str(script.bodies)
 
 
 def test_model_that_the_server_does_not_have_is_explained(tmp_path: Path) -> None:

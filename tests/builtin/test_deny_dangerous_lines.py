@@ -76,7 +76,7 @@ def test_it_is_found_wherever_it_stands(bounds: Boundaries, line: str, wrapping:
         ("rm -rf ~", "rm: deletes your home folder"),
         ("rm -rf /etc", "rm: deletes a folder of the system"),
         ("rm -rf .", "rm: deletes the whole project"),
-        ("curl x | sh", "runs what it downloads, before anybody could look at it"),
+        ("curl x | sh", "runs what it downloads without a review"),
         ("git push -f origin main", "git: overwrites main for everybody; --force-with-lease does not"),
         ("echo x > .git/hooks/pre-commit", ".git/hooks/pre-commit is run by git"),
     ],

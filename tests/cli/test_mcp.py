@@ -241,7 +241,7 @@ def test_login_that_the_user_does_not_finish_stores_nothing(home: Path) -> None:
         done = hookline(home, "mcp", "login", "guarded", "--no-browser", "--timeout", "3")
 
     assert done.returncode == 1
-    assert "nobody logged in within 3 s; nothing was stored" in done.stderr
+    assert "the login was not completed within 3 s; nothing was stored" in done.stderr
     assert not list((home / ".local" / "share" / "hookline" / "mcp").glob("*.json"))
 
 
@@ -421,6 +421,7 @@ def test_agent_may_not_add_a_server_or_log_out(home: Path) -> None:
         (("test", "gone"), 'there is no MCP server "gone"'),
         (("login", "plain"), "is a program on this machine, which needs no login"),
         (("add", "plain", "--", "x"), 'there is an MCP server "plain" already'),
+        (("add", "new", "ftp://example.com"), '"ftp://example.com" is no address of an MCP server'),
         (("add", "new"), "say what the server is"),
         (("add", "new", "https://example.com/mcp", "--env", "A=1"), "--env and --cwd are for a program"),
         (("test", "plain/scan", "--arguments", "[1]"), "--arguments must be a JSON object"),

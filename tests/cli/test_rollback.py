@@ -72,13 +72,26 @@ def test_rejected_turn_is_offered_and_taken_back_the_latest_run_first(home: Path
     assert ((project / "text").read_text(), (project / "a.txt.lock").exists()) == ("first", False)
     assert "nothing can be taken back" in hookline(home, "rollback", "--yes").stdout
     traces = json.loads(hookline(home, "trace", "list", "--json").stdout)
+    assert [one["event"] for one in traces[:3]] == ["custom", "custom", "after_agent"]
     assert "save:undo" in hookline(home, "trace", "show", traces[0]["trace"]).stdout
+    # a replay runs what happened, and an undo is not the event of its hook once more
+    replayed = json.loads(hookline(home, "replay", "--json").stdout)
+    assert (replayed["changed"], replayed["events"]) == (0, len(traces))
 
 
 def test_denied_call_offers_what_was_done_for_it_and_not_the_turn(home: Path) -> None:
     prompt(home)
     assert f"what reserve did {OFFER}" in write(home, "a.pem")
     assert "save" not in write(home, "b.pem")
+
+
+def test_rejection_does_not_offer_what_an_earlier_turn_did(home: Path) -> None:
+    prompt(home)
+    configure(home, SAVE.replace('on = "before_agent"', 'on = "session_end"'))
+    prompt(home)
+    done = hookline(home, "emit", "after_agent", "--data", '{"response": "bad"}', "--session", "s")
+    assert OFFER not in done.stdout + done.stderr
+    assert len(json.loads(hookline(home, "rollback", "--list", "--json").stdout)) == 1
 
 
 def test_next_prompt_begins_another_turn(home: Path) -> None:
@@ -91,6 +104,19 @@ def test_next_prompt_begins_another_turn(home: Path) -> None:
     assert len(done["undone"]) == 1
     assert json.loads(hookline(home, "rollback", "--all", "--forget", "--yes", "--json").stdout)["forgotten"]
     assert json.loads(hookline(home, "rollback", "--list", "--json").stdout) == []
+
+
+def test_runs_below_the_top_of_a_repository_are_taken_back_from_its_top(home: Path) -> None:
+    project = home.parent / "project"
+    (project / ".git").mkdir()
+    (project / "below").mkdir()
+    (project / "below" / "text").write_text("first")
+    below = ("--project", str(project / "below"))
+    hookline(home, "emit", "before_agent", "--data", '{"prompt": "go"}', "--session", "s", *below)
+    (project / "below" / "text").write_text("second")
+    assert hookline(home, "rollback", "--yes").stdout == "save: taken back\n"
+    assert (project / "below" / "text").read_text() == "first"
+    assert (project / "text").read_text() == "first"
 
 
 def test_undo_that_fails_stays_with_its_reason(home: Path) -> None:

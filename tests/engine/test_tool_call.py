@@ -119,6 +119,6 @@ def test_what_else_the_hooks_said_can_be_heard() -> None:
     emit = Emitter(before_tool=Outcome(trace="a"), after_tool=Outcome(trace="b"))
     heard: list[str] = []
 
-    asyncio.run(run_tool(emit, "shell", {"command": "ls"}, run, hear=lambda outcome: heard.append(outcome.trace)))
+    asyncio.run(run_tool(emit, "shell", {"command": "ls"}, run, on_outcome=lambda outcome: heard.append(outcome.trace)))
 
     assert heard == ["a", "b"]

@@ -115,7 +115,7 @@ def test_an_agent_gets_the_parameters_as_its_hooks_left_them() -> None:
 
     async def deploy() -> None:
         async with engine, engine.session() as session:
-            assert await session.skill("deploy", {"replicas": "2", "tag": "v1"}, hear=heard.append) == {
+            assert await session.skill("deploy", {"replicas": "2", "tag": "v1"}, on_outcome=heard.append) == {
                 "replicas": 4,
                 "tag": "v1",
             }

@@ -19,7 +19,7 @@ if mode == "slow":
 if mode == "chatty":
     print("starting up...", flush=True)
 
-TOOLS = ["scan", "say", "json", "fail", "hang", "die", "pid", "env", "big", "empty", "write"]
+TOOLS = ["scan", "say", "json", "fail", "hang", "die", "pid", "env", "big", "flood", "empty", "write"]
 
 
 def call(name, arguments):
@@ -38,6 +38,8 @@ def call(name, arguments):
         return str(os.getpid())
     if name == "env":
         return json.dumps({"metadata": {"env": sorted(os.environ)}})
+    if name == "flood":
+        return "x" * 40_000_000
     if name == "big":
         return "x" * 1_100_000
     if name == "write":

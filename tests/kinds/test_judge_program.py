@@ -104,6 +104,22 @@ def test_tokens_and_cost_are_counted_by_hook(home: Path) -> None:
     assert 'hookline_model_cost_total{hook="safe-shell"} 0.28' in metrics
 
 
+def test_budget_below_one_request_is_explained(home: Path) -> None:
+    configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "100 tokens/day"\n')
+    with serve_model(decide) as server:
+        answer = call(home, "ls", server.environ)
+    assert "too small for a single one, so set a larger budget" in answer
+    assert server.asked == []
+
+
+def test_model_that_is_not_there_spends_no_budget(home: Path) -> None:
+    configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "900 tokens/day"\n')
+    gone = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
+    assert all("127.0.0.1:9" in call(home, "ls", gone) for _ in range(3))
+    [limit] = json.loads(hookline(home, "limits", "--json").stdout)["limits"]
+    assert limit["reason"].startswith("0 tokens of")
+
+
 @pytest.mark.spec("U-21")
 def test_budget_that_is_spent_blocks_until_it_is_reset(home: Path) -> None:
     configure(home, JUDGE.replace("MODEL", "openai:small") + 'budget = "900 tokens/day"\n')

@@ -145,6 +145,7 @@ def test_missing_value_keeps_the_tool_from_being_called(tmp_path: Path) -> None:
         ("fail", FailureKind.HOOK_ERROR, "plain/fail says: the database is down"),
         ("nope", FailureKind.NOT_FOUND, 'the MCP server "plain" has no tool "nope"; it has scan, say'),
         ("die", FailureKind.UNREACHABLE, "it ended with exit code 7"),
+        ("flood", FailureKind.UNREACHABLE, "that is no message of the protocol: a line of more than 1 MB"),
         ("big", FailureKind.TOO_MUCH_OUTPUT, "more than 1000000 characters"),
     ],
 )

@@ -15,7 +15,7 @@ from hookline.model.hook import Layer, Source
 from hookline.project import load_project
 from hookline.user_dirs import UserDirs
 
-# says its name, and what its dialect wants to hear
+# says its name, and what its dialect wants to on_outcome
 SCRIPT = """
 cat >/dev/null
 echo "$1" >> "$(dirname "$0")/project/log"

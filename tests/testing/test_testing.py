@@ -10,7 +10,7 @@ from hypothesis import given
 
 from hookline import Decision, Event, EventName, Verdict, testing
 from hookline.dialects import DIALECTS
-from hookline.errors import ConfigError
+from hookline.errors import ConfigError, DialectError
 from hookline.testing import strategies
 from hookline.testing.recording_engine import RecordingEngine
 
@@ -170,3 +170,12 @@ def test_plugin_loads_nothing_heavy_and_explains_differences(tmp_path: Path) -> 
 
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "expected allow, got deny: never" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["before_tool", "preToolUse", "PreToolUse"])
+def test_event_of_a_payload_that_does_not_name_it_is_given_in_any_words(name: str) -> None:
+    raw = testing.payload("copilot-cli", testing.before_tool("shell", command="ls"))
+
+    assert testing.read_payload("copilot-cli", raw, name).tool == "shell"
+    with pytest.raises(DialectError, match="the event's name"):
+        testing.read_payload("copilot-cli", raw)

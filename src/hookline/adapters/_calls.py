@@ -32,7 +32,7 @@ async def call_tool(engine: Engine, name: str, args: Mapping[str, object], run: 
         return await run(final)
 
     try:
-        result, refusal = await engine.call_tool(name, args, tool, session=session, hear=outcomes.append), ""
+        result, refusal = await engine.call_tool(name, args, tool, session=session, on_outcome=outcomes.append), ""
     except Blocked:
         # the last outcome is the one that blocked
         if outcomes[-1].stopped:

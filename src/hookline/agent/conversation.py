@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_ai import Agent, RunContext, Tool
+from pydantic_ai import Agent, RunContext, Tool, capture_run_messages
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.messages import (
@@ -167,10 +167,8 @@ class Conversation:
     async def compact(self, trigger: str = "manual") -> bool:
         """Replace the history by a summary, because the user says so; return whether that was done."""
         # nothing is being worked on, so that all of it can be summarised
-        fresh = await self._compact(self.history, [], trigger)
-        is_done = fresh is not self.history
-        self.history = fresh
-        return is_done
+        before, self.history = self.history, await self._compact(self.history, [], trigger)
+        return self.history is not before
 
     async def fit(self, messages: list[ModelMessage]) -> list[ModelMessage]:
         """Return messages that fit into the model's context window: the same, or a summary of the older ones.
@@ -198,14 +196,14 @@ class Conversation:
             Blocked: A hook stops the whole run.
         """
         tool = self.tools[name]
-        call = ToolCall(tool=tool.canonical, args=args, agent=str(self.scope.session.agent.get("id", "")))
+        call = ToolCall(tool=tool.hook_name, args=args, agent=str(self.scope.session.agent.get("id", "")))
         self._parts.calls.append(call)
         self.view.show("tool", f"{name} {_shorten(args)}")
-        heard: list[Outcome] = []
+        outcomes: list[Outcome] = []
         started = perf_counter()
 
-        def hear(outcome: Outcome) -> None:
-            heard.append(outcome)
+        def on_outcome(outcome: Outcome) -> None:
+            outcomes.append(outcome)
             show_outcome(self.view, outcome)
             call.decision = max(call.decision, outcome.decision.word, key=_rank)
             if outcome.args is not None:
@@ -213,7 +211,7 @@ class Conversation:
 
         try:
             result = await self.scope.call_tool(
-                tool.canonical, args, tool.run, hear=hear, permit=partial(self._permit, tool, call)
+                tool.hook_name, args, tool.run, on_outcome=on_outcome, permit=partial(self._permit, tool, call)
             )
             text = str(result)
         except Blocked as blocked:
@@ -227,7 +225,7 @@ class Conversation:
             call.error = str(error) or type(error).__name__
             text = f"Error: {call.error}"
         call.duration = perf_counter() - started
-        return "\n\n".join((text, *(line for one in heard for line in (*one.context, *one.follow_ups))))
+        return "\n\n".join((text, *(line for one in outcomes for line in (*one.context, *one.follow_ups))))
 
     async def run_subagent(self, prompt: str, type: str = "") -> str:  # noqa: A002 - the argument's name in hooks
         """Start a subagent, and return its result.
@@ -245,11 +243,9 @@ class Conversation:
         start = await self.emit("subagent_start", {**who, "prompt": prompt})
         if start.blocked:
             raise Blocked(definition.name, start)
-        session = replace(self.scope.session, agent={"id": agent_id, "type": definition.name})
-        scope = SessionScope(self._parts.engine, session, cwd=self.scope.cwd, host=self._parts.host)
-        scope.only = None if self._parts.limits.subagent_hooks else JUDGING
+        only = None if self._parts.limits.subagent_hooks else JUDGING
         child = Conversation(
-            scope,
+            self.scope.for_subagent(agent_id, definition.name, only=only),
             self._parts.find_model(definition.model) if definition.model else self._model,
             [tool for tool in self._base_tools if not definition.tools or tool.name in definition.tools],
             # a subagent starts no others
@@ -268,7 +264,7 @@ class Conversation:
         skill = self._parts.skills.get(name)
         if skill is None:
             raise LookupError(f'there is no skill "{name}"; there are {", ".join(self._parts.skills) or "none"}')
-        parameters = await self.scope.skill(name, args or {}, hear=partial(show_outcome, self.view))
+        parameters = await self.scope.skill(name, args or {}, on_outcome=partial(show_outcome, self.view))
         return fill_template(skill.text, parameters)
 
     def is_skill(self, prompt: str) -> bool:
@@ -302,30 +298,36 @@ class Conversation:
             ],
             capabilities=[Lifecycle(self)],
         )
-        try:
-            result = await agent.run(
-                text,
-                message_history=self.history,
-                usage=usage,
-                usage_limits=UsageLimits(request_limit=limits.max_turns),
-                model_settings=ModelSettings(temperature=limits.temperature)
-                if limits.temperature is not None
-                else None,
-                event_stream_handler=self._stream if self.is_streaming else None,
-            )
-        except UsageLimitExceeded:
-            raise ModelUseError(
-                f"the model was asked {limits.max_turns} times without an end; --max-turns allows more"
-            ) from None
-        except (AgentRunError, OSError) as error:
-            raise ModelUseError(await self._report(error)) from error
+        settings = ModelSettings(temperature=limits.temperature) if limits.temperature is not None else None
+        with capture_run_messages() as messages:
+            try:
+                result = await agent.run(
+                    text,
+                    message_history=self.history,
+                    usage=usage,
+                    usage_limits=UsageLimits(request_limit=limits.max_turns),
+                    model_settings=settings,
+                    event_stream_handler=self._stream if self.is_streaming else None,
+                )
+            except asyncio.CancelledError:
+                # the next prompt may be "go on"
+                self.history = messages_of.drop_unfinished(messages) or self.history
+                raise
+            except UsageLimitExceeded:
+                self.history = messages_of.drop_unfinished(messages)
+                asked = f"the model was asked {limits.max_turns} times without an end"
+                raise ModelUseError(f"{asked}; say more, or allow more with --max-turns") from None
+            except (AgentRunError, OSError) as error:
+                raise ModelUseError(await self._report(error)) from error
         self.history = result.all_messages()
         return result.output
 
     @property
     def is_streaming(self) -> bool:
-        """Whether the user sees the text while it is written: not where a hook may still change or block it."""
-        return self.view.is_streaming and EventName.AFTER_MODEL not in self._parts.engine.registry.listening
+        """Whether the user sees the text while it is written: not of a subagent, nor where a hook may still change it."""
+        is_subagent = bool(self.scope.session.agent)
+        has_hooks = EventName.AFTER_MODEL in self._parts.engine.registry.listening
+        return self.view.is_streaming and not (is_subagent or has_hooks)
 
     async def _stream(self, _run: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:
         async for event in events:
@@ -368,8 +370,8 @@ class Conversation:
         is_free = tool.is_reading or limits.permission == "all" or (limits.permission == "edits" and tool.is_edit)
         if is_free or before.decision is Decision.ALLOW or tool.name in self._parts.allowed:
             return args
-        request = {"operation": tool.canonical, "details": _shorten(args), "requester": self._parts.host}
-        asked = await self.emit("permission_request", request, tool=tool.canonical, args=args)
+        request = {"operation": tool.hook_name, "details": _shorten(args), "requester": self._parts.host}
+        asked = await self.emit("permission_request", request, tool=tool.hook_name, args=args)
         if asked.blocked:
             raise Blocked(tool.name, asked)
         final = asked.args if asked.args is not None else args
@@ -409,7 +411,10 @@ class Conversation:
             self.view.show("note", f"not compacted: {before.reason}")
             return old
         shown = "\n\n".join(f"{one['role']}: {one.get('content') or one}" for one in described)
-        summary = await model_request(self._model, [messages_of.make_prompt(_SUMMARISE.format(shown))])
+        try:
+            summary = await model_request(self._model, [messages_of.make_prompt(_SUMMARISE.format(shown))])
+        except (AgentRunError, OSError) as error:
+            raise ModelUseError(await self._report(error)) from error
         self._parts.usage.incr(summary.usage)
         kept = [
             f"{described[at]['role']}: {described[at].get('content') or described[at]}"
@@ -433,32 +438,14 @@ class Conversation:
         tools: list[AgentTool] = []
         if parts.agents:
             known = "; ".join(f"{name}: {one.description}" for name, one in parts.agents.items())
-            tools.append(
-                AgentTool(
-                    name="task",
-                    canonical="subagent",
-                    description=f"Give a task to a subagent, and get its result. Types: {known}",
-                    parameters=schema("prompt", prompt="the task, with all it needs to know", type="the type"),
-                    run=self.run_subagent,
-                    is_reading=True,
-                )
-            )
+            about = f"Give a task to a subagent, and get its result. Types: {known}"
+            parameters = schema("prompt", prompt="the task, with all it needs to know", type="the type")
+            tools.append(AgentTool("task", about, parameters, self.run_subagent, canonical="subagent", is_reading=True))
         if parts.skills:
             known = "; ".join(f"{name}: {one.description}" for name, one in parts.skills.items())
-            tools.append(
-                AgentTool(
-                    name="skill",
-                    canonical="skill",
-                    description=f"Load the instructions of a skill. Skills: {known}",
-                    parameters={
-                        "type": "object",
-                        "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
-                        "required": ["name"],
-                    },
-                    run=self.run_skill,
-                    is_reading=True,
-                )
-            )
+            about = f"Load the instructions of a skill. Skills: {known}"
+            parameters = schema("name", name="the skill", args="object: its parameters")
+            tools.append(AgentTool("skill", about, parameters, self.run_skill, is_reading=True))
         return tools
 
 
@@ -495,7 +482,8 @@ def _rank(decision: str) -> int:
 
 
 def _shorten(args: Mapping[str, object], *, longest: int = 200) -> str:
-    text = (
-        str(next(iter(args.values()))) if len(args) == 1 else " ".join(f"{key}={value}" for key, value in args.items())
-    )
-    return text if len(text) <= longest else f"{text[:longest]}…"
+    """Return arguments on one line: one break of a command line may be the whole difference, so that it is shown."""
+    values = [str(value) for value in args.values()]
+    text = values[0] if len(values) == 1 else " ".join(f"{key}={value}" for key, value in args.items())
+    text = "\\n".join(text.splitlines())
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"

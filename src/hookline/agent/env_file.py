@@ -30,10 +30,7 @@ class EnvFile:
         os.environ[VARIABLE] = str(self._path)
 
     def apply(self, *, is_contained: bool = False) -> list[str]:
-        """Put what was written since the last call into the environment; return a line for each that was not.
-
-        With `is_contained`, a hook in a sandbox may have written it.
-        """
+        """Set what hooks, also contained ones, wrote since the last call; return a line for each that is refused."""
         text = self._path.read_text("utf-8", "replace") if self._path.is_file() else self._applied
         fresh = text.removeprefix(self._applied) if text.startswith(self._applied) else text
         self._applied = text

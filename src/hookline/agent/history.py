@@ -50,6 +50,12 @@ def split_history(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage],
     return list(messages[:at]), list(messages[at:])
 
 
+def drop_unfinished(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return messages without calls of tools at their end that have no result: a model refuses such a history."""
+    is_open = messages and any(isinstance(part, ToolCallPart) for part in messages[-1].parts)
+    return list(messages[:-1] if is_open else messages)
+
+
 def make_prompt(text: str) -> ModelRequest:
     """Return a message of the user."""
     return ModelRequest(parts=[UserPromptPart(text)])

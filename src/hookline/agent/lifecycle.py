@@ -27,7 +27,7 @@ class Lifecycle(AbstractCapability[Any]):
 
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """Offer the model its tools, or none where a hook says so."""
-        names = [self.conversation.tools[tool.name].canonical for tool in tool_defs]
+        names = [self.conversation.tools[tool.name].hook_name for tool in tool_defs]
         data = {"messages": describe_messages(ctx.messages), "tools": names}
         outcome = await self.conversation.emit("before_tool_selection", data)
         return [] if outcome.blocked else tool_defs

@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline import ConfigError, Engine, Event, Verdict
+from hookline import ConfigError, Engine, Verdict
 from hookline.agent.personas import IGNORE_FILE, Persona
 from hookline.config import yaml
-from hookline.effects.tools import find_effects
+from hookline.events import BeforeTool
 
 # longer context files are cut: they are sent with every request
 _LONGEST: Final = 40_000
@@ -49,10 +49,9 @@ class IgnoredFiles:
     def guard(self, engine: Engine) -> None:
         """Deny every tool call that would read an ignored file, also one that a command line reads."""
 
-        @engine.on("before_tool", id="ollamaignore", name=f"files in {IGNORE_FILE}", on_error="block")
-        def deny_ignored(event: Event) -> Verdict | None:
-            found = (path for path in find_effects(event).reads if self.has_file(Path(path)))
-            first = next(found, None)
+        @engine.on.before_tool(id="ollamaignore", name=f"files in {IGNORE_FILE}", on_error="block")
+        def deny_ignored(event: BeforeTool) -> Verdict | None:
+            first = next((path for path in event.effects.reads if self.has_file(Path(path))), None)
             return Verdict.deny(f"{first} is listed in {IGNORE_FILE}") if first else None
 
 

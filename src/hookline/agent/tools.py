@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.agent.project_files import IgnoredFiles
+from hookline.conditions.regex import compile_regex
 
 Json = Mapping[str, object]
 
@@ -22,16 +22,21 @@ _TIMEOUT: Final = 120.0
 _SKIPPED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 
-class AgentTool(Struct, frozen=True, kw_only=True):
-    """A tool: what the model calls it, what hooks call it, what it does, and whether it only reads."""
+class AgentTool(Struct, frozen=True):
+    """A tool as the model knows it, and whether it only reads; `canonical` is its name in hooks where that differs."""
 
     name: str
-    canonical: str
     description: str
     parameters: Json
     run: Callable[..., Awaitable[object]]
+    canonical: str = ""
     is_reading: bool = False
     is_edit: bool = False
+
+    @property
+    def hook_name(self) -> str:
+        """What hooks call it."""
+        return self.canonical or self.name
 
 
 class ToolError(Exception):
@@ -39,11 +44,12 @@ class ToolError(Exception):
 
 
 def schema(required: str, **properties: str) -> Json:
-    """Return the JSON Schema of arguments, each with its description; an integer or a list begins with `int:` or `list:`."""
+    """Return the JSON Schema of arguments, each with its description, which begins with the type if that is no text: `int: …`."""
     shapes: dict[str, Json] = {
         "int": {"type": "integer"},
         "bool": {"type": "boolean"},
         "list": {"type": "array", "items": {"type": "string"}},
+        "object": {"type": "object"},
     }
     listed: dict[str, object] = {}
     for name, about in properties.items():
@@ -65,58 +71,52 @@ class ProjectTools:
         path = "the file, relative to the project or absolute"
         return (
             AgentTool(
-                name="shell",
-                canonical="shell",
-                description="Run a command line in the project's folder, and return its output.",
-                parameters=schema("command", command="the command line", timeout="int: seconds, 120 if missing"),
-                run=self.shell,
+                "shell",
+                "Run a command line in the project's folder, and return its output.",
+                schema("command", command="the command line", timeout="int: seconds, 120 if missing"),
+                self.shell,
             ),
             AgentTool(
-                name="read_file",
-                canonical="read_file",
-                description="Read a text file.",
-                parameters=schema("path", path=path, offset="int: first line, from 1", limit="int: how many lines"),
-                run=self.read_file,
+                "read_file",
+                "Read a text file.",
+                schema("path", path=path, offset="int: first line, from 1", limit="int: how many lines"),
+                self.read_file,
                 is_reading=True,
             ),
             AgentTool(
-                name="write_file",
-                canonical="write_file",
-                description="Write a whole file; its folders are created.",
-                parameters=schema("path content", path=path, content="all of its text"),
-                run=self.write_file,
+                "write_file",
+                "Write a whole file; its folders are created.",
+                schema("path content", path=path, content="all of its text"),
+                self.write_file,
                 is_edit=True,
             ),
             AgentTool(
-                name="edit_file",
-                canonical="edit_file",
-                description="Replace a text that occurs once in a file, or every occurrence with replace_all.",
-                parameters=schema("path old new", path=path, old="text", new="text", replace_all="bool: all of them"),
-                run=self.edit_file,
+                "edit_file",
+                "Replace a text that occurs once in a file, or every occurrence with replace_all.",
+                schema("path old new", path=path, old="text", new="text", replace_all="bool: all of them"),
+                self.edit_file,
                 is_edit=True,
             ),
             AgentTool(
-                name="glob",
-                canonical="glob",
-                description="Find files by name, such as src/**/*.py.",
-                parameters=schema("pattern", pattern="the pattern", path="folder to begin at"),
-                run=self.glob,
+                "glob",
+                "Find files by name, such as src/**/*.py.",
+                schema("pattern", pattern="the pattern", path="folder to begin at"),
+                _in_thread(self.glob),
                 is_reading=True,
             ),
             AgentTool(
-                name="grep",
-                canonical="grep",
-                description="Find lines that match a regular expression.",
-                parameters=schema("pattern", pattern="the expression", path="file or folder", include="such as *.py"),
-                run=self.grep,
+                "grep",
+                "Find lines that match a regular expression.",
+                schema("pattern", pattern="the expression", path="file or folder", include="such as *.py"),
+                _in_thread(self.grep),
                 is_reading=True,
             ),
             AgentTool(
-                name="fetch",
+                "fetch",
+                "Fetch web pages.",
+                schema("urls", urls="list: the addresses"),
+                self.fetch,
                 canonical="web_fetch",
-                description="Fetch web pages.",
-                parameters=schema("urls", urls="list: the addresses"),
-                run=self.fetch,
             ),
         )
 
@@ -131,7 +131,7 @@ class ProjectTools:
             start_new_session=True,
         )
         try:
-            raw, _ = await asyncio.wait_for(process.communicate(), timeout)
+            raw = await asyncio.wait_for(_read_output(process), timeout)
         except TimeoutError:
             raise TimeoutError(f"the command took longer than {timeout:g} seconds") from None
         finally:
@@ -168,7 +168,7 @@ class ProjectTools:
         self._find(path).write_text(text.replace(old, new), "utf-8")
         return f"replaced {count} in {path}"
 
-    async def glob(self, pattern: str, path: str = ".") -> str:
+    def glob(self, pattern: str, path: str = ".") -> str:
         """Return the paths that match."""
         from pathspec import GitIgnoreSpec  # noqa: PLC0415 - as for ignored files, whose patterns these are
 
@@ -176,15 +176,16 @@ class ProjectTools:
         found = [self._show(one) for one in self._walk(path) if wanted.match_file(one.relative_to(top).as_posix())]
         return "\n".join(found[:_MOST]) or "no file matches"
 
-    async def grep(self, pattern: str, path: str = ".", include: str = "") -> str:
+    def grep(self, pattern: str, path: str = ".", include: str = "") -> str:
         """Return the lines that match."""
-        expression = re.compile(pattern)
+        # in linear time: the pattern is the model's
+        expression = compile_regex(pattern)
         found: list[str] = []
         for one in self._walk(path):
             if (include and not one.match(include)) or one.stat().st_size > _LARGEST:
                 continue
             for number, line in enumerate(one.read_text("utf-8", "replace").splitlines(), 1):
-                if expression.search(line):
+                if expression.matches(line[:_LONGEST]):
                     found.append(f"{self._show(one)}:{number}:{line[:300]}")
                 if len(found) >= _MOST:
                     return "\n".join(found)
@@ -198,10 +199,17 @@ class ProjectTools:
         async with httpx2.AsyncClient(timeout=30) as client:
             for url in urls:
                 # a redirect would lead where no hook was asked about
-                answer = await client.get(url)
-                answer.raise_for_status()
-                moved = answer.headers.get("location", "") if answer.is_redirect else ""
-                texts.append(f"moved to {moved}" if moved else answer.text)
+                async with client.stream("GET", url) as answer:
+                    if answer.is_redirect:
+                        texts.append(f"moved to {answer.headers.get('location', '')}")
+                        continue
+                    answer.raise_for_status()
+                    text = ""
+                    async for piece in answer.aiter_text():
+                        text += piece
+                        if len(text) > _LARGEST:
+                            break
+                    texts.append(text)
         return _cut("\n\n".join(texts))
 
     def _find(self, path: str) -> Path:
@@ -228,10 +236,24 @@ class ProjectTools:
             folders[:] = sorted(
                 name for name in folders if name not in _SKIPPED and not self._ignored.has_file(here / name)
             )
-            yield from (here / name for name in sorted(names) if not self._ignored.has_file(here / name))
+            paths = (here / name for name in sorted(names))
+            yield from (path for path in paths if path.is_file() and not self._ignored.has_file(path))
 
     def _show(self, path: Path) -> str:
         return str(path.relative_to(self._root)) if path.is_relative_to(self._root) else str(path)
+
+
+def _in_thread(work: Callable[..., str]) -> Callable[..., Awaitable[str]]:
+    return lambda **args: asyncio.to_thread(work, **args)
+
+
+async def _read_output(process: asyncio.subprocess.Process) -> bytes:
+    """Read what a process prints until it ends; the beginning of it is kept."""
+    kept = b""
+    while process.stdout is not None and (chunk := await process.stdout.read(65_536)):
+        kept += chunk[: _LARGEST - len(kept)]
+    await process.wait()
+    return kept
 
 
 def _cut(text: str) -> str:

@@ -166,7 +166,7 @@ def _call(where: str) -> Callable[[BuiltinScope, Options], Mapping[str, Fields]]
 
 
 _PARTS: Final = {"desktop": "shows it on the desktop", "sound": "plays a sound", "speech": "says it aloud"}
-# a web service is told what it understands
+# the shape of the request that each web service understands
 _BODIES: Final[Mapping[str, Callable[[str], object]]] = {
     "slack": lambda text: {"text": text},
     "ntfy": lambda text: text,
@@ -236,20 +236,20 @@ _STARTS: Final = (EventName.SETUP, EventName.SESSION_START)
 _TABLE: Final = (
     Builtin(
         name="read-only",
-        about="says yes, where a person would be asked, to what only reads files of the project",
+        about="allows calls that only read files of the project, so that the agent does not ask you",
         on=(EventName.PERMISSION_REQUEST,),
         parts=_call("allow_readonly:make_judge"),
     ),
     Builtin(
         name="dangerous",
-        about="says no to what hardly anybody ever wants, such as deleting a home folder",
+        about="denies destructive commands, such as deleting a home folder",
         on=_CALLS,
         parts=_call("deny_dangerous:make_judge"),
         guards=True,
     ),
     Builtin(
         name="self-guard",
-        about="says no to an agent that would change what guards it: configuration, approvals, entries in settings",
+        about="denies changes of what guards the agent: configuration, approvals, entries in settings",
         on=_CALLS,
         parts=_call("self_guard:make_judge"),
         tools=CHANGING_TOOLS,
@@ -258,21 +258,21 @@ _TABLE: Final = (
     ),
     Builtin(
         name="git-status",
-        about="tells the model the branch, the changed files and the last commits when a session begins",
+        about="gives the model the branch, the changed files and the last commits when a session begins",
         on=_STARTS,
         parts=_call("start_context:make_git_status"),
         options={"commits": keys.count_or_none},
     ),
     Builtin(
         name="context-files",
-        about="tells the model what OLLAMA.md and AGENTS.md say, where the agent does not read them itself",
+        about="gives the model OLLAMA.md and AGENTS.md, where the agent does not read them itself",
         on=_STARTS,
         parts=_call("start_context:make_context_files"),
         options={"files": keys.one_or_more_texts, "max_size": keys.size, "fence": keys.flag},
     ),
     Builtin(
         name="session-summary",
-        about="writes down what a session ran, changed and was denied, and removes old logs and backups",
+        about="logs what a session ran, changed and was denied, and removes old logs and backups",
         on=(EventName.SESSION_END,),
         parts=_call("session_summary:make_summary"),
         options={**_LOG, "days": keys.count},
@@ -280,7 +280,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="prompt-filter",
-        about="says no to a prompt with a key or a password in it, or with what you do not want to send",
+        about="denies prompts that hold a key or a password, or match a pattern of yours",
         on=(EventName.BEFORE_AGENT,),
         parts=_call("prompt_filter:make_filter"),
         guards=True,
@@ -288,7 +288,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="prompt-log",
-        about="writes down every prompt",
+        about="logs every prompt",
         on=(EventName.BEFORE_AGENT,),
         parts=_call("event_logs:log_events"),
         options=_LOG,
@@ -296,7 +296,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="rm-rf",
-        about="says no to deleting whole folders, but for those that are made again, such as node_modules",
+        about="denies deleting whole folders, except those that can be built again, such as node_modules",
         on=_CALLS,
         parts=_deny_rm_rf,
         guards=True,
@@ -304,7 +304,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="env-files",
-        about="says no to reading and changing .env files; examples of them are not meant",
+        about="denies reading and changing .env files, except examples such as .env.example",
         on=_CALLS,
         parts=_deny_env_files,
         guards=True,
@@ -312,7 +312,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="tool-log",
-        about="writes down every tool call and its result",
+        about="logs every tool call and its result",
         on=(EventName.AFTER_TOOL, EventName.TOOL_FAILED),
         parts=_call("event_logs:log_events"),
         options=_LOG,
@@ -320,7 +320,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="error-log",
-        about="writes down every failure with its class: permission, not_found, timeout, network …",
+        about="logs every failure with its class: permission, not_found, timeout, network …",
         on=(EventName.TOOL_FAILED, EventName.AFTER_TOOL, EventName.ERROR),
         parts=_call("event_logs:log_errors"),
         options=_LOG,
@@ -328,7 +328,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="permission-log",
-        about="writes down what a person was asked to permit, and whether it only reads",
+        about="logs what you were asked to permit, and whether it only reads",
         on=(EventName.PERMISSION_REQUEST,),
         parts=_call("event_logs:log_permissions"),
         options=_LOG,
@@ -336,7 +336,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="skill-log",
-        about="writes down which skills were used, and with what",
+        about="logs which skills were used, with their parameters",
         on=(EventName.SKILL_TRIGGER, EventName.BEFORE_TOOL),
         parts=_call("event_logs:log_skills"),
         options=_LOG,
@@ -352,7 +352,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="completion",
-        about="tells you that the agent is done: on the desktop, with a sound, aloud, or by a web service",
+        about="reports that the agent is done: on the desktop, with a sound, as speech, or to a web service",
         on=(EventName.AFTER_AGENT,),
         parts=_announce("{{agent}} is done in {{project}}"),
         options=_ANNOUNCEMENT,
@@ -360,7 +360,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="subagent-log",
-        about="writes down when subagents start and stop, and what they were asked and answered",
+        about="logs when subagents start and stop, with their prompts and answers",
         on=(EventName.SUBAGENT_START, EventName.SUBAGENT_STOP),
         parts=_call("event_logs:log_events"),
         options=_LOG,
@@ -368,7 +368,7 @@ _TABLE: Final = (
     ),
     Builtin(
         name="notification",
-        about="shows what the agent wants to tell you on the desktop, and sends it to Slack, ntfy or any web service",
+        about="shows notifications of the agent on the desktop, and sends them to Slack, ntfy or any web service",
         on=(EventName.NOTIFICATION,),
         parts=_announce("{{agent}} in {{project}}: {{message}}"),
         options=_ANNOUNCEMENT,

@@ -40,7 +40,7 @@ from hookline.shell.program import split_names
 from hookline.shell.reader import parse_script
 from hookline.shell.walk import ShellCommand, walk_commands
 
-_HINT: Final = "; whoever really wants this can do it by hand"
+_HINT: Final = "; if it is intended, run it yourself"
 
 PROJECT: Final = "the whole project"
 HOME: Final = "your home folder"
@@ -126,7 +126,7 @@ _OF_DISKS: Final = split_names(
     "mkfs mke2fs fdisk sfdisk gdisk parted wipefs blkdiscard badblocks hdparm diskutil cryptsetup lvremove vgremove"
     " pvremove zpool zfs mdadm"
 )
-_UNSEEN: Final = "runs what it {}, before anybody could look at it"
+_UNSEEN: Final = "runs what it {} without a review"
 
 
 class _DangerRule(Struct, frozen=True):

@@ -132,6 +132,8 @@ def _read_entry(args: argparse.Namespace, project: Project) -> dict[str, object]
         entry |= {"args": list(found.args)} if found.args else {}
     elif len(target) == 1 and target[0].startswith(("http://", "https://")):
         entry["url"] = target[0]
+    elif "://" in target[0]:
+        raise ConfigError(f"{quote(target[0])} is no address of an MCP server: it begins with https:// or http://")
     else:
         # in the user's own file, a name that is counted from here would mean another file in each project
         words = [_make_absolute(word) for word in target[1:]] if args.to == "user" else target[1:]

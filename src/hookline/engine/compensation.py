@@ -7,6 +7,7 @@ offered; the user decides, with `hookline rollback`.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from time import time
 from typing import Final, TypeVar
 
@@ -22,6 +23,7 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.verdict import Effect, EffectKind, Outcome
 from hookline.ports import StateStore, StateValue
+from hookline.trust.repository import find_top
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +40,7 @@ _WHOLE_TURN: Final = TURN_ENDS | {TURN_START}
 class Compensation(Struct, frozen=True, kw_only=True):
     """A run of a hook that can be taken back, with the event that it ran for.
 
-    `turn` counts the prompts of the session. `undone` is when it was taken back, in seconds since the epoch, and `error` why
-    the last attempt failed.
+    `turn` counts the prompts of the session, and `error` is why the last attempt to take it back failed.
     """
 
     id: str
@@ -48,7 +49,6 @@ class Compensation(Struct, frozen=True, kw_only=True):
     turn: int = 0
     at: float
     event: Event
-    undone: float = 0.0
     error: str = ""
 
 
@@ -71,7 +71,12 @@ class CompensationLog:
 
     def __init__(self, state: StateStore, project: str) -> None:
         self._state = state
-        self._key = f"{_PREFIX}{project}"
+        self._project = project
+
+    @cached_property
+    def _key(self) -> str:
+        # an agent walks into folders below the top of its repository, and its user rolls back from anywhere in it
+        return f"{_PREFIX}{find_top(self._project)}"
 
     async def begin_turn(self, event: Event) -> None:
         """Count a turn of a session."""
@@ -89,7 +94,11 @@ class CompensationLog:
         """Record that a hook ran for an event."""
         session = event.session.id
         # what a program puts into events may be any object; its `undo` gets it as a hook process does
-        plain = _events.decode(json_codec.dump({**asdict(event), "session": asdict(event.session), "facts": None}))
+        try:
+            plain = _events.decode(json_codec.dump({**asdict(event), "session": asdict(event.session), "facts": None}))
+        except msgspec.DecodeError as problem:
+            logger.warning('what hook "%s" did cannot be recorded for undo: %s', hook.id, problem)
+            return
 
         def add(journal: _Journal) -> _Journal:
             run = Compensation(
@@ -110,41 +119,37 @@ class CompensationLog:
         Raises:
             StoreError: The store cannot be used.
         """
-        journal = _decode((await self._access(lambda: self._state.read([self._key]))).get(self._key))
-        return [run for run in reversed(journal.runs) if not run.undone]
+        return list(reversed((await self._read()).runs))
 
     async def offer(self, outcome: Outcome, event: Event) -> Outcome:
         """Return the outcome of a rejected event with a message to the user that offers to take back what was done for it."""
+        session = event.session.id
         try:
-            pending = await self.list_pending()
+            journal = await self._read()
         except StoreError as problem:
             logger.warning("what can be undone is unknown: %s", problem)
             return outcome
-        mine = [run for run in pending if run.session == event.session.id]
-        if event.name in _WHOLE_TURN or outcome.stopped:
-            mine = select_turn(mine)
-        else:
-            mine = [run for run in mine if run.event.id == event.id]
-        if not mine:
+        turn = journal.turns.get(session, 0)
+        rejected = [run for run in journal.runs if (run.session, run.turn) == (session, turn)]
+        if not (event.name in _WHOLE_TURN or outcome.stopped):
+            rejected = [run for run in rejected if run.event.id == event.id]
+        if not rejected:
             return outcome
-        names = ", ".join(dict.fromkeys(run.hook for run in reversed(mine)))
+        names = ", ".join(dict.fromkeys(run.hook for run in rejected))
         message = f"what {names} did can be taken back: hookline rollback"
         return replace(outcome, effects=(*outcome.effects, Effect(EffectKind.MESSAGE, message)))
 
     async def close_runs(self, ids: Collection[str], *, error: str = "") -> None:
-        """Mark runs as taken back, or write down why they could not be."""
-        now = time()
+        """Remove runs that were taken back; with an `error`, keep them with the reason why they could not be."""
 
         def close(journal: _Journal) -> _Journal:
-            return replace(
-                journal,
-                runs=tuple(
-                    replace(run, undone=0.0 if error else now, error=error) if run.id in ids else run
-                    for run in journal.runs
-                ),
-            )
+            named = (replace(run, error=error) if run.id in ids else run for run in journal.runs)
+            return replace(journal, runs=tuple(run for run in named if error or run.id not in ids))
 
         await self._change(close)
+
+    async def _read(self) -> _Journal:
+        return _decode((await self._access(lambda: self._state.read([self._key]))).get(self._key))
 
     async def _change(self, change: Callable[[_Journal], _Journal]) -> None:
         def decide(entries: Mapping[str, bytes], now: float) -> tuple[Mapping[str, StateValue], None]:

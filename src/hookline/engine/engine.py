@@ -329,10 +329,13 @@ class Engine:
         if plan.skipped:
             problem = "; ".join(filter(None, (plan.skipped[0].reason, plan.skipped[0].mend)))
         else:
-            self.runner.trace_event(event)
+            # the trace has it as an event of its own: what the hook ran for did not happen again
+            data = {"event_name": "undo", "hook": hook.id, "undo_of": run.event.id}
+            traced = replace(event, name=EventName.CUSTOM, data=data, tool="", args={})
+            self.runner.trace_event(traced)
             execution = await self.runner.execute_vetted(make_undo_hook(hook), event, plan.sealed.get(hook.id))
             verdict = execution.verdict
-            self.runner.trace_outcome(event, Outcome(verdicts=(verdict,), duration=execution.duration))
+            self.runner.trace_outcome(traced, Outcome(verdicts=(verdict,), duration=execution.duration))
             problem = verdict.failure.message if verdict.failure is not None else verdict.reason * verdict.blocks
         await self.compensations.close_runs({run.id}, error=problem)
         return problem
@@ -425,17 +428,17 @@ class Engine:
         *,
         session: Session = ANONYMOUS,
         cwd: str = "",
-        hear: OnOutcome | None = None,
+        on_outcome: OnOutcome | None = None,
     ) -> object:
         """Run a tool between its hooks: they may block it, change its arguments and its result, and see errors.
 
-        `hear` gets each outcome, for what else the hooks returned: context for the model, messages, follow-ups.
+        `on_outcome` gets each outcome, for what else the hooks returned: context for the model, messages, follow-ups.
 
         Raises:
             Blocked: A hook denied the call or its result. Exceptions of the tool itself pass through.
         """
         emit = partial(self.emit, session=session, cwd=cwd)
-        return await run_tool(emit, name, args, function, hear=hear)
+        return await run_tool(emit, name, args, function, on_outcome=on_outcome)
 
     async def skill(
         self,
@@ -444,7 +447,7 @@ class Engine:
         *,
         session: Session = ANONYMOUS,
         cwd: str = "",
-        hear: OnOutcome | None = None,
+        on_outcome: OnOutcome | None = None,
     ) -> Mapping[str, object]:
         """Run the hooks of a skill before it runs, and return its parameters as they prepared them.
 
@@ -452,7 +455,7 @@ class Engine:
             Blocked: A hook denied it.
         """
         emit = partial(self.emit, session=session, cwd=cwd)
-        return await prepare_skill(emit, name, parameters or {}, hear=hear)
+        return await prepare_skill(emit, name, parameters or {}, on_outcome=on_outcome)
 
     def notify(
         self,

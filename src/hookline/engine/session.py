@@ -73,20 +73,32 @@ class SessionScope:
         args: Mapping[str, object],
         function: Tool,
         *,
-        hear: OnOutcome | None = None,
+        on_outcome: OnOutcome | None = None,
         permit: Permit | None = None,
     ) -> object:
         """Run a tool between its hooks; see `Engine.call_tool`.
 
         `permit` decides about a call that the hooks before it did not block: it returns the arguments, or raises `Blocked`.
         """
-        return await run_tool(self.emit, name, args, function, hear=hear, permit=permit)
+        return await run_tool(self.emit, name, args, function, on_outcome=on_outcome, permit=permit)
 
     async def skill(
-        self, name: str, parameters: Mapping[str, object] | None = None, *, hear: OnOutcome | None = None
+        self, name: str, parameters: Mapping[str, object] | None = None, *, on_outcome: OnOutcome | None = None
     ) -> Mapping[str, object]:
         """Run the hooks of a skill, and return its parameters as they prepared them; see `Engine.skill`."""
-        return await prepare_skill(self.emit, name, parameters or {}, hear=hear)
+        return await prepare_skill(self.emit, name, parameters or {}, on_outcome=on_outcome)
+
+    def for_subagent(self, id: str, type: str, *, only: frozenset[str] | None = None) -> "SessionScope":  # noqa: A002 - the event's words
+        """Return the scope of a subagent of this session: its events carry `session.agent`.
+
+        Emit `subagent_start` and `subagent_stop` on this scope, and what the subagent does on the new one. With `only`, no
+        other events are raised there.
+        """
+        scope = SessionScope(
+            self._engine, replace(self.session, agent={"id": id, "type": type}), cwd=self.cwd, host=self._host
+        )
+        scope.only = only
+        return scope
 
     def notify(self, message: str, *, type: str = "status") -> None:  # noqa: A002 - the event's own word
         """Send a notification to hooks without waiting for them."""

@@ -124,12 +124,12 @@ async def run_tool(
     args: Mapping[str, object],
     function: Tool,
     *,
-    hear: OnOutcome | None = None,
+    on_outcome: OnOutcome | None = None,
     permit: Permit | None = None,
 ) -> object:
     """Run the hooks before the tool, the tool with the arguments they left, and the hooks after it."""
     before = await emit(EventName.BEFORE_TOOL, None, tool=name, args=args)
-    _check(name, before, hear)
+    _check(name, before, on_outcome)
     final = before.args if before.args is not None else args
     if permit is not None:
         final = await permit(before, final)
@@ -141,27 +141,27 @@ async def run_tool(
     except Exception as error:
         failure = _describe_error(error, perf_counter() - started)
         outcome = await emit(EventName.TOOL_FAILED, failure, tool=name, args=final)
-        if hear is not None:
-            hear(outcome)
+        if on_outcome is not None:
+            on_outcome(outcome)
         raise
     report = {"result": result, "duration": perf_counter() - started}
     after = await emit(EventName.AFTER_TOOL, report, tool=name, args=final)
-    _check(name, after, hear)
+    _check(name, after, on_outcome)
     return result if after.output is UNSET else after.output
 
 
 async def prepare_skill(
-    emit: Emit, name: str, parameters: Mapping[str, object], *, hear: OnOutcome | None = None
+    emit: Emit, name: str, parameters: Mapping[str, object], *, on_outcome: OnOutcome | None = None
 ) -> Mapping[str, object]:
     """Run the hooks of a skill, and return its parameters as the last hook left them."""
     outcome = await emit(EventName.SKILL_TRIGGER, {"skill": name, "parameters": dict(parameters)})
-    _check(name, outcome, hear)
+    _check(name, outcome, on_outcome)
     return outcome.args if outcome.args is not None else parameters
 
 
-def _check(name: str, outcome: Outcome, hear: OnOutcome | None) -> None:
-    if hear is not None:
-        hear(outcome)
+def _check(name: str, outcome: Outcome, on_outcome: OnOutcome | None) -> None:
+    if on_outcome is not None:
+        on_outcome(outcome)
     if outcome.blocked:
         raise Blocked(name, outcome)
 

@@ -7,6 +7,7 @@ the answer is the permission.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import time
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -37,6 +38,8 @@ LONGEST_REASON: Final = 500
 # tokens that are counted for an answer before it is there
 _EXPECTED_ANSWER: Final = 200
 _EXCERPT: Final = 200
+# failures after which a request took no tokens; after any other, such as a timeout, the model may have worked
+_NOT_ANSWERED: Final = frozenset({FailureKind.UNREACHABLE, FailureKind.UNAVAILABLE, FailureKind.HTTP_STATUS})
 _DECISIONS: Final = {"allow": Decision.PASS, "deny": Decision.DENY, "ask": Decision.ASK}
 
 
@@ -187,7 +190,10 @@ class ModelJudge:
         prompt = make_prompt([cases[place].question for place in places], again=again)
         estimate = target.count(prompt.estimated_tokens, _EXPECTED_ANSWER * len(places))
         shares = {place: estimate.share(number, len(places)) for number, place in enumerate(places)}
-        allowed = [place for place in places if await self._reserve(cases[place].hook, shares[place], place, rulings)]
+        now = time()
+        allowed = [
+            place for place in places if await self._reserve(cases[place].hook, shares[place], now, place, rulings)
+        ]
         if not allowed:
             return []
         if len(allowed) < len(places):
@@ -196,31 +202,35 @@ class ModelJudge:
         if isinstance(answer, Failure):
             for place in allowed:
                 rulings[place] = _add(rulings.get(place), answer, None)
+                if answer.kind in _NOT_ANSWERED:
+                    await self._settle(cases[place].hook, shares[place], ModelUsage(model=target.model), now)
             return []
         found = _read_answers(answer, len(allowed))
         for number, (place, one) in enumerate(zip(allowed, found, strict=True)):
             usage = answer.usage.share(number, len(allowed))
-            await self._settle(cases[place].hook, shares[place], usage)
+            await self._settle(cases[place].hook, shares[place], usage, now)
             rulings[place] = _add(rulings.get(place), one, usage)
         return [place for place in allowed if isinstance(rulings[place].answer, Failure)]
 
-    async def _reserve(self, hook: Hook, estimate: ModelUsage, place: int, rulings: dict[int, _Ruling]) -> bool:
+    async def _reserve(
+        self, hook: Hook, estimate: ModelUsage, now: float, place: int, rulings: dict[int, _Ruling]
+    ) -> bool:
         """Return whether the budgets of a hook allow a request; why not is its ruling."""
         if not self._ledger.list_budgets(hook):
             return True
         try:
-            reason = await self._access(lambda: self._ledger.reserve(hook, estimate))
+            reason = await self._access(lambda: self._ledger.reserve(hook, estimate, now))
         except StoreError as problem:
             reason = f"its budget cannot be counted: {problem}"
         if reason:
             rulings[place] = _add(rulings.get(place), Failure(FailureKind.UNAVAILABLE, reason), None)
         return not reason
 
-    async def _settle(self, hook: Hook, estimate: ModelUsage, usage: ModelUsage) -> None:
+    async def _settle(self, hook: Hook, estimate: ModelUsage, usage: ModelUsage, now: float) -> None:
         if self._ledger.list_budgets(hook):
             # the estimate stays where this cannot be written, and the next reservation says why
             with suppress(StoreError):
-                await self._access(lambda: self._ledger.settle(hook, estimate, usage))
+                await self._access(lambda: self._ledger.settle(hook, estimate, usage, now))
 
     async def _access(self, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work) if self._ledger.state.waits else work()

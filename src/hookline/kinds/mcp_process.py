@@ -43,6 +43,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self.launch = launch
         self._loop = asyncio.get_running_loop()
         self._line = bytearray()
+        self._is_cut = False
         self._noise = bytearray()
         self._stderr = bytearray()
         self._limit: Failure | None = None
@@ -143,6 +144,8 @@ class ServerProcess(asyncio.SubprocessProtocol):
             self._stderr += data
             del self._stderr[:-_KEPT]
             return
+        if self._is_cut:
+            return
         self._line += data
         *lines, rest = self._line.split(b"\n")
         self._line = rest
@@ -157,8 +160,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
         if len(self._line) > OUTPUT_LIMIT:
-            self._noise += b"more than can be read in one line"
+            self._noise += b"a line of more than %d MB" % (OUTPUT_LIMIT >> 20)
             self._received.close()
+            # the rest of it is not kept
+            self._is_cut = True
+            self._line.clear()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Note that there will be no more messages."""

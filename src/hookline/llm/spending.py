@@ -67,10 +67,9 @@ class BudgetLedger:
         shared = [(_ALL, self._shared, "all judges'")] if self._shared is not None else []
         return [*own, *shared]
 
-    def reserve(self, hook: Hook, estimate: ModelUsage) -> str:
+    def reserve(self, hook: Hook, estimate: ModelUsage, now: float) -> str:
         """Count a request before it is sent; return why it may not be sent, or ""."""
         budgets = self.list_budgets(hook)
-        now = time.time()
         keys = {_key(prefix, now): (budget, whose) for prefix, budget, whose in budgets}
 
         def decide(entries: Mapping[str, bytes], _now: float) -> tuple[Mapping[str, StateValue], str]:
@@ -79,17 +78,19 @@ class BudgetLedger:
                 before = _decode(entries.get(key))
                 after = before.add(estimate)
                 if after.exceeds(budget):
-                    spent = budget.format(before.amount(budget))
-                    why = f"{whose} budget of {budget} does not allow another request: {spent} were spent today"
-                    return {}, f"{why}; it starts anew at midnight UTC, and `hookline limits` shows it"
+                    needed = budget.format(Spending().add(estimate).amount(budget))
+                    why = f"{whose} budget of {budget} does not allow another request of about {needed}"
+                    if Spending().add(estimate).exceeds(budget):
+                        return {}, f"{why}; it is too small for a single one, so set a larger budget"
+                    spent = f"{budget.format(before.amount(budget))} were spent today"
+                    return {}, f"{why}: {spent}; it starts anew at midnight UTC, and `hookline limits` shows it"
                 changes[key] = _entry(after, now)
             return changes, ""
 
         return self.state.change(list(keys), decide)
 
-    def settle(self, hook: Hook, estimate: ModelUsage, usage: ModelUsage) -> None:
-        """Replace the estimate of a request by what it took."""
-        now = time.time()
+    def settle(self, hook: Hook, estimate: ModelUsage, usage: ModelUsage, now: float) -> None:
+        """Replace the estimate of a request by what it took; `now` is the time of its reservation, whose day it counts for."""
         keys = [_key(prefix, now) for prefix, _, _ in self.list_budgets(hook)]
 
         def decide(entries: Mapping[str, bytes], _now: float) -> tuple[Mapping[str, StateValue], None]:

@@ -52,7 +52,7 @@ class ModelTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_key(self) -> bool:
-        """Whether the server answers nobody without a key; servers of the user's own often want none."""
+        """Whether the server requires a key; servers of the user's own often want none."""
         place = _PLACES[self.provider]
         return self.provider != "ollama" and (self.url == place.url or self.key_env != place.key_env)
 

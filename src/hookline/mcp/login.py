@@ -92,7 +92,7 @@ async def log_in(
                 pass
         except TimeoutError:
             raise McpError(
-                f"nobody logged in within {options.timeout:g} s; nothing was stored", kind="timeout"
+                f"the login was not completed within {options.timeout:g} s; nothing was stored", kind="timeout"
             ) from None
         except Exception as problem:
             if memory.tokens is None:

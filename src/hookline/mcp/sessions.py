@@ -228,7 +228,7 @@ class _HeldSession:
                 await self._stop.wait()
         except BaseException as problem:
             if self._ready.done():
-                # the connection broke; those who wait for an answer are told by the client
+                # the connection broke; the client fails the calls that wait for an answer
                 if isinstance(problem, asyncio.CancelledError):
                     raise
                 return
@@ -252,7 +252,7 @@ class _HeldSession:
 
             has_header = bool(_UNSET_HEADERS & {name.lower() for name in server.headers})
             self.auth = TokenAuth(self.opening.tokens, server.name, server.url, has_header=has_header)
-            # the SDK takes a second to import: a login that is missing is told before
+            # the SDK takes a second to import: report a missing login before
             await self.auth.check(server.headers)
         _require_sdk()
         from mcp import Client  # noqa: PLC0415

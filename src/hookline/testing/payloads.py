@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.dialects import DIALECTS
+from hookline.engine.event_factory import canonical_events
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
@@ -54,12 +55,13 @@ def payload(agent: str, event: Event) -> bytes:
 def read_payload(agent: str, raw: bytes, event: str = "") -> Event:
     """Return the event that Hookline reads from an agent's payload.
 
-    `event` is the canonical event, for agents whose payloads do not name it.
+    `event` is the event in the words of any dialect, for agents whose payloads do not name it.
 
     Raises:
         ConfigError: There is no such agent.
-        DialectError: It is no payload of this agent.
+        DialectError: It is no payload of this agent, or neither the payload nor `event` says which event it is.
     """
     dialect = find_dialect(agent)
-    native = dialect.SPEC.events.get(EventName(event), event) if event else ""
+    names = canonical_events(event) if event else ()
+    native = next((dialect.SPEC.events[EventName(name)] for name in names if name in dialect.SPEC.events), event)
     return dialect.decode_event(raw, native)
