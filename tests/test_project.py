@@ -64,7 +64,7 @@ def test_hook_of_a_project_runs_after_approval_and_not_before(tmp_path: Path) ->
             assert engine.problems == ()
             outcome = await engine.emit("before_tool", tool="shell")
             assert not outcome.blocked
-            assert [skip.reason for skip in outcome.skipped] == ["workspace hook that nobody approved"]
+            assert [skip.reason for skip in outcome.skipped] == ["workspace hook that is not approved"]
         async with load_project(root, folders=folders(tmp_path), approve=yes).engine as engine:
             assert (await engine.emit("before_tool", tool="shell")).reason == FENCED
         async with load_project(root, folders=folders(tmp_path)).engine as engine:

@@ -133,7 +133,7 @@ def test_without_limits_it_says_how_to_set_one(home: Path) -> None:
 
     assert (shown.returncode, shown.stdout) == (
         0,
-        "no limit: set once, per_minute, cooldown, debounce or breaker of a hook\n",
+        "no limit: set once, per_minute, cooldown, debounce, breaker or budget of a hook\n",
     )
 
 

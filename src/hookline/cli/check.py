@@ -70,7 +70,7 @@ def _find_problems(project: Project) -> Iterator[Problem]:
     folders = (project.root, project.folders.config)
     for path in (folder / name for folder in dict.fromkeys(folders) for name in _NEARLY):
         if path.is_file():
-            yield Problem(str(path), 0, "this file is not read: hooks stand in hookline.toml", Severity.WARNING)
+            yield Problem(str(path), 0, "this file is not read: hooks are defined in hookline.toml", Severity.WARNING)
     yield from _find_undefined_scripts(project)
     try:
         project.trust.get_approvals()

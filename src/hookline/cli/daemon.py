@@ -76,7 +76,7 @@ def _status(args: argparse.Namespace) -> int:
         f"open: {projects}; it listens at {status['socket']}",
     ]
     if status.get("http"):
-        lines.append(f"agents may call {status['http']}, so it does not end when nobody does")
+        lines.append(f"agents may call {status['http']}, so it also runs while there are no calls")
     return render(args, {"running": True, **status}, *lines)
 
 

@@ -128,7 +128,7 @@ class Mcp:
         if not server.command:
             return server, "", None
         runs = get_process_hook(replace(hook, server=server))
-        # a process outlives the event: it is told nothing about it but the folder
+        # a process outlives the event: of the event it gets the folder only
         bare = Request(event=request.event)
         bare.sealed = request.sealed
         sealed = hashlib.sha256()

@@ -206,7 +206,7 @@ def read_export(path: Path, *, workspace: Path | None) -> list[Approval]:
     """Read exported approvals from outside of a workspace.
 
     Raises:
-        ConfigError: The file lies in the workspace, other users could have written it, or it is something else.
+        ConfigError: The file is in the workspace, other users could have written it, or it is something else.
     """
     if workspace is not None and is_inside_real(str(path.absolute()), (str(workspace.resolve()), find_top(workspace))):
         raise ConfigError(
@@ -247,7 +247,7 @@ def read_guarded(path: Path) -> bytes:
             raise StoreError(f"{path} is not a file; move it away")
         if hasattr(os, "geteuid"):
             if info.st_uid not in {0, os.geteuid()}:
-                raise StoreError(f"{path} belongs to somebody else, so nothing in it counts; move it away")
+                raise StoreError(f"{path} belongs to another user, so nothing in it counts; move it away")
             if info.st_mode & _OTHERS:
                 raise StoreError(
                     f"{path} can be written by others, so nothing in it counts; "
