@@ -201,7 +201,7 @@ def decision(value: object) -> str | bool:
     return nonempty_text(value)
 
 
-class Choice(Generic[T]):
+class WordReader(Generic[T]):
     """Reads one of these words; with `any_case`, in small or capital letters."""
 
     def __init__(self, words: Iterable[T], *, any_case: bool = False) -> None:
@@ -220,9 +220,9 @@ class Choice(Generic[T]):
 
 # what a failure means, what a hook that was never approved means, and what a hook does when it cannot be known whether
 # a call is one that it is about
-on_error: Final = Choice(OnError, any_case=True)
-read_unapproved: Final = Choice(Unapproved, any_case=True)
-unknown: Final = Choice(Unknown, any_case=True)
+on_error: Final = WordReader(OnError, any_case=True)
+read_unapproved: Final = WordReader(Unapproved, any_case=True)
+unknown: Final = WordReader(Unknown, any_case=True)
 
 
 def priority(value: object) -> int:
@@ -304,7 +304,7 @@ def _network(value: object) -> bool | tuple[str, ...]:
 
 # the keys of `sandbox`, and how each is read
 _SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
-    "level": Choice([name for name in LEVELS if name != "none"]),
+    "level": WordReader([name for name in LEVELS if name != "none"]),
     "write": _writable,
     "read": _readable,
     "net": _network,
@@ -314,13 +314,13 @@ _SANDBOX: Final[Mapping[str, Callable[[object], object]]] = {
     "processes": count,
     "file_size": size,
     "open_files": count,
-    "tmp": Choice((PRIVATE, SHARED_TMP)),
+    "tmp": WordReader((PRIVATE, SHARED_TMP)),
     "user": nonempty_text,
     "required": flag,
 }
 
 
-sandbox_level: Final = Choice(LEVELS)
+sandbox_level: Final = WordReader(LEVELS)
 
 
 def sandbox(value: object) -> Sandbox:
@@ -583,12 +583,12 @@ _OF_PLAIN_VALUES: Final[Mapping[Callable[[object], object], Mapping[str, object]
 
 def schema_of(read: Callable[[object], object]) -> Mapping[str, object]:
     """Return what an editor checks a value with that is read like this."""
-    return read.schema if isinstance(read, Choice) else SCHEMAS[read]
+    return read.schema if isinstance(read, WordReader) else SCHEMAS[read]
 
 
 def _table_schema(readers: Mapping[str, Callable[[object], object]], *, least: int = 1) -> dict[str, object]:
     properties = {
-        name: read.schema if isinstance(read, Choice) else _OF_PLAIN_VALUES[read] for name, read in readers.items()
+        name: read.schema if isinstance(read, WordReader) else _OF_PLAIN_VALUES[read] for name, read in readers.items()
     }
     return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": least}
 

@@ -46,7 +46,7 @@ KEYS: Final[Mapping[str, Callable[[object], object]]] = {
     "agents_files": keys.flag_or_texts,
     "returns": keys.count_or_none,
     "daemon": flag,
-    **{name: keys.Choice(words) for name, words in CHOICES.items()},
+    **{name: keys.WordReader(words) for name, words in CHOICES.items()},
     "fence": flag,
     "sandbox": keys.sandbox_level,
     "telemetry": keys.telemetry,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError, StoreError
-from hookline.files import lock_file, replace_file
+from hookline.files import OPEN_SAFELY, lock_file, replace_file
 from hookline.model.workspace_paths import is_inside_real
 from hookline.trust.executables import Executable
 from hookline.trust.file_cache import decode_text
@@ -240,7 +240,7 @@ def read_guarded(path: Path) -> bytes:
         StoreError: Another user could have written it.
         OSError: It cannot be read.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, OPEN_SAFELY)
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):

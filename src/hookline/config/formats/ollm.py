@@ -27,7 +27,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
     "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
     "source": Key(
-        keys.Choice(Source),
+        keys.WordReader(Source),
         vital=True,
         about="Whose it is; a file can make itself less trusted, never more.",
     ),
