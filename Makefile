@@ -49,8 +49,8 @@ lint: $(READY) ## Check style and formatting
 types: $(READY) ## Check types, strictly
 	@$(BIN)/mypy
 
-measure: $(READY) ## Report the sizes of functions and modules, docstrings and tests
-	@$(BIN)/python tools/measure.py . --src src/hookline --tests tests --check
+measure: $(READY) ## Report lines and modules of each package, lengths of functions, helpers that are called once
+	@$(BIN)/python tools/measure.py
 
 spec: $(RESULTS) ## Show which promise is kept by how many passing tests (runs them when results are old)
 	@$(BIN)/python tools/spec.py $(ARGS)

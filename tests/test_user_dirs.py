@@ -107,7 +107,7 @@ def test_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     home = folder(tmp_path / "home")
     os.chown(home, 65534, 65534)
 
-    assert "belongs to somebody else" in messages(find(tmp_path / "project", HOME=home))[0]
+    assert "belongs to another user" in messages(find(tmp_path / "project", HOME=home))[0]
 
 
 def test_usual_folders_count_whatever_the_project_is() -> None:

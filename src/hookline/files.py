@@ -1,7 +1,8 @@
-"""Files that several processes write: private folders, locks, and writes that are whole or not at all."""
+"""Files of others and files that several processes write: safe reads, private folders, locks, atomic writes."""
 
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,8 +10,37 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
+# opening a pipe or a terminal neither blocks nor takes it over
+OPEN_SAFELY: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 # a temporary file that is older was left behind by a killed process
 _STALE_SECONDS: Final = 600.0
+
+
+def read_regular_file(
+    path: str | os.PathLike[str], limit: int, *, follow_link: bool = True, from_end: bool = False
+) -> bytes | None:
+    """Return the first `limit` bytes of a regular file, or the last ones; None where there is none, or it cannot be read."""
+    try:
+        handle = os.open(path, OPEN_SAFELY | (0 if follow_link else getattr(os, "O_NOFOLLOW", 0)))
+    except (OSError, ValueError):
+        return None
+    try:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        if from_end:
+            os.lseek(handle, max(info.st_size - limit, 0), os.SEEK_SET)
+        return os.read(handle, limit)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def make_private_folder(folder: Path) -> None:

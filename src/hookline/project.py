@@ -21,7 +21,7 @@ from hookline.builtin.catalogue import (
 )
 from hookline.config import cron, toml
 from hookline.config import settings as tables
-from hookline.config.discovery import select_locations as chosen_places
+from hookline.config.discovery import select_locations
 from hookline.config.document import Document, Problem, Severity
 from hookline.config.known_entries import read_record, record_path
 from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
@@ -68,6 +68,22 @@ ListGuarded = Callable[[UserDirs, Path], Iterable[GuardedPath]]
 ShareExporter = Callable[["CollectorTarget", UserDirs], "TelemetryExporter"]
 
 
+class EngineOptions(Struct, frozen=True, kw_only=True):
+    """What the caller of `load_project` chose for the engine.
+
+    Without `open_traces` and a queue, the engine only looks at hooks or tries one: it writes no traces and no jobs.
+    """
+
+    ask: Ask | None
+    tell_agent: TellAgent | None
+    state: SqliteState
+    open_traces: Callable[[UserDirs], TraceStore] | None
+    has_queue: bool
+    target: "CollectorTarget | None"
+    share_exporter: ShareExporter | None
+    records_all: bool
+
+
 class Project(Struct, kw_only=True, eq=False, dict=True):
     """The hooks, settings and trust of a project, and the engine that runs the hooks, built when it is first used.
 
@@ -88,7 +104,7 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
     trust: TrustedHooks
     search: SearchPaths
     stamps: FileStamps
-    make_engine: Callable[["Project"], Engine]
+    engine_options: EngineOptions
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
@@ -105,7 +121,7 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
     @cached_property
     def engine(self) -> Engine:
         """The engine with the hooks in force."""
-        return self.make_engine(self)
+        return _build_engine(self)
 
     def is_current(self) -> bool:
         """Return whether loading the project again would give the same, as far as files decide it."""
@@ -166,17 +182,9 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     root = (root or working_folder()).absolute()
     clear_caches()
     dirs = folders or find_user_dirs(root)
-    parsed: dict[str, tuple[str, Document]] = {}
-    managed, managed_problems = _read_settings(dirs.managed, dirs, parsed, is_managed=True)
-    is_given = settings is not None
-    if settings is None:
-        own, own_problems = _read_settings(dirs.config, dirs, parsed, is_managed=False)
-        settings, odd = tables.resolve_settings(managed=managed, own=own, environ=caller_context.environ())
-        problems = [*odd, *managed_problems, *own_problems]
-    else:
-        problems = []
+    found = _find_settings(dirs, settings)
+    settings = found.settings
     target, telemetry_problems = _find_export_target(settings)
-    problems += telemetry_problems
     state = SqliteState(dirs.data / "state.db")
     components = make_components(
         always_isolated=shared_traces is not None,
@@ -188,7 +196,6 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
     )
     registry = HookRegistry()
     planner = HookPlanner.from_components(registry, components)
-    vocabulary = known_names()
     search = SearchPaths(
         project=root,
         above=parents_in_repository(root, home=dirs.home),
@@ -197,93 +204,41 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         managed=dirs.managed,
         data=dirs.data,
         records=records,
-        locations=tuple(chosen_places(settings.agents_files)),
-        known_names=vocabulary,
-        parsed=parsed,
+        locations=tuple(select_locations(settings.agents_files)),
+        known_names=known_names(),
+        parsed=found.parsed,
     )
     if only_dialect:
         search = _narrow(search, dirs.data, only_dialect)
-    candidates = read_candidates(search)
-    if any(hook.mcp for hook in candidates.hooks):
-        candidates = _attach_servers(candidates, search)
-    loaded = judge(
-        candidates,
-        tools=vocabulary.tools,
-        unusable=partial(find_problem, planner),
-        refusal=components.refusal,
-    )
-    if settings.sandbox != PROJECT:
-        loaded = replace(loaded, hooks=tuple(replace(hook, default_sandbox=settings.sandbox) for hook in loaded.hooks))
-    if any(hook.judge for hook in loaded.hooks):
-        from hookline.llm.target import add_url  # noqa: PLC0415 - few projects have a judge
-
-        named = (add_url(hook, settings.models, caller_context.environ()) for hook in loaded.hooks)
-        loaded = replace(loaded, hooks=tuple(named))
+    loaded = _load_hooks(search, settings, planner, components)
     # the parsed documents are only good for this one load
     search = replace(search, parsed={})
-    place = BuiltinScope(
-        root=str(root),
-        home=str(dirs.home),
-        data=str(dirs.data),
-        above=tuple(map(str, search.above)),
-        protected=tuple(
-            str(folder)
-            for folder in (dirs.config, dirs.data, find_state_root(dirs.data), dirs.managed)
-            if folder is not None
-        ),
-        list_guarded=partial(guarded, dirs, root) if guarded is not None else None,
-    )
     builtins = builtin_hooks(
-        place,
+        BuiltinScope(
+            root=str(root),
+            home=str(dirs.home),
+            data=str(dirs.data),
+            above=tuple(map(str, search.above)),
+            protected=tuple(
+                str(folder)
+                for folder in (dirs.config, dirs.data, find_state_root(dirs.data), dirs.managed)
+                if folder is not None
+            ),
+            list_guarded=partial(guarded, dirs, root) if guarded is not None else None,
+        ),
         on=settings.builtins,
         off=settings.disabled_builtins,
-        managed=_list_builtins(managed, "builtins"),
+        managed=found.managed_builtins,
         options=settings.builtin_options,
-        layer=Layer.PROGRAM if is_given else Layer.USER,
+        layer=Layer.PROGRAM if found.is_given else Layer.USER,
     )
     loaded = _add_builtins(loaded, builtins)
-
-    def make_engine(project: Project) -> Engine:
-        # an engine that is switched off runs nothing, and managed hooks run all the same
-        enabled = settings.enabled or settings.guards_only or dirs.managed is not None
-        record = settings.record if settings.record != "auto" else "all" if guarded is not None else "hooks"
-        # a command that keeps no traces only looks at hooks or tries one: it must leave no job behind
-        queue: JobQueue | None = None
-        # a worker looks where every other program of the user looks
-        if traced and (folders is None or dirs.are_at(find_user_dirs(root))):
-            from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - as above
-            from hookline.stores.worker_registry import ensure_worker  # noqa: PLC0415
-
-            # putting a job there starts a worker if none runs
-            queue = SqliteQueue(dirs.data / "queue.db", wake=partial(ensure_worker, dirs.data, str(root)))
-        engine = Engine(
-            components=components,
-            planner=planner,
-            settings=replace(settings, enabled=enabled, record=record),
-            trust=project.trust,
-            ask=ask,
-            store=(shared_traces or open_traces)(dirs) if traced else None,
-            state=state,
-            queue=queue,
-            tell_agent=tell_agent,
-            cwd=str(root),
-        )
-        if target is not None and traced:
-            from hookline.telemetry.exporter import EngineExport, TelemetryExporter  # noqa: PLC0415 - few users export
-
-            shared = share_exporter(target, dirs) if share_exporter is not None else None
-            exporter = shared or TelemetryExporter(target, dirs.data)
-            sink = EngineExport(exporter, engine.bus.publish, is_shared=shared is not None)
-            engine.attach(sink, close=sink.close)
-        engine.problems = tuple(str(problem) for problem in project.problems if problem.severity is not Severity.NOTE)
-        return engine
-
     project = Project(
         root=root,
         folders=dirs,
         settings=settings,
         loaded=loaded,
-        problems=(),
+        problems=(*dirs.problems, *found.problems, *telemetry_problems, *loaded.problems),
         builtins=builtins,
         components=components,
         registry=registry,
@@ -300,23 +255,127 @@ def load_project(  # noqa: PLR0913 - each is a choice of the caller
         ),
         search=search,
         stamps=_add_stamps(loaded.stamps, dirs, root),
-        make_engine=make_engine,
+        engine_options=EngineOptions(
+            ask=ask,
+            tell_agent=tell_agent,
+            state=state,
+            open_traces=(shared_traces or open_traces) if traced else None,
+            # a worker looks where every other program of the user looks
+            has_queue=traced and (folders is None or dirs.are_at(find_user_dirs(root))),
+            target=target if traced else None,
+            share_exporter=share_exporter,
+            records_all=guarded is not None,
+        ),
     )
-    # managed hooks run always, guards unless the user switched all off
+    _activate_hooks(project)
+    return project
+
+
+class _FoundSettings(Struct, frozen=True, kw_only=True):
+    """The settings that hold, and what is wrong with them.
+
+    With `is_given`, the caller gave them. `parsed` has the documents of the files that were read.
+    """
+
+    settings: Settings
+    managed_builtins: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    parsed: Mapping[str, tuple[str, Document]]
+    is_given: bool
+
+
+def _find_settings(dirs: UserDirs, given: Settings | None) -> _FoundSettings:
+    """Read the settings of the administrator and of the user; settings that the caller gave replace both."""
+    parsed: dict[str, tuple[str, Document]] = {}
+    managed, managed_problems = _read_settings(dirs.managed, dirs, parsed, is_managed=True)
+    settings = given
+    problems: tuple[Problem, ...] = ()
+    if settings is None:
+        own, own_problems = _read_settings(dirs.config, dirs, parsed, is_managed=False)
+        settings, odd = tables.resolve_settings(managed=managed, own=own, environ=caller_context.environ())
+        problems = (*odd, *managed_problems, *own_problems)
+    return _FoundSettings(
+        settings=settings,
+        managed_builtins=_list_builtins(managed, "builtins"),
+        problems=problems,
+        parsed=parsed,
+        is_given=given is not None,
+    )
+
+
+def _load_hooks(search: SearchPaths, settings: Settings, planner: HookPlanner, components: Components) -> LoadResult:
+    """Read the hooks of all files, with the servers and models that they name and the sandbox that holds by default."""
+    candidates = read_candidates(search)
+    if any(hook.mcp for hook in candidates.hooks):
+        candidates = _attach_servers(candidates, search)
+    loaded = judge(
+        candidates,
+        tools=search.known_names.tools,
+        unusable=partial(find_problem, planner),
+        refusal=components.refusal,
+    )
+    if settings.sandbox != PROJECT:
+        loaded = replace(loaded, hooks=tuple(replace(hook, default_sandbox=settings.sandbox) for hook in loaded.hooks))
+    if any(hook.judge for hook in loaded.hooks):
+        from hookline.llm.target import add_url  # noqa: PLC0415 - few projects have a judge
+
+        named = (add_url(hook, settings.models, caller_context.environ()) for hook in loaded.hooks)
+        loaded = replace(loaded, hooks=tuple(named))
+    return loaded
+
+
+def _activate_hooks(project: Project) -> None:
+    """Register the hooks in force: managed ones always, guards unless the user switched all off."""
+    settings = project.settings
     active = [
         hook
-        for hook in loaded.hooks
+        for hook in project.hooks
         if settings.enabled or hook.layer is Layer.MANAGED or (settings.guards_only and project.fails_closed(hook))
     ]
     for hook in active:
         # a problem between hooks removes none of them: a guard must not be lost to a slip
-        registry.add(hook)
+        project.registry.add(hook)
     between_hooks = (
         Problem(hook.source_path, hook.source_line, f'hook "{hook.id}" {message}')
-        for hook, message in find_relation_problems(active, planner)
+        for hook, message in find_relation_problems(active, project.planner)
     )
-    project.problems = (*dirs.problems, *problems, *loaded.problems, *between_hooks)
-    return project
+    project.problems = (*project.problems, *between_hooks)
+
+
+def _build_engine(project: Project) -> Engine:
+    settings, options, data = project.settings, project.engine_options, project.folders.data
+    # an engine that is switched off runs nothing, and managed hooks run all the same
+    enabled = settings.enabled or settings.guards_only or project.folders.managed is not None
+    record = settings.record if settings.record != "auto" else "all" if options.records_all else "hooks"
+    queue: JobQueue | None = None
+    if options.has_queue:
+        from hookline.stores.queue import SqliteQueue  # noqa: PLC0415 - as in `open_traces`
+        from hookline.stores.worker_registry import ensure_worker  # noqa: PLC0415
+
+        # putting a job there starts a worker if none runs
+        queue = SqliteQueue(data / "queue.db", wake=partial(ensure_worker, data, str(project.root)))
+    engine = Engine(
+        components=project.components,
+        planner=project.planner,
+        settings=replace(settings, enabled=enabled, record=record),
+        trust=project.trust,
+        ask=options.ask,
+        store=options.open_traces(project.folders) if options.open_traces is not None else None,
+        state=options.state,
+        queue=queue,
+        tell_agent=options.tell_agent,
+        cwd=str(project.root),
+    )
+    if options.target is not None:
+        from hookline.telemetry.exporter import EngineExport, TelemetryExporter  # noqa: PLC0415 - few users export
+
+        share = options.share_exporter
+        shared = share(options.target, project.folders) if share is not None else None
+        exporter = shared or TelemetryExporter(options.target, data)
+        sink = EngineExport(exporter, engine.bus.publish, is_shared=shared is not None)
+        engine.attach(sink, close=sink.close)
+    engine.problems = tuple(str(problem) for problem in project.problems if problem.severity is not Severity.NOTE)
+    return engine
 
 
 def _narrow(search: SearchPaths, data: Path, dialect: str) -> SearchPaths:

@@ -128,7 +128,7 @@ def list_deciding_paths(environ: Mapping[str, str]) -> list[str]:
 
 
 def is_in_home(folder: Path) -> bool:
-    """Return whether a folder lies in the home of the user database, where a repository around it does not matter."""
+    """Return whether a folder is in the home of the user database, where a repository around it does not matter."""
     if sys.platform == "win32":
         # no variable moves the folders there
         return True
@@ -147,7 +147,7 @@ def working_folder() -> Path:
 def find_repositories(folder: str, *, home: str) -> list[str]:
     """List the top folders of the repositories around a folder, the nearest first.
 
-    A home folder that is a repository itself, as users keep their dotfiles, is left out: everything they have lies in it.
+    A home folder that is a repository itself, as users keep their dotfiles, is left out: everything they have is in it.
     """
     found = []
     for path in _upwards(folder):
@@ -173,7 +173,7 @@ def _check_owner(path: str) -> str:
         except OSError:
             continue
         if found.st_uid != os.getuid():
-            return "points to a folder that belongs to somebody else"
+            return "points to a folder that belongs to another user"
         if found.st_mode & _OTHERS_WRITE:
             return "points to a folder that others may write to"
         return ""

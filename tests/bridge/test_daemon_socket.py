@@ -57,7 +57,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 def test_a_folder_of_somebody_else_in_its_place_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "hookline").mkdir(mode=0o700)
     os.chown(tmp_path / "hookline", 65534, 65534)
-    assert "belongs to somebody else" in find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)}).find_reason()
+    assert "belongs to another user" in find_socket_dir({"XDG_RUNTIME_DIR": str(tmp_path)}).find_reason()
 
 
 def test_where_no_folder_can_be_made_that_is_said(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def test_a_daemon_that_is_not_there_is_an_alarm(living: Living) -> None:
     install(living)
 
     why = tried(living)[EVENT].why
-    assert "nobody answers at port" in why
+    assert "there is no answer at port" in why
     assert "hookline daemon status" in why
     doctor = living.hookline("doctor").stdout.decode()
-    assert "do not reach us: nobody answers at port" in doctor
+    assert "do not reach us: there is no answer at port" in doctor
     assert "`hookline daemon start` starts it" in doctor
 
 

@@ -80,7 +80,7 @@ def test_a_key_that_stands_twice_cannot_be_read() -> None:
         raw.replace(b'"command": "ls"', rb'"command": "ls", "\u0063ommand": "rm"'),
         raw.replace(b'"tool_name": "Bash"', b'"tool_name": "Bash", "tool_name": "Read"'),
     ):
-        assert "stands in it twice" in read("claude-code", "PreToolUse", double)[2]
+        assert "is in it twice" in read("claude-code", "PreToolUse", double)[2]
     # the same key at another place, or as a text, is none
     fine = {**CLAUDE, "tool_input": {"command": "command", "nested": {"command": '{"command": 1}', "tool_name": "x"}}}
     assert read("claude-code", "PreToolUse", fine)[2] == ""

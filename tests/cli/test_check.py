@@ -131,4 +131,4 @@ def test_file_whose_name_is_nearly_right_is_pointed_at(home: Path, name: str) ->
     done = hookline(home, "check")
 
     assert done.returncode == 1
-    assert f"{name}: warning: this file is not read: hooks stand in hookline.toml" in done.stdout
+    assert f"{name}: warning: this file is not read: hooks are defined in hookline.toml" in done.stdout

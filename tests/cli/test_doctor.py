@@ -59,7 +59,7 @@ def test_hook_that_needs_approval_is_told_with_the_command(home: Path) -> None:
 
     told = texts(findings(home), "warning")
 
-    assert 'hook "theirs" does not run: workspace hook that nobody approved' in told
+    assert 'hook "theirs" does not run: workspace hook that is not approved' in told
     assert "hookline trust approve theirs" in told
 
 

@@ -192,7 +192,7 @@ def test_the_same_hook_in_another_file_is_named_when_this_one_changes(home: Path
 
     done = hookline(home, "edit", "guard", "timeout=7")
 
-    assert f'"guard" stands in {other}:' in done.stdout
+    assert f'"guard" is also defined in {other}:' in done.stdout
 
 
 def test_a_name_that_another_hook_has_is_refused(home: Path) -> None:

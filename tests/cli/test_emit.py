@@ -176,7 +176,7 @@ def test_hook_of_the_project_does_not_run_and_that_is_said(home: Path) -> None:
     done = shell(home, "ls")
 
     assert done.returncode == 0
-    assert 'hook "evil" did not run: workspace hook that nobody approved' in done.stderr
+    assert 'hook "evil" did not run: workspace hook that is not approved' in done.stderr
     assert not (project / "pwned").exists()
 
 

@@ -376,7 +376,7 @@ def test_own_hook_does_not_use_the_server_of_a_project_unasked(home: Path) -> No
     done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}', "--no-input")
 
     assert done.returncode == 2
-    assert 'uses the MCP server "plain" as ".mcp.json" defines it, which nobody approved' in done.stderr
+    assert 'uses the MCP server "plain" as ".mcp.json" defines it, which is not approved' in done.stderr
 
 
 def test_server_of_an_agent_is_taken_over_into_the_own_file(home: Path) -> None:

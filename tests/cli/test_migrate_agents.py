@@ -97,7 +97,7 @@ def test_event_of_its_own_that_our_format_has_no_word_for_is_said(home: Path) ->
     file.write_text('{"version": 1, "hooks": {"beforeShellExecution": [{"command": "a"}]}}')
     done = hookline(home, "migrate", "cursor", "native")
 
-    assert "it was written for beforeShellExecution, and would be told of preToolUse" in done.stderr
+    assert "it was written for beforeShellExecution, and would be sent preToolUse" in done.stderr
 
 
 def test_hook_of_an_agent_is_changed_and_removed_where_it_stands(home: Path) -> None:
@@ -122,7 +122,7 @@ def test_switch_that_the_agent_does_not_have_is_refused(home: Path) -> None:
     done = hookline(home, "disable", "claude-code:PreToolUse:1")
 
     assert done.returncode == 1
-    assert "stands in a file of claude-code, where a hook cannot be switched off" in done.stderr
+    assert "is defined in a file of claude-code, where a hook cannot be switched off" in done.stderr
     assert file.read_bytes() == before
 
 

@@ -183,8 +183,8 @@ def test_drop_of_the_dead_leaves_the_living(home: Home) -> None:
         (("retry", "abcdef", "--dead"), "name ids, or say --dead"),
         (("show", "abcdef"), 'there is no job or letter "abcdef"'),
         (("drop", "a", "--yes"), 'there is no job or letter "a"'),
-        (("work", "--jobs", "0"), "0 is no number of jobs, wanted 1 to 64"),
-        (("work", "--jobs", "many"), "many is no number of jobs"),
+        (("work", "--jobs", "0"), '"0" is no number of jobs, wanted 1 to 64'),
+        (("work", "--jobs", "many"), '"many" is no number of jobs'),
         (("list", "--project", "nowhere"), "there is no folder nowhere"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_twin_that_is_in_force_now_is_named(home: Path) -> None:
 
     done = hookline(home, "remove", "a")
 
-    assert f'"a" stands in {twin}:1, too, and counts from there now' in done.stdout
+    assert f'"a" is also defined in {twin}:1, which counts from now on' in done.stdout
 
 
 def test_a_dry_run_changes_nothing(home: Path) -> None:

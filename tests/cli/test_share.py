@@ -133,7 +133,7 @@ def test_file_from_elsewhere_is_refused(home: Path, tmp_path: Path) -> None:
     done = hookline(home, "share", "far")
 
     assert done.returncode == 1
-    assert f"needs {script}, which lies outside its folder" in done.stderr
+    assert f"needs {script}, which is outside its folder" in done.stderr
 
 
 def test_script_that_is_not_there_is_said(home: Path) -> None:

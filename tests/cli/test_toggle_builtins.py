@@ -99,7 +99,7 @@ def test_what_is_on_already_is_said(tmp_path: Path) -> None:
     ("arguments", "part"),
     [
         (("enable", "builtin:danger"), 'did you mean "builtin:dangerous"?'),
-        (("enable", "builtin:dangerous", "a"), "name them apart"),
+        (("enable", "builtin:dangerous", "a"), "name them in two calls"),
         (("remove", "builtin:dangerous"), "`hookline disable builtin:dangerous` switches it off"),
         (("edit", "builtin:dangerous", "timeout=5"), "comes with hookline"),
     ],

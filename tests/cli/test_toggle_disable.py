@@ -113,5 +113,5 @@ def test_the_same_hook_in_another_file_is_named_because_it_counts_now(home: Path
 
     done = hookline(home, "disable", "third")
 
-    assert f'"third" stands in {other}:' in done.stdout
-    assert "too, and counts from there now" in done.stdout
+    assert f'"third" is also defined in {other}:' in done.stdout
+    assert "which counts from now on" in done.stdout

@@ -188,7 +188,7 @@ def test_show_has_what_the_question_has(home: Path, project: Path) -> None:
 
     for words in ("a shell, with this line:", "| sh guard.sh | cat", "beware", "guard.sh", "| touch ran", "digest"):
         assert words in shown
-    assert shown.endswith("It does not run: workspace hook that nobody approved.\n")
+    assert shown.endswith("It does not run: workspace hook that is not approved.\n")
 
 
 def test_show_masks_nothing_of_what_would_run(home: Path, project: Path) -> None:

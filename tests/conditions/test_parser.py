@@ -47,7 +47,7 @@ def grouped(text: str) -> str:
         ("a.size(1)", 'if: "size" takes no arguments, not 1, at column 3: a.-->size(1)'),
         (
             "contains(a, b)",
-            'if: "contains" stands behind a dot, as in args.x.contains(…), at column 1: -->contains(a, b)',
+            'if: "contains" comes after a dot, as in args.x.contains(…), at column 1: -->contains(a, b)',
         ),
         ("a.all(1, b)", 'if: "all" begins with a name, as in all(x, x == 1), at column 7: a.all(-->1, b)'),
         ("for", 'if: CEL keeps the word "for" for itself; write data.for, at column 1: -->for'),

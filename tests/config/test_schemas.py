@@ -72,7 +72,7 @@ def _objections(case: Case, document: object) -> list[str]:
     _, problems = FORMATS[case.format].read(Document(document), origin=origin)
     # which dialect an event belongs to is a question about two keys, and the schema judges each for itself
     told = [problem.message for problem in problems if problem.severity is not Severity.NOTE]
-    return [message for message in told if ', and this hook is told of it in ollm: say "dialect"' not in message]
+    return [message for message in told if ', and this hook is sent it in ollm: say "dialect"' not in message]
 
 
 def _validator(name: str) -> Draft202012Validator:

@@ -88,7 +88,7 @@ def test_a_socket_that_a_dead_one_left_is_replaced(living: Living) -> None:
 def test_it_goes_when_nobody_calls(living: Living) -> None:
     process = living.start("--idle", "0.5")
     assert process.wait(PATIENCE) == 0
-    assert b"nobody has called for a while" in (process.stdout.read() if process.stdout else b"")
+    assert b"there was no call for a while" in (process.stdout.read() if process.stdout else b"")
     assert not living.place.socket.exists()
 
 

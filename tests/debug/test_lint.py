@@ -75,7 +75,7 @@ def test_sound_hook_gets_no_finding(tmp_path: Path, fields: dict[str, object]) -
         ({"on": "setup", "dialect": "cli-agent"}, "note", "gets setup under our name"),
         ({"source": Source.WORKSPACE}, "note", "does not run yet: "),
         ({"needs": Needs(env=("NOT_SET_ANYWHERE",))}, "warning", "cannot run now: the variable NOT_SET_ANYWHERE"),
-        # nothing is looked for on behalf of a hook that nobody approved
+        # nothing is looked for on behalf of a hook that is not approved
         ({"needs": Needs(env=("NOT_SET_ANYWHERE",)), "source": Source.WORKSPACE}, "note", "does not run yet: "),
         (
             {"command": "", "prompt": "?", "on": "after_tool", "persistent": True},

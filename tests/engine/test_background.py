@@ -306,7 +306,7 @@ def test_prompt_the_callback_did_not_take_is_not_lost(tmp_path: Path, caplog: py
     [outcome] = emit(make(tmp_path, *hooks, tell_agent=tell), "after_tool")
 
     assert outcome.follow_ups == ("two",)
-    assert "the agent could not be told" in caplog.text
+    assert "the agent could not be informed" in caplog.text
 
 
 def test_prompt_that_was_not_taken_is_not_taken_for_another_that_says_the_same(tmp_path: Path) -> None:

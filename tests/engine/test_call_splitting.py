@@ -184,7 +184,7 @@ def test_a_guard_that_cannot_be_told_of_a_patch_has_not_agreed_to_it(patch: str 
 
     blocked, reason = asyncio.run(ask())
     assert blocked
-    assert "apply_patch cannot be told to this hook" in reason
+    assert "apply_patch cannot be sent to this hook" in reason
 
 
 def test_whoever_has_the_word_gets_the_word() -> None:

@@ -18,7 +18,7 @@ def test_nobody_to_ask_means_no() -> None:
     outcome = answered(None)
 
     assert outcome.decision is Decision.DENY
-    assert outcome.reasons == ("removes a file", "a person has to decide, and nobody could be asked")
+    assert outcome.reasons == ("removes a file", "a person has to decide, and there was no way to ask one")
 
 
 def test_yes_allows_and_no_denies() -> None:

@@ -80,7 +80,7 @@ def test_untrusted_hook_is_not_started_by_the_runner_either(tmp_path: Path) -> N
         verdict = await runner.execute_hook(theirs, CALL)
         assert verdict.failure is not None
         assert verdict.failure.kind is FailureKind.REFUSED
-        assert "nobody approved" in verdict.failure.message
+        assert "not approved" in verdict.failure.message
         summary = await runner.execute_hooks_with_summary([theirs], CALL)
         assert [skip.gate for skip in summary.skipped] == [Gate.TRUST]
 

@@ -85,7 +85,7 @@ def test_hook_that_nobody_approved_does_not_reach_the_kind(tmp_path: Path) -> No
         runner = HookRunner(5, TrustedHooks(), components=Components(DIALECTS, {"command": kind}))
         execution = await runner.execute_hook_with_metadata(script(tmp_path, "one.sh", "1"), EVENT)
         assert execution.verdict.failure is not None
-        assert execution.verdict.failure.message == "not run: workspace hook that nobody approved"
+        assert execution.verdict.failure.message == "not run: workspace hook that is not approved"
         assert kind.heard == []
 
     asyncio.run(scenario())

@@ -269,7 +269,7 @@ async def never_ends(_event: Event) -> None:
         (step("guard", never_ends, timeout=0.05), "within 0.05 s"),
         (step("guard", broken, condition="args.nothing == 1"), "ValueError: oh"),
         (step("guard", broken, needs=Needs(env=("HOOKLINE_NOT_SET",))), "HOOKLINE_NOT_SET is not set"),
-        (Hook(id="guard", on="user_triggered", command="true", source=Source.WORKSPACE), "nobody approved"),
+        (Hook(id="guard", on="user_triggered", command="true", source=Source.WORKSPACE), "not approved"),
         (Hook(id="guard", on="user_triggered", steps=("inner",), source=Source.BUILTIN), "ValueError: oh"),
     ],
     ids=["fails", "times out", "condition undecided", "lacks something", "not approved", "fails in a list inside"],

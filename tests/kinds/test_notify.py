@@ -111,7 +111,7 @@ def test_text_is_a_message_where_no_desktop_can_be_reached(
     reply = asyncio.run(Notify(platform).call(hook, request, timeout=20))
 
     assert reply.value == Verdict(effects=(Effect(EffectKind.MESSAGE, "ready"),))
-    assert "it is told as a message instead" in reply.notes[0]
+    assert "it is sent as a message instead" in reply.notes[0]
 
 
 @pytest.mark.spec("U-09")

@@ -89,7 +89,10 @@ def test_name_that_the_event_does_not_have_stays_and_is_noted() -> None:
     ("action", "reasons"),
     [
         ("deny", ('the rule "r" does not allow this',)),
-        ("confirm", ('the rule "r" asks you to confirm this', "a person has to decide, and nobody could be asked")),
+        (
+            "confirm",
+            ('the rule "r" asks you to confirm this', "a person has to decide, and there was no way to ask one"),
+        ),
         ("allow", ()),
     ],
 )

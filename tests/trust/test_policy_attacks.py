@@ -270,7 +270,7 @@ def test_own_hook_does_not_run_what_a_project_put_in_its_way(
 
     assert not (root / "evidence").exists()
     assert [skip.reason for skip in outcome.skipped] == [
-        f'runs "{next(iter(files))}" of this workspace, which nobody approved'
+        f'runs "{next(iter(files))}" of this workspace, which is not approved'
     ]
 
 
@@ -315,14 +315,14 @@ def test_pipe_in_the_place_of_a_script_is_not_fed_to_an_own_hook(tmp_path: Path)
 
     outcome = emit(own(tmp_path / "home", "sh x.sh"), TrustedHooks(), root)
 
-    assert [skip.reason for skip in outcome.skipped] == ['runs "x.sh" of this workspace, which nobody approved']
+    assert [skip.reason for skip in outcome.skipped] == ['runs "x.sh" of this workspace, which is not approved']
 
 
 def test_pipe_in_the_place_of_a_program_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x", 0o755)
     hook = replace(line(tmp_path, f"{tmp_path}/x"), shell=None, command=f"{tmp_path}/x")
 
-    assert TrustedHooks().reason_denied(hook, cwd=str(tmp_path)) == "workspace hook that nobody approved"
+    assert TrustedHooks().reason_denied(hook, cwd=str(tmp_path)) == "workspace hook that is not approved"
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_nothing_is_read_of_a_hook_in_a_repository_where_nobody_approved_anythin
 
     outcome = emit(hook, trust, tmp_path)
 
-    assert [skip.reason for skip in outcome.skipped] == ["workspace hook that nobody approved"]
+    assert [skip.reason for skip in outcome.skipped] == ["workspace hook that is not approved"]
 
 
 def test_hook_is_read_once_somebody_approved_something_in_its_repository(tmp_path: Path) -> None:

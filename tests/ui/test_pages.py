@@ -185,7 +185,7 @@ def test_approval_holds_for_what_was_shown_and_nothing_else(home: Path) -> None:
         assert any("exit 0" in str(line) for line in shown["facts"])
         not_run = page.post("/api/hooks/lint/test", project=str(project))
         assert not_run.status_code == 409
-        assert "nobody approved" in not_run.json()["error"]
+        assert "not approved" in not_run.json()["error"]
 
         script.write_text("exit 1\n")
         refused = page.post("/api/hooks/lint/approve", project=str(project), digest=shown["digest"])

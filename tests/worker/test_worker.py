@@ -191,7 +191,7 @@ def test_approval_that_was_taken_back_counts(home: Home) -> None:
 
     [dead] = home.queue.jobs()
     assert dead.state is JobState.DEAD
-    assert "nobody approved; approve it with `hookline trust approve later`" in dead.error
+    assert "not approved; approve it with `hookline trust approve later`" in dead.error
     assert not (home.out / "ran").exists()
 
     home.hookline("trust", "approve", "later", "--yes")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hookline.bridge.transcript_file import read_part
+from hookline.files import read_regular_file
 from hookline.model.event import Event, EventName
 
 # bytes at the beginning of a transcript, whose first line describes the session
@@ -36,7 +36,7 @@ def _from_transcript(event: Event, _environ: Mapping[str, str]) -> str:
     path = event.data.get("transcript_path")
     if event.name not in _RARE or not isinstance(path, str) or not path:
         return ""
-    found = _CLI_VERSION.search(read_part(path, _HEAD) or b"")
+    found = _CLI_VERSION.search(read_regular_file(path, _HEAD) or b"")
     return found[1].decode("utf-8", "replace") if found is not None else ""
 
 

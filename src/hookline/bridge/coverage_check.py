@@ -16,7 +16,6 @@ from msgspec import Struct
 from hookline import json_codec
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import ABOUT_CALLS
-from hookline.bridge.transcript_file import read_part
 from hookline.bridge.transcripts import (
     Document,
     ToolCallEnd,
@@ -28,6 +27,7 @@ from hookline.bridge.transcripts import (
     read_time,
 )
 from hookline.errors import EngineError
+from hookline.files import read_regular_file
 from hookline.hosts import HOSTS, status
 from hookline.hosts.host import HostEnvironment, Scope
 from hookline.model.event import EventName
@@ -141,7 +141,7 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
 def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
     """Return the tool calls of a transcript that ran; None where it cannot be read, or there is no reader for the agent."""
     reader = READERS.get(host)
-    raw = read_part(path, LARGEST, from_end=True) if reader is not None else None
+    raw = read_regular_file(path, LARGEST, from_end=True) if reader is not None else None
     if reader is None or raw is None:
         return None
     called: dict[str, ToolRun] = {}

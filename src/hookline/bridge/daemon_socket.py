@@ -80,9 +80,9 @@ class SocketDir(Struct, frozen=True):
         except OSError as problem:
             return f"{self.folder}: {problem.strerror}"
         if not stat.S_ISDIR(found.st_mode):
-            return f"{self.folder} is no folder; remove it, it stands where the daemon has its socket"
+            return f"{self.folder} is no folder; remove it: the daemon needs that path for its socket"
         if found.st_uid != os.geteuid():
-            return f"{self.folder} belongs to somebody else, so no daemon is used; ask them to remove it"
+            return f"{self.folder} belongs to another user, so no daemon is used; ask them to remove it"
         if found.st_mode & _OTHERS:
             return f"{self.folder} is open to others, so no daemon is used: chmod 700 {self.folder}"
         return ""

@@ -93,7 +93,7 @@ def _find_why(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
         return _call_url(file, entry, around)
     command = _list_words(file, entry)
     if not command:
-        return "it stands in this project and is not what we write there, so it was not tried"
+        return "it is in this project and is not what Hookline writes there, so it was not tried"
     try:
         with probe.new_probe(around.data) as token:
             done = subprocess.run(
@@ -118,7 +118,7 @@ def _find_why(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
 def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment) -> str:
     """Call the URL of an entry with a probe and its headers."""
     if file.scope != Scope.USER:
-        return "it does not stand in your own settings, where we write URLs, so it was not tried"
+        return "it is not in your own settings, where Hookline writes URLs, so it was not tried"
     from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - most agents have no URL of ours
 
     port, _, target = entry.command.removeprefix("http://127.0.0.1:").partition("/")
@@ -138,7 +138,7 @@ def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
     except TimeoutError:
         return f"it did not answer within {_PATIENCE:.0f} seconds"
     except (OSError, ValueError, HTTPException, ConfigError) as problem:
-        return f"nobody answers at port {port} ({problem}); `hookline daemon status` says whether there is a daemon"
+        return f"there is no answer at port {port} ({problem}); `hookline daemon status` says whether there is a daemon"
     if reports:
         return "" if reports[0].startswith(f"{entry.host} ") else f"it was not understood: {reports[0]}"
     return f"the program that answers at port {port} says {answer.status}{f': {body}' if body else ''}"

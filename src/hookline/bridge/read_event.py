@@ -52,7 +52,7 @@ def read_call(entry: Call) -> CallState:
         if not duplicate:
             return CallState(call=call, entry=name, event=event)
         shown = sanitize(duplicate, longest=_SHOWN)
-        return unread(f'the key "{shown}" stands in it twice, and it is not known which one counts')
+        return unread(f'the key "{shown}" is in it twice, and it is not known which one counts')
     # without the name of the event, it is read as the entry's
     try:
         document = json_codec.load(entry.raw)

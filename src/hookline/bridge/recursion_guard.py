@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from hookline.caller_context import with_env
+from hookline.files import read_regular_file
 from hookline.model.installed_entry import NESTING
-from hookline.trust.file_cache import read_regular_file
 
 MARK: Final = NESTING
 # an agent that a hook asks for its opinion may well have such hooks itself, but not without end

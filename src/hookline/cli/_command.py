@@ -1,15 +1,26 @@
 """What a command is: its help, its arguments and its actions, as data for argparse."""
 
 import argparse
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+
+
+class ExitCode(IntEnum):
+    """How a command ended, besides 0."""
+
+    ERROR = 1
+    BLOCKED = 2
+    INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class Argument(NamedTuple):
@@ -105,11 +116,24 @@ def parse_span(text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def parse_count(text: str) -> int:
-    """Parse a whole number above 0; for argparse."""
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
+def number(what: str, *, whole: bool = True, least: float = 1, most: float = math.inf) -> Callable[[str], float]:
+    """Return a parser of numbers within bounds, for argparse; `what` completes the message "… is no"."""
+
+    def parse(text: str) -> float:
+        try:
+            found = int(text) if whole and text.isdecimal() else math.nan if whole else float(text)
+        except ValueError:
+            found = math.nan
+        if math.isfinite(found) and least <= found <= most:
+            return found
+        raise argparse.ArgumentTypeError(f'"{text}" is no {what}')
+
+    return parse
+
+
+parse_count: Final = number("whole number above 0")
+# the smallest number above 0
+TINY: Final = math.ulp(0.0)
 
 
 def parse_moment(text: str) -> float:

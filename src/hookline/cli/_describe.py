@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from hookline.builtin.catalogue import PREFIX
@@ -17,7 +16,7 @@ from hookline.project import Project
 from hookline.stores.trace_queries import TraceQueries
 from hookline.trust.policy import TrustDecision
 
-SPECS: Final[Mapping[str, DialectSpec]] = MappingProxyType({name: one.SPEC for name, one in DIALECTS.items()})
+SPECS: Final[Mapping[str, DialectSpec]] = {name: one.SPEC for name, one in DIALECTS.items()}
 
 _reported: Final[set[str]] = set()
 

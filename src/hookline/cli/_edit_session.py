@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -51,21 +50,17 @@ _OWN: Final = frozenset({Source.USER, Source.BUILTIN})
 _OPENING: Final = ("{", "[")
 
 # Formats that are not listed reject unknown keys themselves.
-_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
-    {
-        "native": native.KEYS,
-        "grouped": {**grouped.KEYS, "matcher": native.KEYS["matcher"]},
-        "ollm": ollm.KEYS,
-        "per_file": per_file.KEYS,
-    }
-)
+_KEYS: Final[Mapping[str, Mapping[str, Key]]] = {
+    "native": native.KEYS,
+    "grouped": {**grouped.KEYS, "matcher": native.KEYS["matcher"]},
+    "ollm": ollm.KEYS,
+    "per_file": per_file.KEYS,
+}
 # keys that are nested deeper in the entry than the others
-_NESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "kiro": frozenset({"command", "prompt"}),
-        "kiro-legacy": frozenset({"command", "prompt", "timeout", "files", "matcher"}),
-    }
-)
+_NESTED: Final[Mapping[str, frozenset[str]]] = {
+    "kiro": frozenset({"command", "prompt"}),
+    "kiro-legacy": frozenset({"command", "prompt", "timeout", "files", "matcher"}),
+}
 
 
 class ConfigFile(Struct, frozen=True, kw_only=True):
@@ -234,7 +229,7 @@ class EditSession(Struct, frozen=True, kw_only=True):
         """Return a note for each duplicate of an edited hook: it was ignored, and is in force now."""
         places = {f"{hook.source_path}:{hook.source_line};": hook for hook in hooks}
         return [
-            f"{quote(hook.id)} stands in {problem.path}:{problem.line}, too, and counts from there now"
+            f"{quote(hook.id)} is also defined in {problem.path}:{problem.line}, which counts from now on"
             for problem in self.project.loaded.problems
             for place, hook in places.items()
             if problem.message.startswith("the same hook as in ") and place in problem.message

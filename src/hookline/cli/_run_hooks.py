@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from hookline.cli._command import flag
+from hookline.cli._command import ExitCode, flag
 from hookline.cli._output import print_error
 from hookline.engine.engine import Engine
 from hookline.model.event import Event
@@ -24,9 +24,6 @@ _ADVICE: Final = {
     Gate.TRUST: "`hookline trust show {0}` shows it, `hookline trust approve {0}` allows it",
     Gate.BREAKER: "`hookline limits {} --reset` lets it run again now",
 }
-
-
-TERMINATED: Final = 143
 
 
 def run_until_terminated(command: Coroutine[Any, Any, int]) -> int:
@@ -45,7 +42,7 @@ def run_until_terminated(command: Coroutine[Any, Any, int]) -> int:
     try:
         return asyncio.run(run())
     except asyncio.CancelledError:
-        return TERMINATED
+        return ExitCode.TERMINATED
 
 
 # For users who cannot change how an agent calls Hookline. It only ever adds lines on stderr.

@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from hookline.agent.models import EXAMPLE, find_window
 from hookline.agent.personas import OWN, PERSONAS
 from hookline.bridge.guarded_paths import list_guarded_paths
-from hookline.cli._command import CliCommand, argument, flag, parse_count
+from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count
 from hookline.cli._output import TextStyle, print_error, print_json, print_line
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from hookline.agent.session import AgentOptions
 
 MODEL_VARIABLE: Final = "HOOKLINE_AGENT_MODEL"
-BLOCKED: Final = 2
-INTERRUPTED: Final = 130
 
 _HELP: Final = """/compact  replace the conversation by a summary
 /hooks    list the hooks of this project
@@ -284,17 +282,7 @@ def _report_block(args: argparse.Namespace, blocked: Blocked) -> int:
         print_json({"text": None, "blocked": {"what": blocked.tool, "reason": sanitize(reason)}})
     else:
         print_error(f"{blocked.tool} blocked: {reason}", broken=True)
-    return BLOCKED
-
-
-def _parse_share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f'"{text}" is no share; write it like 0.8')
-    return share
+    return ExitCode.BLOCKED
 
 
 _PERSONA_NAMES: Final = tuple(PERSONAS)
@@ -326,7 +314,13 @@ COMMAND: Final = CliCommand(
         "--max-turns", "how often the model may be asked for one prompt", type=parse_count, default=50, metavar="N"
     ),
     argument("--context-window", "tokens that the model can take", type=parse_count, metavar="N"),
-    argument("--compact-at", "compact at this share of the window", type=_parse_share, default=0.8, metavar="SHARE"),
+    argument(
+        "--compact-at",
+        "compact at this share of the window",
+        type=number("share; write it like 0.8", whole=False, least=TINY, most=1),
+        default=0.8,
+        metavar="SHARE",
+    ),
     argument("--temperature", "temperature of the model", type=float, metavar="T"),
     flag("--subagent-hooks", "raise all events of subagents, and not only those that judge their tool calls"),
     argument("--resume", "go on with this session", default="", metavar="SESSION"),

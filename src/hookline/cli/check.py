@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.cli._command import COMMON, CliCommand, flag
+from hookline.cli._command import COMMON, CliCommand, ExitCode, flag
 from hookline.cli._hosts import make_around_project
 from hookline.cli._output import Line, TextStyle, pluralise, render, style_word
 from hookline.cli._project import load_from_args
@@ -23,8 +23,6 @@ from hookline.trust.risks import list_risks
 from hookline.user_dirs import working_folder
 from hookline.views.hook_view import problems_to_json
 from hookline.wiring import shell_dialects
-
-FOUND: Final = 1
 
 # risks to report for a hook that works; the approval screen shows the others
 _MUTABLE: Final = frozenset({"launcher", "pipe-to-shell"})
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     lines.append(Line(text, [(summary, style_word(worst))]))
     value = {"problems": problems_to_json(problems), "hooks": hooks, "files": files}
     render(args, value, *lines)
-    return FOUND if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
+    return ExitCode.ERROR if any(args.strict or problem.severity is not Severity.NOTE for problem in problems) else 0
 
 
 def _find_problems(project: Project) -> Iterator[Problem]:
@@ -70,7 +68,7 @@ def _find_problems(project: Project) -> Iterator[Problem]:
     folders = (project.root, project.folders.config)
     for path in (folder / name for folder in dict.fromkeys(folders) for name in _NEARLY):
         if path.is_file():
-            yield Problem(str(path), 0, "this file is not read: hooks stand in hookline.toml", Severity.WARNING)
+            yield Problem(str(path), 0, "this file is not read: hooks are defined in hookline.toml", Severity.WARNING)
     yield from _find_undefined_scripts(project)
     try:
         project.trust.get_approvals()

@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -51,33 +50,29 @@ _KNOWN: Final[Mapping[Takes, Iterable[str]]] = {
 }
 LIVE: Final = tuple(_KNOWN)
 
-_BY_NAME: Final[Mapping[str, Takes]] = MappingProxyType(
-    {
-        "hook": Takes.HOOKS,
-        "hooks": Takes.HOOKS,
-        "event": Takes.EVENTS,
-        "on": Takes.EVENTS,
-        "dialect": Takes.DIALECTS,
-        "tool": Takes.TOOLS,
-        "tools": Takes.TOOLS,
-        "lang": Takes.LANGUAGES,
-        "template": Takes.TEMPLATES,
-    }
-)
+_BY_NAME: Final[Mapping[str, Takes]] = {
+    "hook": Takes.HOOKS,
+    "hooks": Takes.HOOKS,
+    "event": Takes.EVENTS,
+    "on": Takes.EVENTS,
+    "dialect": Takes.DIALECTS,
+    "tool": Takes.TOOLS,
+    "tools": Takes.TOOLS,
+    "lang": Takes.LANGUAGES,
+    "template": Takes.TEMPLATES,
+}
 # arguments whose name alone does not tell
-_BY_COMMAND: Final[Mapping[tuple[str, str], Takes]] = MappingProxyType(
-    {
-        ("enable", "hooks"): Takes.SWITCHABLE,
-        ("disable", "hooks"): Takes.SWITCHABLE,
-        ("schema", "name"): Takes.FORMATS,
-        ("tools", "name"): Takes.TOOLS,
-        ("events", "name"): Takes.EVENTS,
-        ("migrate", "source"): Takes.FORMATS,
-        ("migrate", "goal"): Takes.FORMATS,
-        ("test", "host"): Takes.DIALECTS,
-        ("add", "agents"): Takes.DIALECTS,
-    }
-)
+_BY_COMMAND: Final[Mapping[tuple[str, str], Takes]] = {
+    ("enable", "hooks"): Takes.SWITCHABLE,
+    ("disable", "hooks"): Takes.SWITCHABLE,
+    ("schema", "name"): Takes.FORMATS,
+    ("tools", "name"): Takes.TOOLS,
+    ("events", "name"): Takes.EVENTS,
+    ("migrate", "source"): Takes.FORMATS,
+    ("migrate", "goal"): Takes.FORMATS,
+    ("test", "host"): Takes.DIALECTS,
+    ("add", "agents"): Takes.DIALECTS,
+}
 
 
 class CompletionValue(Struct, frozen=True):
@@ -423,9 +418,11 @@ def _fish_quote(text: str) -> str:
     return f"'{escaped}'"
 
 
-SHELLS: Final[Mapping[str, Callable[[CompletionCommand], str]]] = MappingProxyType(
-    {"bash": make_bash_script, "zsh": make_zsh_script, "fish": make_fish_script}
-)
+SHELLS: Final[Mapping[str, Callable[[CompletionCommand], str]]] = {
+    "bash": make_bash_script,
+    "zsh": make_zsh_script,
+    "fish": make_fish_script,
+}
 
 
 # Some shells evaluate completed words, and a hook may have any name: other names are not offered.

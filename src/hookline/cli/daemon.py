@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from hookline.bridge.daemon_socket import IDLE, SocketDir, find_socket_dir, spawn, usual_idle
-from hookline.cli._command import JSON, CliCommand, argument, flag
+from hookline.cli._command import JSON, TINY, CliCommand, argument, flag, number
 from hookline.cli._output import format_ago, format_span, pluralise, print_error, print_line, render
 from hookline.daemon.client import NoDaemonError, ask, end_hung, find_hung
 from hookline.errors import EngineError, StoreError
@@ -27,22 +27,6 @@ def _find_socket_dir() -> SocketDir:
     if os.name == "nt":
         raise EngineError("there is no daemon on Windows: every call is answered by a program of its own")
     return find_socket_dir(os.environ)
-
-
-def _parse_seconds(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if 0 < number < float("inf"):
-        return number
-    raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds above 0')
-
-
-def _parse_count(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    raise argparse.ArgumentTypeError(f'"{text}" is no number of lines')
 
 
 def _ask(place: SocketDir, word: str) -> dict[str, object]:
@@ -76,7 +60,7 @@ def _status(args: argparse.Namespace) -> int:
         f"open: {projects}; it listens at {status['socket']}",
     ]
     if status.get("http"):
-        lines.append(f"agents may call {status['http']}, so it does not end when nobody does")
+        lines.append(f"agents may call {status['http']}, so it also runs while there are no calls")
     return render(args, {"running": True, **status}, *lines)
 
 
@@ -187,7 +171,7 @@ def _run(args: argparse.Namespace) -> int:
 _IDLE: Final = argument(
     "--idle",
     f"end after so long without a call ({IDLE:.0f}, less in a build service)",
-    type=_parse_seconds,
+    type=number("number of seconds above 0", whole=False, least=TINY),
     default=usual_idle(os.environ),
     metavar="SECONDS",
 )
@@ -202,7 +186,13 @@ COMMAND: Final = CliCommand(
         "restart": CliCommand("stop it and start it again", run=_restart),
         "log": CliCommand(
             "show its log",
-            argument("-n --lines", f"the last N lines ({_LINES})", type=_parse_count, default=_LINES, metavar="N"),
+            argument(
+                "-n --lines",
+                f"the last N lines ({_LINES})",
+                type=number("number of lines", least=0),
+                default=_LINES,
+                metavar="N",
+            ),
             flag("-f --follow", "go on showing what is added"),
             example="--follow",
             run=_log,

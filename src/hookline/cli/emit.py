@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.bridge.guarded_paths import find_guarded_if_installed
-from hookline.cli._command import PROJECT, CliCommand, argument, flag
+from hookline.cli._command import PROJECT, CliCommand, ExitCode, argument, flag
 from hookline.cli._output import print_bytes, print_error, print_json, print_line
 from hookline.cli._project import EVENT_OPTIONS, EventArgs, get_project_dir, parse_dialect, read_event_options
 from hookline.cli._run_hooks import (
@@ -28,8 +28,6 @@ from hookline.model.event import Event, Session
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, outcome_to_json
 from hookline.project import load_project
-
-BLOCKED: Final = 2
 
 _HOST: Final = Hook(id="host", kind="host")
 
@@ -96,7 +94,7 @@ def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
         return 0
     if outcome.blocked:
         print_error(outcome.reason, broken=True)
-        return BLOCKED
+        return ExitCode.BLOCKED
     return 0
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
 from hookline.cli._hosts import check_interpreter
 from hookline.cli._output import Table, pluralise, print_error, render
 from hookline.cli._project import get_project_dir
-from hookline.cli._run_hooks import TERMINATED, print_failures, print_missed_hooks, run_until_terminated
+from hookline.cli._run_hooks import print_failures, print_missed_hooks, run_until_terminated
 from hookline.cli._terminal import open_prompt
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
@@ -22,8 +22,6 @@ from hookline.sources.git.repository import Repository, lock_repository, open_re
 from hookline.sources.git.scripts import HOOKS
 from hookline.text import shell_quote
 from hookline.user_dirs import working_folder
-
-_BLOCKED: Final = 2
 
 # a hook may commit, which runs the hooks again, but not without end
 _DEPTH: Final = "HOOKLINE_GIT_DEPTH"
@@ -127,7 +125,7 @@ def _run(args: argparse.Namespace) -> int:
     stdin = sys.stdin.buffer.read() if args.of_git == "pre-push" and sys.stdin is not None else b""
     call = GitCall(folder=str(working_folder()), words=tuple(args.words), stdin=stdin, environ=os.environ)
     code = run_until_terminated(_ask(args.of_git, call))
-    return code + PROOF if args.prove and code != TERMINATED else code
+    return code + PROOF if args.prove and code != ExitCode.TERMINATED else code
 
 
 async def _ask(hook: str, call: GitCall) -> int:
@@ -163,7 +161,7 @@ async def _ask(hook: str, call: GitCall) -> int:
     if blocked and hook == "commit-msg":
         file = shell_quote(call.words[0])
         print_error(f"hookline: git keeps your message: git commit -eF {file} takes it up again")
-    return _BLOCKED if blocked else 0
+    return ExitCode.BLOCKED if blocked else 0
 
 
 _DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")

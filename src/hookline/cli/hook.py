@@ -12,14 +12,12 @@ from msgspec.structs import replace
 from hookline.bridge.call import OPTION, Call, IfBroken, event_from_name, parse_argv
 from hookline.bridge.fallback import GUARDED, fallback_outcome
 from hookline.bridge.serve import serve
-from hookline.cli._command import CliCommand, argument, flag
+from hookline.cli._command import CliCommand, ExitCode, argument, flag
 from hookline.cli._output import print_error
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.model.exchange import Answer
 from hookline.model.installed_entry import PROOF, PROVE
 
-BLOCKED: Final = 2
-INTERRUPTED: Final = 130
 _LARGEST: Final = 256 * 1024 * 1024  # bytes
 
 
@@ -33,11 +31,11 @@ def answer_agent(words: Sequence[str]) -> int:
     """Answer the event on stdin, with these arguments."""
     if list(words[:1]) == [PROVE]:
         code = answer_agent(words[1:])
-        return code + PROOF if code in {0, BLOCKED} else code
+        return code + PROOF if code in {0, ExitCode.BLOCKED} else code
     call, policy, wrong = parse_argv(words)
     if call is None:
         print_error(f"hookline hook: {wrong}")
-        return BLOCKED if policy is IfBroken.BLOCK else 1
+        return ExitCode.BLOCKED if policy is IfBroken.BLOCK else 1
     streams = _Streams()
     try:
         raw = sys.stdin.buffer.read(_LARGEST + 1) if sys.stdin is not None else b""
@@ -49,7 +47,7 @@ def answer_agent(words: Sequence[str]) -> int:
         call = replace(call, raw=raw)
         return run_until_terminated(serve(call, streams.write))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except Exception as problem:  # noqa: BLE001 - whatever it is, the agent gets a valid answer
         return streams.refuse(call, problem)
 
@@ -101,7 +99,7 @@ class _Streams:
             text = f"hookline could not answer: {problem!r}; `hookline doctor` says more\n"
             with suppress(OSError):
                 _write(self._streams[2], text.encode("utf-8", "backslashreplace"))
-            return BLOCKED if is_blocked and event.name in GUARDED else 1
+            return ExitCode.BLOCKED if is_blocked and event.name in GUARDED else 1
         return answer.exit_code
 
 

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         [hook or "(all hooks)", limit.gate, "yes" if limit.passed else "NO", limit.reason] for hook, limit in limits
     ]
     nothing = "no limit: set once, per_minute, cooldown, debounce, breaker or budget of a hook"
-    table = Table(["hook", "limit", "may run", "how it stands"], rows)
+    table = Table(["hook", "limit", "may run", "status"], rows)
     return render(args, {"limits": value}, table if rows else nothing)
 
 

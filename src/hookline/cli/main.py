@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, cast
 
-from hookline.cli._command import COLOR, CliCommand
+from hookline.cli._command import COLOR, CliCommand, ExitCode
 from hookline.cli._loosening import refuse_agents
 from hookline.cli._output import print_error, print_json, print_line, set_color
 from hookline.errors import EngineError
@@ -31,8 +31,6 @@ _CHANGING_HOOKS: Final = frozenset({"add", "edit", "enable", "init", "migrate", 
 # commands that agents and git start, in an environment that a project may have set, and variables that only tests set
 _STARTED_BY_OTHERS: Final = frozenset({"hook", "daemon", "queue", "git", "watch"})
 _LAYER_SWITCHES: Final = ("HOOKLINE_NATIVE", "HOOKLINE_WITHOUT")
-
-_BLOCKED: Final = 2
 
 _LONGEST_LOG: Final = 100_000
 
@@ -238,7 +236,7 @@ def _run(words: list[str]) -> int:
         _print_error_as_json(words, str(problem), code)
         return 1
     except KeyboardInterrupt:
-        return _flush_quietly(130)
+        return _flush_quietly(ExitCode.INTERRUPTED)
     except Exception as problem:
         # the caller takes the exit code for the answer of the hooks
         is_gate = words[:1] == ["emit"] or words[:2] == ["git", "run"]
@@ -249,7 +247,7 @@ def _run(words: list[str]) -> int:
         if is_gate:
             # fail closed: a bug must not allow what a guard might have denied
             print_error("the hooks could not be asked, so this is blocked; HOOKS_ENABLED=false goes without them")
-        return _BLOCKED if is_gate else 1
+        return ExitCode.BLOCKED if is_gate else 1
 
 
 def launch(words: Sequence[str]) -> int:
@@ -279,7 +277,7 @@ def launch(words: Sequence[str]) -> int:
         done = subprocess.run(line, capture_output=True, check=False)
     except OSError:
         return 1
-    if done.returncode not in {PROOF, PROOF + _BLOCKED}:
+    if done.returncode not in {PROOF, PROOF + ExitCode.BLOCKED}:
         return 1
     # stderr first: some agents stop reading after the answer on stdout
     for stream, raw in ((sys.stderr, done.stderr), (sys.stdout, done.stdout)):

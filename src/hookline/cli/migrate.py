@@ -4,7 +4,6 @@ import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -51,33 +50,31 @@ def _agent_forms() -> Iterator[tuple[str, Form]]:
 
 
 _OLLM_FILE: Final = ".ollm/hooks/hooks.json"
-FORMS: Final[Mapping[str, Form]] = MappingProxyType(
-    {
-        "native": Form("native", "hookline", "hookline.toml"),
-        "ollm": Form("ollm", "ollm", _OLLM_FILE),
-        "modern": Form("modern", "ollm-rpc", _OLLM_FILE),
-        "when_then": Form("when_then", "ollm-rpc", _OLLM_FILE),
-        "grouped:ollama-cli": Form("grouped", "ollama-cli", ".ollama/settings.json"),
-        "grouped:cli-agent": Form("grouped", "cli-agent", ".config/agent/settings.json"),
-        "per_file": Form("per_file", "cli-agent", ".config/agent/hooks/"),
-        **dict(_agent_forms()),
-    }
-)
+FORMS: Final[Mapping[str, Form]] = {
+    "native": Form("native", "hookline", "hookline.toml"),
+    "ollm": Form("ollm", "ollm", _OLLM_FILE),
+    "modern": Form("modern", "ollm-rpc", _OLLM_FILE),
+    "when_then": Form("when_then", "ollm-rpc", _OLLM_FILE),
+    "grouped:ollama-cli": Form("grouped", "ollama-cli", ".ollama/settings.json"),
+    "grouped:cli-agent": Form("grouped", "cli-agent", ".config/agent/settings.json"),
+    "per_file": Form("per_file", "cli-agent", ".config/agent/hooks/"),
+    **dict(_agent_forms()),
+}
 # the format that a system reads
-_FORMAT_BY_SYSTEM: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "hookline": "native",
-        "ollama-cli": "grouped:ollama-cli",
-        "cli-agent": "grouped:cli-agent",
-        "ollm-rpc": "modern",
-    }
-)
+_FORMAT_BY_SYSTEM: Final[Mapping[str, str]] = {
+    "hookline": "native",
+    "ollama-cli": "grouped:ollama-cli",
+    "cli-agent": "grouped:cli-agent",
+    "ollm-rpc": "modern",
+}
 
 
 # goals that are read by a format of another name
-_FORMAT_OF: Final[Mapping[str, str]] = MappingProxyType(
-    {"modern": "when_then", "grouped:ollama-cli": "ollama-cli", "grouped:cli-agent": "cli-agent"}
-)
+_FORMAT_OF: Final[Mapping[str, str]] = {
+    "modern": "when_then",
+    "grouped:ollama-cli": "ollama-cli",
+    "grouped:cli-agent": "cli-agent",
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -204,7 +201,7 @@ class _Migration:
             if not hook.name and any(entry.event for entry in written.entries)
         ]
         other = ", ".join(dict.fromkeys((*kept, *named)))
-        notes = ["the old ones stay where they are; a hook that stands twice runs once"] if self._carried else []
+        notes = ["the old ones stay where they are; a hook that is defined twice runs once"] if self._carried else []
         if other and not self._args.output:
             notes.append(f"no longer quite the same, so both run: {other}")
         return notes

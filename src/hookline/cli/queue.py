@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import asdict
 
 from hookline import json_codec
-from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag
+from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag, number
 from hookline.cli._describe import truncate
 from hookline.cli._output import (
     ProgressBar,
@@ -244,12 +244,6 @@ async def _count_jobs(data: Path, bar: ProgressBar, count_done: Callable[[], int
         await asyncio.sleep(_NEXT_COUNT)
 
 
-def _parse_jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text} is no number of jobs, wanted 1 to {_MOST_JOBS}")
-    return int(text)
-
-
 _CHOICE: Final = (
     argument("ids", "which, by id or the beginning of one", nargs="*", metavar="ID"),
     flag("--dead", "every dead job of this project"),
@@ -290,7 +284,13 @@ COMMAND: Final = CliCommand(
                     flag("--until-empty", "end when nothing is left that could still run"),
                 )
             ),
-            argument("--jobs", "how many run at once (4)", type=_parse_jobs, default=_JOBS, metavar="N"),
+            argument(
+                "--jobs",
+                "how many run at once (4)",
+                type=number(f"number of jobs, wanted 1 to {_MOST_JOBS}", most=_MOST_JOBS),
+                default=_JOBS,
+                metavar="N",
+            ),
             flag("--detached", argparse.SUPPRESS),
             example="--until-empty",
             run=_work,

@@ -117,7 +117,7 @@ class Packer:
         if files and hook.kind == "command" and uses_shell(hook):
             raise hook_error(
                 hook,
-                f"hook {quote(hook.id)} is a line for a shell, whose files cannot be told apart from its words; "
+                f"hook {quote(hook.id)} is a line for a shell, whose files cannot be told from its other words; "
                 'write it as words, run = ["bash", "script.sh"], to share it',
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
@@ -152,7 +152,7 @@ class Packer:
         if not name:
             raise hook_error(
                 hook,
-                f"hook {quote(hook.id)} needs {path}, which lies outside its folder; copy it beside the hook first",
+                f"hook {quote(hook.id)} needs {path}, which is outside its folder; copy it beside the hook first",
             )
         file = PackFile(path=name, content=content, executable=os.access(path, os.X_OK))
         present = self._files.get(name)

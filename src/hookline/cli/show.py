@@ -160,7 +160,7 @@ class _HookFacts:
         """Yield the sections of the page: a title, and labelled texts."""
         hook, program, metrics = self.hook, self.program, self.metrics
         name = hook.name if hook.name != hook.id else ""
-        yield hook.id, [("name", name), ("stands in", describe_location(hook, self.project))]
+        yield hook.id, [("name", name), ("defined in", describe_location(hook, self.project))]
         target = [("kind", hook.kind), ("runs", describe_target(hook)), ("program", program.program)]
         yield "what it runs", [*target, ("script", program.script), ("trouble", program.trouble)]
         seconds, source = self.timeout
@@ -219,13 +219,13 @@ class _HookFacts:
             return
         yield "why", self.trust.reason_denied
         for label, approval in (("approved by", self.trust.approval), ("another form by", self.trust.earlier)):
-            yield label, f"{approval.by or 'somebody'}, {format_clock(approval.at)}" if approval is not None else ""
+            yield label, f"{approval.by or 'unknown'}, {format_clock(approval.at)}" if approval is not None else ""
         if self.trust.status is TrustStatus.CHANGED:
             yield "what changed", f"hookline trust diff {shell_quote(self.hook.id)}"
 
 
 COMMAND: Final = CliCommand(
-    "show everything about one hook: where it stands, what it runs, whether it may, how it did",
+    "show everything about one hook: where it is defined, what it runs, whether it may, how it did",
     argument("hook", "the hook's id or name"),
     flag("--script", "also print the files that belong to it"),
     *COMMON,

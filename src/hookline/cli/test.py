@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.all == (args.hook is not None):
         raise ConfigError("name one hook, or give --all to run the tests of all hooks")
     if args.all and describes_event:
-        raise ConfigError("--all runs the tests that stand beside hooks, which say themselves what is given")
+        raise ConfigError("--all runs the tests that are defined with hooks, which say themselves what is given")
     if not describes_event:
         project = load_from_args(args)
         if args.all:
@@ -248,7 +248,7 @@ COMMAND: Final = CliCommand(
     "run the tests beside a hook; or run one hook for real with a sample event, or your own, and show what it said; "
     "exit 0 when the tests passed or it gave an answer, be it a no, and 1 when one failed or may not run",
     argument("hook", "the hook's id or name", nargs="?"),
-    flag("--all", "run the tests that stand beside all hooks, [[hook.test]], without effects"),
+    flag("--all", "run the tests of all hooks, [[hook.test]], without effects"),
     flag("--uncontained", "run tests even where this machine cannot contain the processes of hooks"),
     argument("--event", "the event, instead of the hook's first", default="", metavar="E"),
     *EVENT_OPTIONS,

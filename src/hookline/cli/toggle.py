@@ -20,7 +20,7 @@ from hookline.views.hook_lookup import find_hook
 # the names of built-in hooks that are on, and of those that would be on by default and are not
 _BUILTINS: Final = (TABLE, "builtins")
 _DISABLED: Final = (TABLE, "disabled_builtins")
-# hooks that are each told of
+# hooks that are each named
 _MOST_NOTES: Final = 3
 
 
@@ -30,7 +30,9 @@ def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
     with open_session(args) as session:
         builtin = {name for name in args.hooks if name.startswith(PREFIX)}
         if builtin and builtin != set(args.hooks):
-            raise ConfigError("built-in hooks are switched in your settings, others where they stand: name them apart")
+            raise ConfigError(
+                "built-in hooks are switched in your settings, others in their files: name them in two calls"
+            )
         if builtin:
             return _toggle_builtins(session, args.hooks, on=on)
         changes: list[FileEdit] = []
@@ -72,7 +74,7 @@ def _require_switch(hook: Hook) -> None:
     if hook.run_by and keys is not None and "enabled" not in keys:
         raise hook_error(
             hook,
-            f"hook {quote(hook.id)} stands in a file of {', '.join(hook.run_by)}, where a hook cannot be switched off; "
+            f"hook {quote(hook.id)} is defined in a file of {', '.join(hook.run_by)}, where a hook cannot be switched off; "
             f"`hookline remove {hook.id}` takes it out, and agents_files in your settings leaves the file to its agent",
         )
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Final
 
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
 from hookline.cli._describe import describe_location
 from hookline.cli._output import Table, print_error, print_json, print_line, render
 from hookline.cli._project import hook_error, load_from_args, read_object
@@ -24,8 +24,6 @@ from hookline.model.verdict import Outcome, outcome_to_json
 from hookline.text import quote, shell_quote
 from hookline.trust.policy import suggest_approval
 from hookline.views.hook_lookup import find_hook
-
-_BLOCKED: Final = 2
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,7 +84,7 @@ async def _trigger(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
     # a user who starts a hook wants it to run: a hook that did not run, or failed, is an error
-    code = _BLOCKED if outcome.blocked else 1 if outcome.failures or not outcome.verdicts else 0
+    code = ExitCode.BLOCKED if outcome.blocked else 1 if outcome.failures or not outcome.verdicts else 0
     if args.json:
         print_json(outcome_to_json(outcome))
         return code

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
 from hookline.cli._describe import decide_trust
 from hookline.cli._hosts import make_around_project
 from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
 from hookline.cli._project import get_project_dir
-from hookline.cli._run_hooks import TERMINATED, run_until_terminated
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
 from hookline.config.staleness import stat_stamp
@@ -39,8 +39,6 @@ from hookline.sources.watcher import (
     select_file_hooks,
 )
 from hookline.trust.policy import suggest_approval
-
-_INTERRUPTED: Final = 130
 
 # hooks that these gates skipped are not reported: the event was not for them
 _NOT_MEANT: Final = frozenset({Gate.ENABLED, Gate.EVENT, Gate.MATCHER, Gate.FILES, Gate.WRITES, Gate.CONDITION})
@@ -68,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         task.cancel()
 
     code = run_until_terminated(_watch(args, interrupt))
-    return _INTERRUPTED if code == TERMINATED and is_interrupted else code
+    return ExitCode.INTERRUPTED if code == ExitCode.TERMINATED and is_interrupted else code
 
 
 async def _watch(args: argparse.Namespace, interrupt: Callable[[asyncio.Task[object]], None]) -> int:

@@ -419,7 +419,7 @@ class _Parser:
             self._check_count(token, FUNCTIONS[name], len(arguments))
             return FunctionCall(token.at, name, tuple(arguments))
         if name in FUNCTIONS or name in MACROS:
-            raise make_error(self._text, token.at, f'"{name}" stands behind a dot, as in args.x.{name}(…)')
+            raise make_error(self._text, token.at, f'"{name}" comes after a dot, as in args.x.{name}(…)')
         raise self._unknown_function(token, ["has", *FUNCTIONS])
 
     def _check_count(self, token: Token, wanted: int, found: int) -> None:

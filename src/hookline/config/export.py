@@ -138,7 +138,7 @@ def _native(hook: Hook, target: ExportTarget) -> ExportResult:
     own = target.known_names.names.get(hook.dialect, {})
     given = next((name for name, events in own.items() if set(events) & set(hook.on)), "")
     if hook.native_event not in {"", given}:
-        lost.append(f"it was written for {hook.native_event}, and would be told of {given or 'the event in our words'}")
+        lost.append(f"it was written for {hook.native_event}, and would be sent {given or 'the canonical event'}")
     value: dict[str, object] = {**_title(hook), "on": names[0] if len(names) == 1 else names}
     apart = {"command", "args", "platforms", "module", "function", "matcher"}
     carried, left = _export_fields(hook, _fields(native.KEYS), apart=apart)
@@ -473,7 +473,7 @@ def _agent_matcher(hook: Hook, target: ExportTarget, agent_event: AgentEvent, lo
         return ""
     if hook.dialect == target.dialect or not tools:
         if hook.dialect != target.dialect:
-            lost.append(f"the matcher {hook.matcher} is more than a list of names; it is written as it stands")
+            lost.append(f"the matcher {hook.matcher} is more than a list of names; it is written unchanged")
         return hook.matcher
     names = target.known_names.tools.get(target.dialect, {})
     nameless = [tool for tool in tools if not names.get(tool)]

@@ -106,7 +106,7 @@ def read_test(table: Mapping[str, object], on: Iterable[str]) -> HookTest:
             args[name] = value
         else:
             nearest = suggest(name, (*known_args, *spec.fields, *frame))
-            others = "arguments stand in args" if spec.subject == "tool" else "fields stand in data"
+            others = "arguments belong in args" if spec.subject == "tool" else "fields belong in data"
             message = f"unknown key {quote(name)} in given for {event}{nearest}; other {others} = {{ … }}"
             raise HookTestError(message, "given", name)
     return HookTest(

@@ -226,7 +226,7 @@ def _deepest(root: _Part, pointer: KeyPath) -> tuple[_Part, KeyPath]:
 
 def _add(text: str, owner: _Part, step: str | int, value: object, style: _Style) -> str:
     if owner.mark != ("{" if isinstance(step, str) else "["):
-        raise ConfigError(f"{spell((step,))} cannot be added to what stands there")
+        raise ConfigError(f"{spell((step,))} cannot be added to what is there")
     if not owner.parts:
         return _add_first(text, owner, step, value, style)
     last = owner.parts[-1]

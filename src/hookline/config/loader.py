@@ -23,6 +23,7 @@ from hookline.config.reader import TRUST_RANK, FileOrigin, is_guard
 from hookline.config.script_paths import anchor_scripts, script_folders
 from hookline.config.staleness import FileStamps, capture
 from hookline.errors import ConfigError
+from hookline.files import OPEN_SAFELY
 from hookline.model.hook import INVALID, Hook, Layer, OnError, Source
 from hookline.text import quote
 
@@ -292,10 +293,8 @@ def read_text(path: str, *, is_managed: bool = False, largest: int | None = None
         ConfigError: It is not.
     """
     most = largest or MAX_FILE_BYTES
-    # a named pipe would keep us waiting for ever
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        handle = os.open(path, flags)
+        handle = os.open(path, OPEN_SAFELY)
         try:
             info = os.fstat(handle)
             if not stat.S_ISREG(info.st_mode):

@@ -72,7 +72,7 @@ class FileReader:
         self._suppressed = 0
         self._counts: dict[str, int] = {}
         for path, line in document.repeated:
-            self._report(line, f"{quote(str(path[-1]))} stands here a second time; the earlier one is not in force")
+            self._report(line, f"{quote(str(path[-1]))} is given a second time here; the earlier one is not in force")
 
     @property
     def is_full(self) -> bool:

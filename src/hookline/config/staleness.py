@@ -27,7 +27,7 @@ class FileStamps(Struct, frozen=True):
     """The stat results of files and folders before they were read, at a time in nanoseconds.
 
     `owners` are folders of which only matters whose they are, `names` those that decide where a search goes, as that of
-    a repository, `scripts` the files that commands name: where one lies decides what the command means, and `others`
+    a repository, `scripts` the files that commands name: where one is decides what the command means, and `others`
     are files that are read for another reason.
     """
 

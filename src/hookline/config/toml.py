@@ -50,7 +50,7 @@ def parse(text: str, *, path: str = "") -> Document:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        message, line = str(problem).replace("Cannot overwrite a value", "this key stands here a second time"), 1
+        message, line = str(problem).replace("Cannot overwrite a value", "this key is given a second time here"), 1
         if found := _PLACE.match(message):
             column = f" (column {found['column']})" if found["line"] else ""
             message, line = found["message"] + column, int(found["line"] or text.rstrip("\n").count("\n") + 1)

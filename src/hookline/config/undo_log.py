@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hookline import json_codec
 from hookline.errors import ConfigError
-from hookline.files import lock_file, make_private_folder, replace_file
+from hookline.files import OPEN_SAFELY, lock_file, make_private_folder, replace_file
 
 # Older entries are deleted: stored texts may hold old secrets.
 MAX_ENTRIES: Final = 200
@@ -259,9 +259,7 @@ def read_bytes(path: str) -> bytes | None:
         ConfigError: There is something that cannot be read.
     """
     try:
-        # a named pipe would keep us waiting for ever
-        nonblocking = getattr(os, "O_NONBLOCK", 0)
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | nonblocking)) as file:
+        with os.fdopen(os.open(path, OPEN_SAFELY), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError("this is not a file", path=path)
             return file.read()

@@ -190,7 +190,7 @@ def _follow(root: _Node, pointer: KeyPath) -> list[_Node]:
         elif node.id == "sequence" and isinstance(step, int):
             found = node.value[step : step + 1]
         else:
-            raise ConfigError(f"{step} cannot be looked for in what stands there")
+            raise ConfigError(f"{step} cannot be looked for in what is there")
         if not found:
             break
         way.append(found[-1])
@@ -221,7 +221,7 @@ def _replace(text: str, way: list[_Node], pointer: KeyPath, value: object) -> st
 def _add(text: str, owner: _Node, step: str | int, value: object) -> str:
     wanted = "mapping" if isinstance(step, str) else "sequence"
     if owner.id != wanted:
-        raise ConfigError(f"{step} cannot be added to what stands there")
+        raise ConfigError(f"{step} cannot be added to what is there")
     new = f"{_inline(step)}: {_inline(value)}" if isinstance(step, str) else _inline(value)
     spans = list(_spans(owner))
     if owner.flow_style or not spans:

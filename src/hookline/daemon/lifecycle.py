@@ -161,7 +161,7 @@ class Daemon:
             is_idle = time.monotonic() - self._last >= self._idle and not self._dispatcher.running
             # agents that call a URL could not start us again
             if is_idle and not self._front.is_open:
-                self._stop("nobody has called for a while")
+                self._stop("there was no call for a while")
             elif not _read_inode(self._place):
                 self._stop("the socket was removed")
 

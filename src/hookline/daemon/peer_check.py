@@ -13,7 +13,7 @@ from typing import Final
 
 _CREDENTIALS: Final = struct.Struct("3i")
 # The kernel creates an entry in /proc for each namespace that is read, which costs more than anything else here. So the pid
-# namespace is told by `NSpid`, and a process with its own ipc namespace is taken to have one of these as well.
+# namespace is shown by `NSpid`, and a process with its own ipc namespace is taken to have one of these as well.
 _NAMESPACES: Final = ("mnt", "net", "user")
 # privileges and restrictions: hooks inherit those of the daemon
 _STATUS_LINES: Final = (b"Gid:", b"Groups:", b"CapEff:", b"CapBnd:", b"NoNewPrivs:", b"Seccomp:")

@@ -21,7 +21,7 @@ from hookline.model.exchange import Answer
 
 logger: Final = logging.getLogger(__name__)
 
-FIRST_STILL: Final = 0.2  # seconds after which the launcher is told that the call is running
+FIRST_STILL: Final = 0.2  # seconds after which the daemon tells the launcher that the call is running
 NEXT_STILL: Final = 5.0  # seconds between two such frames after that
 _CHUNK: Final = 262_144
 _MOMENT: Final = 0.001  # seconds

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
@@ -22,39 +21,37 @@ _REFS: Final = ({"local": "refs/heads/main", "remote": "refs/heads/main", "from_
 _MESSAGES: Final = ({"role": "user", "content": "Add a greeting to src/example.py"},)
 
 # the arguments of each tool in a sample; the first is used for hooks without a matcher
-TOOLS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
-    {
-        "shell": {"command": "echo hello"},
-        "write_file": {"path": _FILE, "content": "print('hello, world')\n"},
-        "edit_file": {"path": _FILE, "old": "hello", "new": "hello, world"},
-        "read_file": {"path": _FILE},
-        "multi_edit": {"path": _FILE, "edits": [{"old": "hello", "new": "hello, world"}]},
-        "edit_lines": {"path": _FILE, "first": 1, "last": 1, "text": "print('hello, world')"},
-        "read_files": {"paths": [_FILE]},
-        "list_dir": {"path": "src"},
-        "glob": {"pattern": "**/*.py"},
-        "grep": {"pattern": "hello", "path": "src"},
-        "web_fetch": {"url": "https://example.com/"},
-        "web_search": {"query": "greetings"},
-        "subagent": {"description": "look around", "prompt": "List the files in src"},
-        "todo": {"todos": [{"content": "Add a greeting", "status": "pending"}]},
-        "insert_text": {"path": _FILE, "line": 1, "text": "print('hello, world')"},
-        "apply_patch": {"patch": f"*** Begin Patch\n*** Add File: {_FILE}\n+print('hello')\n*** End Patch\n"},
-        "delete_file": {"paths": [_FILE]},
-        "notebook_edit": {"path": "example.ipynb", "cell": "1", "source": "print('hello')", "mode": "replace"},
-        "shell_input": {"session": "1", "text": "echo hello\n"},
-        "shell_control": {"action": "stop", "session": "1"},
-        "code": {"language": "javascript", "source": "console.log('hello')"},
-        "mcp_resource": {"server": "example", "uri": "example://greeting"},
-        "agent_message": {"target": "sub-1", "text": "List the files in src"},
-        "schedule": {"prompt": "Run the tests", "when": "0 9 * * *"},
-        "worktree": {"action": "enter", "name": "greeting"},
-        "skill": {"name": "greeting"},
-        "ask_user": {"questions": [{"question": "Which greeting?"}]},
-        "plan_mode": {"action": "exit", "plan": "Add a greeting"},
-        "tool_search": {"query": "greet"},
-    }
-)
+TOOLS: Final[Mapping[str, Mapping[str, object]]] = {
+    "shell": {"command": "echo hello"},
+    "write_file": {"path": _FILE, "content": "print('hello, world')\n"},
+    "edit_file": {"path": _FILE, "old": "hello", "new": "hello, world"},
+    "read_file": {"path": _FILE},
+    "multi_edit": {"path": _FILE, "edits": [{"old": "hello", "new": "hello, world"}]},
+    "edit_lines": {"path": _FILE, "first": 1, "last": 1, "text": "print('hello, world')"},
+    "read_files": {"paths": [_FILE]},
+    "list_dir": {"path": "src"},
+    "glob": {"pattern": "**/*.py"},
+    "grep": {"pattern": "hello", "path": "src"},
+    "web_fetch": {"url": "https://example.com/"},
+    "web_search": {"query": "greetings"},
+    "subagent": {"description": "look around", "prompt": "List the files in src"},
+    "todo": {"todos": [{"content": "Add a greeting", "status": "pending"}]},
+    "insert_text": {"path": _FILE, "line": 1, "text": "print('hello, world')"},
+    "apply_patch": {"patch": f"*** Begin Patch\n*** Add File: {_FILE}\n+print('hello')\n*** End Patch\n"},
+    "delete_file": {"paths": [_FILE]},
+    "notebook_edit": {"path": "example.ipynb", "cell": "1", "source": "print('hello')", "mode": "replace"},
+    "shell_input": {"session": "1", "text": "echo hello\n"},
+    "shell_control": {"action": "stop", "session": "1"},
+    "code": {"language": "javascript", "source": "console.log('hello')"},
+    "mcp_resource": {"server": "example", "uri": "example://greeting"},
+    "agent_message": {"target": "sub-1", "text": "List the files in src"},
+    "schedule": {"prompt": "Run the tests", "when": "0 9 * * *"},
+    "worktree": {"action": "enter", "name": "greeting"},
+    "skill": {"name": "greeting"},
+    "ask_user": {"questions": [{"question": "Which greeting?"}]},
+    "plan_mode": {"action": "exit", "plan": "Add a greeting"},
+    "tool_search": {"query": "greet"},
+}
 
 _ERROR: Final = {
     "error": "sample error",
@@ -64,62 +61,60 @@ _ERROR: Final = {
 }
 _CHANGED: Final = {"path": _FILE, "size": 22, "changed": 1_767_225_600_000, "content": "print('hello, world')\n"}
 
-DATA: Final[Mapping[EventName, Mapping[str, object]]] = MappingProxyType(
-    {
-        EventName.SETUP: {"trigger": "init"},
-        EventName.SESSION_START: {"source": "startup"},
-        EventName.SESSION_END: {
-            "reason": "exit",
-            "ended": 1_767_225_600_000,
-            "duration": 61.5,
-            "message_count": 4,
-            "summary": "Added a greeting",
-        },
-        EventName.BEFORE_AGENT: {"prompt": "Add a greeting to src/example.py"},
-        EventName.AFTER_AGENT: {
-            "prompt": "Add a greeting to src/example.py",
-            "response": "Done.",
-            "conversation_length": 2,
-        },
-        EventName.BEFORE_MODEL: {
-            "prompt": "Add a greeting to src/example.py",
-            "messages": _MESSAGES,
-            "model": "sample-model",
-            "temperature": 0.2,
-        },
-        EventName.AFTER_MODEL: {
-            "prompt": "Add a greeting to src/example.py",
-            "response": "Done.",
-            "messages": _MESSAGES,
-            "model": "sample-model",
-            "duration": 1.2,
-            "tokens": 42,
-        },
-        EventName.BEFORE_TOOL_SELECTION: {"messages": _MESSAGES, "tools": list(TOOLS)},
-        EventName.BEFORE_TOOL: {},
-        EventName.AFTER_TOOL: {"result": "hello\n", "duration": 0.1},
-        EventName.TOOL_FAILED: {**_ERROR, "duration": 0.1},
-        EventName.PERMISSION_REQUEST: {"operation": "run a tool", "details": "sample", "requester": "agent"},
-        EventName.SKILL_TRIGGER: {"skill": "greeting", "parameters": {"name": "world"}},
-        EventName.PRE_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 90_000},
-        EventName.POST_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 12_000},
-        EventName.CONTEXT_OVERFLOW: {"size": 130_000, "max_size": 128_000, "utilization": 1.02},
-        EventName.SUBAGENT_START: {"agent_id": "sub-1", "agent_type": "explore", "prompt": "List the files in src"},
-        EventName.SUBAGENT_STOP: {"agent_id": "sub-1", "agent_type": "explore", "response": "1 file", "duration": 2.0},
-        EventName.FILE_CREATED: _CHANGED,
-        EventName.FILE_EDITED: {**_CHANGED, "diff": _DIFF},
-        EventName.FILE_DELETED: {"path": _FILE, "changed": 1_767_225_600_000},
-        EventName.GIT_COMMIT: {"files": [_FILE], "message": "Add a greeting", "branch": "main"},
-        EventName.GIT_MESSAGE: {"message": "Add a greeting", "branch": "main", "files": [_FILE]},
-        EventName.GIT_PUSH: {"remote": "origin", "url": "ssh://example.com/greeting", "refs": _REFS, "branch": "main"},
-        EventName.GIT_CHECKOUT: {"branch": "main", "from_commit": _OLD, "to_commit": _NEW, "is_branch": True},
-        EventName.ERROR: {**_ERROR, "operation": "sample"},
-        EventName.USER_TRIGGERED: {"hook": "sample", "input": "go"},
-        EventName.SCHEDULED: {"hook": "sample", "schedule": "0 9 * * *", "due": 1_767_258_000_000},
-        EventName.NOTIFICATION: {"message": "Waiting for you", "type": "status", "title": "Sample"},
-        EventName.CUSTOM: {"event_name": "sample", "payload": {"key": "value"}, "source": "sample-extension"},
-    }
-)
+DATA: Final[Mapping[EventName, Mapping[str, object]]] = {
+    EventName.SETUP: {"trigger": "init"},
+    EventName.SESSION_START: {"source": "startup"},
+    EventName.SESSION_END: {
+        "reason": "exit",
+        "ended": 1_767_225_600_000,
+        "duration": 61.5,
+        "message_count": 4,
+        "summary": "Added a greeting",
+    },
+    EventName.BEFORE_AGENT: {"prompt": "Add a greeting to src/example.py"},
+    EventName.AFTER_AGENT: {
+        "prompt": "Add a greeting to src/example.py",
+        "response": "Done.",
+        "conversation_length": 2,
+    },
+    EventName.BEFORE_MODEL: {
+        "prompt": "Add a greeting to src/example.py",
+        "messages": _MESSAGES,
+        "model": "sample-model",
+        "temperature": 0.2,
+    },
+    EventName.AFTER_MODEL: {
+        "prompt": "Add a greeting to src/example.py",
+        "response": "Done.",
+        "messages": _MESSAGES,
+        "model": "sample-model",
+        "duration": 1.2,
+        "tokens": 42,
+    },
+    EventName.BEFORE_TOOL_SELECTION: {"messages": _MESSAGES, "tools": list(TOOLS)},
+    EventName.BEFORE_TOOL: {},
+    EventName.AFTER_TOOL: {"result": "hello\n", "duration": 0.1},
+    EventName.TOOL_FAILED: {**_ERROR, "duration": 0.1},
+    EventName.PERMISSION_REQUEST: {"operation": "run a tool", "details": "sample", "requester": "agent"},
+    EventName.SKILL_TRIGGER: {"skill": "greeting", "parameters": {"name": "world"}},
+    EventName.PRE_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 90_000},
+    EventName.POST_COMPRESS: {"trigger": "auto", "messages": _MESSAGES, "size": 12_000},
+    EventName.CONTEXT_OVERFLOW: {"size": 130_000, "max_size": 128_000, "utilization": 1.02},
+    EventName.SUBAGENT_START: {"agent_id": "sub-1", "agent_type": "explore", "prompt": "List the files in src"},
+    EventName.SUBAGENT_STOP: {"agent_id": "sub-1", "agent_type": "explore", "response": "1 file", "duration": 2.0},
+    EventName.FILE_CREATED: _CHANGED,
+    EventName.FILE_EDITED: {**_CHANGED, "diff": _DIFF},
+    EventName.FILE_DELETED: {"path": _FILE, "changed": 1_767_225_600_000},
+    EventName.GIT_COMMIT: {"files": [_FILE], "message": "Add a greeting", "branch": "main"},
+    EventName.GIT_MESSAGE: {"message": "Add a greeting", "branch": "main", "files": [_FILE]},
+    EventName.GIT_PUSH: {"remote": "origin", "url": "ssh://example.com/greeting", "refs": _REFS, "branch": "main"},
+    EventName.GIT_CHECKOUT: {"branch": "main", "from_commit": _OLD, "to_commit": _NEW, "is_branch": True},
+    EventName.ERROR: {**_ERROR, "operation": "sample"},
+    EventName.USER_TRIGGERED: {"hook": "sample", "input": "go"},
+    EventName.SCHEDULED: {"hook": "sample", "schedule": "0 9 * * *", "due": 1_767_258_000_000},
+    EventName.NOTIFICATION: {"message": "Waiting for you", "type": "status", "title": "Sample"},
+    EventName.CUSTOM: {"event_name": "sample", "payload": {"key": "value"}, "source": "sample-extension"},
+}
 
 # parts of patterns that stand for any text, for one character, or for one of several
 _WILD: Final = re.compile(r"\*\*/|\.[*+]|\*+|\?|\[(?P<set>[^\]]+)\]|[\\^$()]")

@@ -214,7 +214,9 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         elif changed is None or _json_reader.is_equal(changed, self.tools.encode(sent)[1]):
             rewrites = ()
         else:
-            raise UnsupportedRewriteError(f"{event.tool} was told as {sent.tool}, and cannot be changed in its words")
+            raise UnsupportedRewriteError(
+                f"{event.tool} was sent as {sent.tool}, and cannot be changed under that name"
+            )
         output = "updatedToolOutput" if "updatedToolOutput" in own else "updatedMCPToolOutput"
         # at the end of a turn, context is what the agent goes on with
         context = EffectKind.ASK_AGENT if event.name in TURN_ENDS else EffectKind.CONTEXT

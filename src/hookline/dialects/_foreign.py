@@ -235,7 +235,7 @@ def _only_reason(document: Mapping[str, object]) -> ForeignAnswer:
     """Report a reason without a decision: the decision was lost."""
     lost = [key for key in document if key in _ONLY_REASONS]
     if lost and len(lost) == len(document) and all(document.values()):
-        return ForeignAnswer(problem=f"{lost[0]} stands without a decision", is_meant=True)
+        return ForeignAnswer(problem=f"{lost[0]} comes without a decision", is_meant=True)
     return NOTHING
 
 

@@ -65,7 +65,7 @@ _EVENTS: Final[EventTable] = {
 
 BY_MODE: Final[Mapping[str, str]] = {
     "session.idle": "only in the terminal program: `opencode run` ends with the turn and does not go back to work",
-    "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is heard",
+    "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is asked",
 }
 
 SPEC: Final = agent_spec(

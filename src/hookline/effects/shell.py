@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from posixpath import basename, join
-from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import structs
@@ -769,37 +768,35 @@ def _builtin(reader: _CommandReader) -> None:
         reader.leave_open()
 
 
-_STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = MappingProxyType(
-    {
-        "grep": _grep,
-        "find": _find,
-        "gofmt": lambda reader: reader.add_operands(only=("*.go",)),
-        "sed": _sed,
-        "awk": _awk,
-        "dd": _dd,
-        "tar": _tar,
-        "curl": _curl,
-        "wget": _wget,
-        "link": _link,
-        "mode": _mode,
-        "ruff": _ruff,
-        "jq": _jq,
-        "remote-copy": _remote_copy,
-        "compress": _compress,
-        "git": _git,
-        "git-config": _git_config,
-        "git-restore": _git_restore,
-        "git-apply": _git_apply,
-        "worktree": _worktree,
-        "apply_patch": _patch_tool,
-        "docker-cp": _docker_cp,
-        "gh-api": _gh_api,
-        "httpie": _http,
-        "aws": _aws,
-        "perl": _perl,
-        "shell": _shell,
-        "unzip": _unzip,
-        "builtin": _builtin,
-        "text": _builtin,
-    }
-)
+_STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = {
+    "grep": _grep,
+    "find": _find,
+    "gofmt": lambda reader: reader.add_operands(only=("*.go",)),
+    "sed": _sed,
+    "awk": _awk,
+    "dd": _dd,
+    "tar": _tar,
+    "curl": _curl,
+    "wget": _wget,
+    "link": _link,
+    "mode": _mode,
+    "ruff": _ruff,
+    "jq": _jq,
+    "remote-copy": _remote_copy,
+    "compress": _compress,
+    "git": _git,
+    "git-config": _git_config,
+    "git-restore": _git_restore,
+    "git-apply": _git_apply,
+    "worktree": _worktree,
+    "apply_patch": _patch_tool,
+    "docker-cp": _docker_cp,
+    "gh-api": _gh_api,
+    "httpie": _http,
+    "aws": _aws,
+    "perl": _perl,
+    "shell": _shell,
+    "unzip": _unzip,
+    "builtin": _builtin,
+    "text": _builtin,
+}

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -199,25 +198,23 @@ _EDITS: Final = ("edit_file", "multi_edit", "insert_text", "edit_lines", "notebo
 _HARMLESS: Final = ("web_search", "todo", "ask_user", "plan_mode", "tool_search")
 _DELEGATES: Final = ("subagent", "agent_message", "schedule", "skill")
 
-_TOOLS: Final[Mapping[str, Callable[[CallReader], None]]] = MappingProxyType(
-    {
-        **dict.fromkeys(_HARMLESS, lambda _call: None),
-        **dict.fromkeys(_DELEGATES, _add_delegation),
-        **dict.fromkeys(_EDITS, lambda call: _add_files(call, "writes", "reads")),
-        "write_file": lambda call: _add_files(call, "writes"),
-        "delete_file": lambda call: _add_files(call, "deletes"),
-        "apply_patch": _add_patch,
-        "read_file": _add_read,
-        "read_files": _add_read,
-        "list_dir": _add_listing,
-        "glob": _add_listing,
-        "grep": partial(_add_listing, deep=True),
-        "web_fetch": _add_fetch,
-        "mcp_resource": _add_resource,
-        "shell": _add_shell,
-        "shell_input": partial(_add_code, key="text"),
-        "shell_control": _add_control,
-        "code": partial(_add_code, key="source"),
-        "worktree": _add_worktree,
-    }
-)
+_TOOLS: Final[Mapping[str, Callable[[CallReader], None]]] = {
+    **dict.fromkeys(_HARMLESS, lambda _call: None),
+    **dict.fromkeys(_DELEGATES, _add_delegation),
+    **dict.fromkeys(_EDITS, lambda call: _add_files(call, "writes", "reads")),
+    "write_file": lambda call: _add_files(call, "writes"),
+    "delete_file": lambda call: _add_files(call, "deletes"),
+    "apply_patch": _add_patch,
+    "read_file": _add_read,
+    "read_files": _add_read,
+    "list_dir": _add_listing,
+    "glob": _add_listing,
+    "grep": partial(_add_listing, deep=True),
+    "web_fetch": _add_fetch,
+    "mcp_resource": _add_resource,
+    "shell": _add_shell,
+    "shell_input": partial(_add_code, key="text"),
+    "shell_control": _add_control,
+    "code": partial(_add_code, key="source"),
+    "worktree": _add_worktree,
+}

@@ -221,7 +221,7 @@ class Background:
                 await result
         except Exception:
             # the callback belongs to the embedding program; the prompt takes the next way
-            logger.exception("the agent could not be told")
+            logger.exception("the agent could not be informed")
             return False
         return True
 

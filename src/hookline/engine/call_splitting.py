@@ -80,7 +80,7 @@ def equivalent_tools(tool: str) -> tuple[str, ...]:
 def deny_unsplittable(event: Event, hook: Hook) -> Verdict:
     """Return the denial for a guard that cannot be given a call."""
     message = (
-        f"{event.tool} cannot be told to this hook, which speaks {hook.dialect}: it is not readable, or changes more than"
+        f"{event.tool} cannot be sent to this hook, which speaks {hook.dialect}: it is not readable, or changes more than"
         f" {MAX_PARTS} places at once; make smaller changes"
     )
     return Verdict(decision=Decision.DENY, reason=message, failure=Failure(FailureKind.REFUSED, message))

@@ -49,7 +49,7 @@ def digest(event: Event) -> str:
 async def confirm(outcome: Outcome, event: Event, ask: Ask | None, *, identify: Digest = digest) -> Outcome:
     """Turn a question into an allow or a denial."""
     if ask is None:
-        return _deny(outcome, "a person has to decide, and nobody could be asked", OutcomeCode.UNANSWERED)
+        return _deny(outcome, "a person has to decide, and there was no way to ask one", OutcomeCode.UNANSWERED)
     try:
         question = Question(event, outcome.reasons, identify(event))
         result = ask(question)

@@ -30,7 +30,7 @@ _EFFECTS: Final = {ability: kind for kind, ability in _BY_EFFECT.items()}
 # how the model is informed of what the agent does not support
 _EXPLANATIONS: Final = {
     Ability.BLOCK: "A hook objects, and this cannot be stopped here: {}",
-    Ability.ASK: "A hook wants a person to decide, and nobody can be asked here: {}",
+    Ability.ASK: "A hook wants a person to decide, and no person can be asked here: {}",
     Ability.STOP: "A hook wants this session to end: {}",
     Ability.OUTPUT: "A hook gives this in place of the result above: {}",
 }

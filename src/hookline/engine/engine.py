@@ -38,10 +38,10 @@ from hookline.engine.runner import HookRunner, Run
 from hookline.engine.session import SessionScope
 from hookline.engine.stop_loop_guard import TURN_ENDS, TURN_START, StopLoopGuard
 from hookline.engine.subjects import EventSubjects
-from hookline.engine.sync_loop import SyncLoop
 from hookline.engine.tool_call import OnOutcome, Tool, add_error_type, prepare_skill, run_tool
 from hookline.engine.trace_records import add_identity, new_id, record, unasked_records
 from hookline.errors import ConfigError, StoreError
+from hookline.loop_thread import SyncLoop
 from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.hook import Hook, OnError, Source, Unknown, make_undo_hook
 from hookline.model.names import narrow_matcher

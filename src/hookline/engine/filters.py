@@ -341,12 +341,12 @@ class _GuardedPaths:
         self._patterns = [pattern for pattern in patterns if not pattern.startswith("!")]
 
     def find_below(self, target: Target) -> list[str]:
-        """Return the guarded paths with a fixed location that lie in a folder."""
+        """Return the guarded paths with a fixed location that are in a folder."""
         paths = (self._fixed_path(pattern) for pattern in self._patterns)
         return [path for path in paths if path and self._is_below(path, target) and _may_include(path, target)]
 
     def may_be_below(self, target: Target) -> bool:
-        """Return whether a guarded name without a fixed location may lie in a folder."""
+        """Return whether a guarded name without a fixed location may be in a folder."""
         return any(
             _may_include(pattern.rstrip("/").rpartition("/")[2], target)
             for pattern in self._patterns
@@ -365,7 +365,7 @@ class _GuardedPaths:
         return False
 
     def _is_below(self, path: str, target: Target) -> bool:
-        """Return whether a path is a folder or lies in it, by its name or by its resolved links."""
+        """Return whether a path is a folder or inside it, by its name or by its resolved links."""
         pairs = ((path, target.path), (self._follow(path), self._follow(target.path)))
         return any(one == top or one.startswith(f"{top.rstrip('/')}/") for one, top in pairs)
 

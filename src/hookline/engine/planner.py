@@ -248,7 +248,7 @@ class HookPlanner:
         if host is None:
             return GateResult(Gate.HOST, passed=True, reason="no agent runs it by itself here")
         passed = not host.runs_itself(hook.run_by)
-        whose = f"it stands in the settings of {' and '.join(hook.run_by)}"
+        whose = f"it is in the settings of {' and '.join(hook.run_by)}"
         reason = f"{whose}, which {event.host} {'does not read' if passed else 'runs by itself'}"
         return GateResult(Gate.HOST, passed, reason)
 

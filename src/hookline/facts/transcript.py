@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hookline import caller_context, json_codec
+from hookline.files import read_regular_file
 from hookline.model.event import Event
 from hookline.model.facts import FactError
-from hookline.trust.file_cache import read_regular_file
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_MESSAGES: Final = 20

@@ -116,7 +116,7 @@ def ask_program(
 ) -> list[Rejection]:
     """Ask the agent itself what it does not load of a settings text; empty where it loads all, or cannot be asked.
 
-    A program that lies in the project is not run.
+    A program inside the project is not run.
     """
     if reading.ask is None:
         return []
@@ -186,7 +186,7 @@ def _run(command: list[str], said: bytes, environ: Mapping[str, str], folder: st
 
     proxies = {name: _NOWHERE for base in ("http_proxy", "https_proxy", "all_proxy") for name in (base, base.upper())}
     env = {**proxies, "NO_PROXY": "", **environ, "HOME": folder, "TERM": "dumb", "LANG": "C.UTF-8"}
-    heard: list[bytes] = []
+    output: list[bytes] = []
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     with (
         contextlib.suppress(OSError),
@@ -203,13 +203,13 @@ def _run(command: list[str], said: bytes, environ: Mapping[str, str], folder: st
             if not until:
                 process.stdin.close()
             for line in process.stdout:
-                heard.append(line)
+                output.append(line)
                 if until and until in line:
                     break
         finally:
             timer.cancel()
             process.kill()
-    return b"".join(heard).decode("utf-8", "replace")
+    return b"".join(output).decode("utf-8", "replace")
 
 
 def find_group_faults(

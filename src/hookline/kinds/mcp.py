@@ -128,7 +128,7 @@ class Mcp:
         if not server.command:
             return server, "", None
         runs = get_process_hook(replace(hook, server=server))
-        # a process outlives the event, so that it gets the folder and nothing else of the event
+        # a process outlives the event: of the event it gets the folder only
         bare = Request(event=request.event)
         bare.sealed = request.sealed
         sealed = hashlib.sha256()

@@ -82,7 +82,7 @@ class Notify:
         problem = await show(notifiers, title, text, roots=roots, timeout=min(timeout, LONGEST_TIME))
         if not problem:
             return Reply(value=Verdict())
-        note = f"no desktop notification: {problem}; it is told as a message instead"
+        note = f"no desktop notification: {problem}; it is sent as a message instead"
         return Reply(value=Verdict(effects=(Effect(EffectKind.MESSAGE, text),)), notes=(note,))
 
     async def close(self) -> None:

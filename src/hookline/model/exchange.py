@@ -61,7 +61,7 @@ class Request:
     `later` it is made when it is first asked for: by then a program is already on its way. `env` comes on top
     of the environment. `values` fill `{{…}}` in command lines; None means that the dialect has no templates.
     `sealed` has the files whose content was vetted: these bytes have to run, whatever stands there by now. None
-    means that the hook needs no approval. `native` is the event's name as this hook is told it, where the dialect has
+    means that the hook needs no approval. `native` is the event's name as this hook is sent it, where the dialect has
     several for one of ours.
 
     `find_facts` gives what the engine knows of the call. With `carries_facts` they are a part of the document and of the

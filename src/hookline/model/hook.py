@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 
 class Layer(StrEnum):
-    """Where a definition lies, the strongest first; PROGRAM is a hook that a running program registered."""
+    """Where a definition is, the strongest first; PROGRAM is a hook that a running program registered."""
 
     MANAGED = "managed"
     USER = "user"
@@ -405,7 +405,7 @@ def make_server_hook(server: McpServer) -> Hook:
 def get_process_hook(hook: Hook) -> Hook:
     """Return the hook whose command is what runs: of a hook that uses an MCP server, the server's program.
 
-    The program is the project's if the project defines the server, whoever wrote the hook.
+    The program is the project's if the project defines the server, also where the hook is the user's own.
     """
     server = hook.server
     if server is None or not server.command:

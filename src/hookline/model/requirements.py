@@ -64,7 +64,7 @@ class NeededTool(Struct, frozen=True):
     bounds: tuple[tuple[str, Version], ...] = ()
 
     def accepts(self, version: Version) -> bool:
-        """Return whether a version lies within all bounds."""
+        """Return whether a version is within all bounds."""
         for sign, wanted in self.bounds:
             # 2.30 is 2.30.0
             size = max(len(version), len(wanted))

@@ -10,7 +10,7 @@ READ_ONLY: Final = "read-only"
 PROJECT: Final = "project"
 
 UNIX: Final = "unix"
-"""What `net` names to allow Unix sockets, through which other programs of the machine can be told to do things."""
+"""What `net` names to allow Unix sockets, through which other programs of the machine can be made to do things."""
 
 PRIVATE: Final = "private"
 SHARED: Final = "shared"

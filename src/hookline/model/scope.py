@@ -39,7 +39,7 @@ class TimeWindow(Struct, frozen=True):
     end: int = _DAY_MINUTES
 
     def includes(self, moment: datetime) -> bool:
-        """Return whether a moment lies in the window; the day of a window over midnight is the one it starts on."""
+        """Return whether a moment is in the window; the day of a window over midnight is the one it starts on."""
         minute, day = moment.hour * 60 + moment.minute, moment.weekday()
         if self.start < self.end:
             return day in self.days and self.start <= minute < self.end

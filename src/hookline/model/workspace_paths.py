@@ -35,7 +35,7 @@ def project_roots(cwd: str) -> tuple[str, ...]:
 
 
 def _roots_at(folder: str) -> tuple[str, ...]:
-    """Return a folder and the top of the repository it lies in, the widest first, as far as they hold no home."""
+    """Return a folder and the top of the repository around it, the widest first, as far as they hold no home."""
     home = _home()
     if is_inside(home, (folder,)):
         return ()
@@ -76,7 +76,7 @@ def _database_home() -> str:
 
 
 def is_inside(path: str, folders: Collection[str]) -> bool:
-    """Return whether a path is one of the folders or lies below one, by its spelling."""
+    """Return whether a path is one of the folders or below one, by its spelling."""
     for folder in folders:
         if path.startswith(folder) and (path == folder or folder.endswith("/") or path[len(folder)] == "/"):
             return True
@@ -115,7 +115,7 @@ def without_folders(path: str, foreign: Collection[str]) -> str:
 
 
 def is_inside_real(path: str, folders: Collection[str]) -> bool:
-    """Return whether a file lies in one of the folders, or what it is a link to does."""
+    """Return whether a file is in one of the folders, or a link into one."""
     if not path or not folders:
         return False
     return ("/../" not in path and is_inside(path, folders)) or is_inside(real_path(path), folders)

@@ -28,7 +28,7 @@ def run_dir_of(hook: Hook, cwd: str) -> RunDir:
     try:
         here = cwd or caller_context.folder()
         foreign = workspace_roots(hook, cwd)
-    except OSError:  # the current folder was removed, so nothing lies in it
+    except OSError:  # the current folder was removed, so nothing is in it
         here, foreign = "/", ()
     is_own = hook.source in USER_SOURCES
     folder = hook.root if hook.root and not is_own else here

@@ -6,7 +6,6 @@ A program inside the project does not count: hooks never start one from there.
 import os
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from hookline import caller_context
@@ -25,17 +24,15 @@ _DROPPED: Final = frozenset({"BASH_ENV", "ENV"})
 _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})+|\d{1,9}", re.ASCII)
 _DOTTED: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})+", re.ASCII)
 # arguments of programs without --version
-_VERSION_ARGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "go": ("version",),
-        "java": ("-version",),
-        "javac": ("-version",),
-        "kubectl": ("version", "--client"),
-        "ssh": ("-V",),
-        "tmux": ("-V",),
-        "terraform": ("version",),
-    }
-)
+_VERSION_ARGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "go": ("version",),
+    "java": ("-version",),
+    "javac": ("-version",),
+    "kubectl": ("version", "--client"),
+    "ssh": ("-V",),
+    "tmux": ("-V",),
+    "terraform": ("version",),
+}
 
 
 async def check(text: str, run_dir: RunDir) -> str:

@@ -16,7 +16,6 @@ none either. `lists` are operands whose names and sizes are shown, `recursive` a
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from hookline.shell.program import Program, row
@@ -204,13 +203,11 @@ _ROWS: Final = (
         )),
 )
 
-READERS: Final[Mapping[str, Program]] = MappingProxyType({name: one for one in _ROWS for name in one.names})
+READERS: Final[Mapping[str, Program]] = {name: one for one in _ROWS for name in one.names}
 # programs that run what they are given: only their version is asked for, which has a short option with some
-VERSION_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
+VERSION_OPTIONS: Final[Mapping[str, str]] = {
         **dict.fromkeys(["bash", "gcc", "g++", "clang", "cmake", "make", "perl", "ruby", "java"], "--version"),
         "python": "-V",
         "python3": "-V",
         "node": "-v",
     }
-)

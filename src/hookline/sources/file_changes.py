@@ -24,9 +24,10 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.errors import EngineError
+from hookline.files import read_regular_file
 from hookline.model.event import EventName
 from hookline.sources.gitignore import RULES, GitIgnore
-from hookline.trust.file_cache import decode_text, read_regular_file
+from hookline.trust.file_cache import decode_text
 
 # seconds of quiet before changes are looked at (debounce), and the longest wait for it
 QUIET: Final = 0.1

@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.files import read_regular_file
 from hookline.trust import repository
-from hookline.trust.file_cache import read_regular_file
 
 RULES: Final = ".gitignore"
 _GIT: Final = ".git"

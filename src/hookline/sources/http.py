@@ -28,6 +28,7 @@ from hookline import json_codec
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import ConfigError, DialectError, EngineError, StoreError
+from hookline.files import OPEN_SAFELY
 from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, read_body
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Outcome, outcome_to_json
@@ -363,7 +364,7 @@ def _read_or_create(path: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    handle = os.open(path, OPEN_SAFELY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import ConfigError, StoreError
-from hookline.files import lock_file, replace_file
+from hookline.files import OPEN_SAFELY, lock_file, replace_file
 from hookline.model.workspace_paths import is_inside_real
 from hookline.trust.executables import Executable
 from hookline.trust.file_cache import decode_text
@@ -206,7 +206,7 @@ def read_export(path: Path, *, workspace: Path | None) -> list[Approval]:
     """Read exported approvals from outside of a workspace.
 
     Raises:
-        ConfigError: The file lies in the workspace, other users could have written it, or it is something else.
+        ConfigError: The file is in the workspace, other users could have written it, or it is something else.
     """
     if workspace is not None and is_inside_real(str(path.absolute()), (str(workspace.resolve()), find_top(workspace))):
         raise ConfigError(
@@ -240,14 +240,14 @@ def read_guarded(path: Path) -> bytes:
         StoreError: Another user could have written it.
         OSError: It cannot be read.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, OPEN_SAFELY)
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode):
             raise StoreError(f"{path} is not a file; move it away")
         if hasattr(os, "geteuid"):
             if info.st_uid not in {0, os.geteuid()}:
-                raise StoreError(f"{path} belongs to somebody else, so nothing in it counts; move it away")
+                raise StoreError(f"{path} belongs to another user, so nothing in it counts; move it away")
             if info.st_mode & _OTHERS:
                 raise StoreError(
                     f"{path} can be written by others, so nothing in it counts; "

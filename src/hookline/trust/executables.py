@@ -13,8 +13,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.files import read_regular_file
 from hookline.model.workspace_paths import is_inside
-from hookline.trust.file_cache import SETTLED, FileState, read_regular_file, state_from_stat
+from hookline.trust.file_cache import SETTLED, FileState, state_from_stat
 
 # root can write everywhere: these are the folders of the system's packages
 _SYSTEM_FOLDERS: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store", "/System")

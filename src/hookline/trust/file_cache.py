@@ -10,6 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.files import OPEN_SAFELY
+
 ALWAYS_READ: Final = 65_536
 """Smaller files are read each time; larger ones only when their stat changed, since a user cannot set ctime back."""
 LARGEST: Final = 16 * 1024 * 1024
@@ -19,13 +21,6 @@ _LARGEST_HASHED: Final = 512 * 1024 * 1024
 SETTLED: Final = 2_000_000_000
 """Nanoseconds after a change during which a second change may leave the same stat."""
 
-_OPEN: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _FILE: Final = "file"
 _HASH: Final = "sha256"
 _UNREADABLE: Final = "unreadable"
@@ -96,28 +91,6 @@ def is_settled(states: Iterable[FileState | None], after: int) -> bool:
     return time.time_ns() - newest > after
 
 
-def read_regular_file(
-    path: str | os.PathLike[str], limit: int, *, follow_link: bool = True, from_end: bool = False
-) -> bytes | None:
-    """Return the first `limit` bytes of a regular file, or the last ones; None where there is none, or it cannot be read."""
-    try:
-        # opening a pipe does not block
-        handle = os.open(path, _OPEN | (0 if follow_link else getattr(os, "O_NOFOLLOW", 0)))
-    except (OSError, ValueError):
-        return None
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            return None
-        if from_end:
-            os.lseek(handle, max(info.st_size - limit, 0), os.SEEK_SET)
-        return os.read(handle, limit)
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
-
-
 def decode_text(content: bytes | None) -> str | None:
     """Return the text of a content, or None where it is not text."""
     if content is None or b"\0" in content:
@@ -140,7 +113,7 @@ class FileCache:
         if path.startswith(_NO_FILES) and not path.startswith(_FILES_IN_MEMORY):
             return None
         try:
-            handle = os.open(path, _OPEN)
+            handle = os.open(path, OPEN_SAFELY)
             try:
                 return self._read_open(path, handle)
             finally:

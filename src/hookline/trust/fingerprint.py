@@ -323,7 +323,7 @@ class _DependencyWalker:
         # a program that the user cannot change is known by its path alone
         if not info.is_fixed:
             self.states.setdefault(path, info.state)
-        # a text is a script, or data for one, wherever it lies
+        # a text is a script, or data for one, wherever it is
         is_script = info.is_text and not info.is_fixed and name == path
         if is_script or is_inside(path, self._foreign) or is_inside(info.real, self._foreign):
             self._add_file(path)

@@ -267,7 +267,7 @@ class TrustedHooks:
         """Store approvals from an exported file outside of the workspace, and return the new ones.
 
         Raises:
-            ConfigError: The file lies inside, other users could have written it, or it is no list of approvals.
+            ConfigError: The file is inside, other users could have written it, or it is no list of approvals.
             StoreError: The approvals cannot be written.
         """
         stored = self._store.load()
@@ -448,7 +448,7 @@ class TrustedHooks:
     def _find_extra_approval(self, key: Key, hook: Hook, cwd: str) -> Approval | None:
         for path in self._config.extra_books:
             if is_inside_real(str(path.absolute()), workspace_roots(hook, cwd)):
-                logger.warning("%s lies in the workspace, so the approvals in it do not count", path)
+                logger.warning("%s is in the workspace, so the approvals in it do not count", path)
                 continue
             if path not in self._extra:
                 self._extra[path] = {item.key: item for item in read_export(path, workspace=None)}
@@ -490,11 +490,11 @@ def _describe_denial(hook: Hook, foreign: str, earlier: Approval | None) -> str:
     if earlier is not None:
         return "changed since it was approved"
     if foreign and hook.server is not None and hook.server.needs_approval:
-        return f'uses the MCP server "{hook.server.name}" as "{foreign}" defines it, which nobody approved'
+        return f'uses the MCP server "{hook.server.name}" as "{foreign}" defines it, which is not approved'
     if foreign:
-        return f'runs "{foreign}" of this workspace, which nobody approved'
+        return f'runs "{foreign}" of this workspace, which is not approved'
     if hook.source in USER_SOURCES:
-        return "says of itself that it is not trusted, and nobody approved it"
+        return "says of itself that it is not trusted, and it is not approved"
     if hook.layer is Layer.USER:
-        return f"new in {hook.source_path}, not written by a command of Hookline, and nobody approved it"
-    return f"{hook.source} hook that nobody approved"
+        return f"new in {hook.source_path}, not written by a command of Hookline, and it is not approved"
+    return f"{hook.source} hook that is not approved"

@@ -147,7 +147,7 @@ class Reachability(Struct, frozen=True, kw_only=True):
     `files` are the absolute paths that the definition could name, `programs` names or absolute paths. `patterns` are globs
     of files that are run, to be matched before each run. `python_path` are the folders that the hook puts on Python's
     module path, `code_folders` those in which Python runs code without a file and looks for modules; `imports` are all
-    folders in which Python looks for modules though no script lies there. `search` are the folders that the hook puts on its search path.
+    folders in which Python looks for modules though no script is there. `search` are the folders that the hook puts on its search path.
     `doubts` says what could not be read with certainty: there, every word counts. `problem` says why the hook cannot be approved.
     """
 

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from hookline.files import read_regular_file
 from hookline.model.scope import DETACHED
-from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
 _FOLLOWED: Final = 3  # origins that are folders on this machine

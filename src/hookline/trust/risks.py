@@ -97,7 +97,7 @@ def _list_command_risks(hook: Hook, cwd: str) -> Iterator[Risk]:
     if any(_FETCHERS & {one.name for one in command.code_from} for command in commands):
         yield Risk("pipe-to-shell", "it runs what a server sends at that moment: curl or wget into a shell")
     if any(has_code(command) and not command.arguments.values("-m") for command in commands):
-        yield Risk("inline-code", "its code stands in the command itself: read it to the end")
+        yield Risk("inline-code", "its code is in the command itself: read it to the end")
     for name in analyse_reach(hook, cwd).programs:
         if (program := name.rpartition("/")[2]) in _NETWORK:
             yield Risk("network", f'it can reach the network with "{program}"')

@@ -172,7 +172,7 @@ def test_misspelt_hooks_key_is_reported(document: Parse, origin: Make) -> None:
     _, problems = grouped.read(document({"model": "x", "Hooks": {}}), origin=origin("ollama-cli"))
 
     assert [(problem.line, problem.message) for problem in problems] == [
-        (3, 'unknown key "Hooks": hooks stand under "hooks"')
+        (3, 'unknown key "Hooks": hooks belong under "hooks"')
     ]
 
 
@@ -181,7 +181,7 @@ def test_event_written_twice_is_reported(document: Parse, origin: Make) -> None:
     hooks, problems = grouped.read(document(text), origin=origin("ollama-cli"))
 
     assert [hook.command for hook in hooks] == ["kept"]
-    assert (problems[0].line, problems[0].message[:28]) == (3, '"Stop" stands here a second ')
+    assert (problems[0].line, problems[0].message[:29]) == (3, '"Stop" is given a second time')
 
 
 def test_file_full_of_mistakes_is_cut_short(document: Parse, origin: Make) -> None:

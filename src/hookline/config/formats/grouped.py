@@ -50,7 +50,7 @@ def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Pr
     elif "hooks" not in settings:
         for key in settings:
             if key.lower() in {"hooks", "hook"}:
-                reader.error((key,), f'unknown key {quote(key)}: hooks stand under "hooks"')
+                reader.error((key,), f'unknown key {quote(key)}: hooks belong under "hooks"')
     elif not isinstance(settings["hooks"], Mapping):
         reader.error(("hooks",), f"wanted events with their hooks, got {describe(settings['hooks'])}")
     else:

@@ -104,7 +104,9 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath,
     for name in names:
         other = next((one for one in _FAMILY if one != dialect and name in known.get(one, {})), "")
         if other and name not in known.get(dialect, {}):
-            message = f'{quote(name)} is an event of {other}, and this hook is told of it in {dialect}: say "dialect": "{other}"'
+            message = (
+                f'{quote(name)} is an event of {other}, and this hook is sent it in {dialect}: say "dialect": "{other}"'
+            )
             reader.warn((*where, "event"), message)
             break
     reader.check_trusted(values, where, owner=owner)

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from shlex import quote
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct, field, structs
@@ -62,9 +61,12 @@ _USE_NAMES: Final = (
     | split_names("chmod chown touch rm mv cp ln ls stat git mkdir dirname basename realpath readlink")
     | split_names("find fd tee truncate install rsync tar zip unzip patch ed du file")
 )
-_IN_PLACE_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"sed": ("-i", "--in-place"), "sort": ("-o", "--output"), "yq": ("-i", "--inplace"), "perl": ("-i", "-pi")}
-)
+_IN_PLACE_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sed": ("-i", "--in-place"),
+    "sort": ("-o", "--output"),
+    "yq": ("-i", "--inplace"),
+    "perl": ("-i", "-pi"),
+}
 _SOURCING: Final = split_names(". source")
 _PROCESS_SUBSTITUTION: Final = ("<(", ">(")
 

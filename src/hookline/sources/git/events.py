@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -172,14 +171,12 @@ def _commit_or_empty(commit: str) -> str:
     return commit if commit.strip("0") else ""
 
 
-GIT_EVENTS: Final[Mapping[str, tuple[GitEvent, ...]]] = MappingProxyType(
-    {
-        "pre-commit": (GitEvent(name=PRE_COMMIT, read_fields=_pre_commit_fields),),
-        "commit-msg": (
-            GitEvent(name=EventName.GIT_MESSAGE, read_fields=_commit_fields, apply_output=_write_message),
-            GitEvent(name=EventName.GIT_COMMIT, read_fields=_commit_fields),
-        ),
-        "pre-push": (GitEvent(name=EventName.GIT_PUSH, read_fields=_push_fields),),
-        "post-checkout": (GitEvent(name=EventName.GIT_CHECKOUT, read_fields=_checkout_fields),),
-    }
-)
+GIT_EVENTS: Final[Mapping[str, tuple[GitEvent, ...]]] = {
+    "pre-commit": (GitEvent(name=PRE_COMMIT, read_fields=_pre_commit_fields),),
+    "commit-msg": (
+        GitEvent(name=EventName.GIT_MESSAGE, read_fields=_commit_fields, apply_output=_write_message),
+        GitEvent(name=EventName.GIT_COMMIT, read_fields=_commit_fields),
+    ),
+    "pre-push": (GitEvent(name=EventName.GIT_PUSH, read_fields=_push_fields),),
+    "post-checkout": (GitEvent(name=EventName.GIT_CHECKOUT, read_fields=_checkout_fields),),
+}

@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import HostError
-from hookline.files import replace_file
+from hookline.files import read_regular_file, replace_file
 from hookline.sources.git.repository import HooksPath, Repository, read_hooks_path, run_git
 from hookline.sources.git.scripts import (
     ASIDE,
@@ -34,7 +34,6 @@ from hookline.sources.git.scripts import (
     script_forwarding,
     script_redirected,
 )
-from hookline.trust.file_cache import read_regular_file
 
 _LARGEST: Final = 1_048_576
 

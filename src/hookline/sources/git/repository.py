@@ -58,7 +58,7 @@ def open_repository(folder: Path) -> Repository:
             raise
         raise HostError(f"{folder} is in no git repository; `git init` makes one, --project names another") from None
     if is_bare == "true":
-        raise HostError(f"{folder} is a bare repository: nobody commits there, so there is nothing to watch")
+        raise HostError(f"{folder} is a bare repository: there are no commits to watch")
     top = _rev_parse("--show-toplevel", folder=folder_name, may_fail=True)
     if not top:
         raise HostError(f"{folder} is inside the repository's own folder; say --project with a folder of its work tree")

@@ -7,7 +7,6 @@ ours that cannot ask the hooks blocks, and prints how to go on without it.
 import re
 import shlex
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 MARK: Final = b"# Made by `hookline git install`."
@@ -75,21 +74,19 @@ theirs() {
 
 # A guard sees what will really be committed, after theirs has formatted and staged. Before a push ours runs first,
 # because theirs may already send something away.
-_BODIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "pre-commit": 'theirs "$@" || exit $?\nours "$@" || exit 1\nasked=yes\n',
-        "commit-msg": 'theirs "$@" || exit $?\nours "$@" || exit 1\nasked=yes\n',
-        "pre-push": (
-            "# both read the list of what is pushed\n"
-            "refs=$(cat && echo .)\n"
-            "refs=${refs%.}\n"
-            'printf %s "$refs" | ours "$@" || exit 1\n'
-            "asked=yes\n"
-            'printf %s "$refs" | theirs "$@"\n'
-        ),
-        "post-checkout": 'theirs "$@"\nanswer=$?\nours "$@"\nasked=yes\nexit "$answer"\n',
-    }
-)
+_BODIES: Final[Mapping[str, str]] = {
+    "pre-commit": 'theirs "$@" || exit $?\nours "$@" || exit 1\nasked=yes\n',
+    "commit-msg": 'theirs "$@" || exit $?\nours "$@" || exit 1\nasked=yes\n',
+    "pre-push": (
+        "# both read the list of what is pushed\n"
+        "refs=$(cat && echo .)\n"
+        "refs=${refs%.}\n"
+        'printf %s "$refs" | ours "$@" || exit 1\n'
+        "asked=yes\n"
+        'printf %s "$refs" | theirs "$@"\n'
+    ),
+    "post-checkout": 'theirs "$@"\nanswer=$?\nours "$@"\nasked=yes\nexit "$answer"\n',
+}
 
 HOOKS: Final = tuple(_BODIES)
 

@@ -34,7 +34,7 @@ def parse_rule(text: str) -> dict[str, object]:
     if tool.startswith(_MCP) and not what:
         bare = tool.removesuffix("*").removesuffix("__")
         if "*" in bare:
-            raise ValueError("a star may stand only at the end of an MCP rule")
+            raise ValueError("a star may be only at the end of an MCP rule")
         if tool == bare and "__" in bare.removeprefix(_MCP):
             return {"condition": f"tool == {json.dumps(tool)}"}
         return {"condition": f"tool.startsWith({json.dumps(f'{bare}__')})"}
