@@ -450,6 +450,20 @@ def test_shared_memory_is_its_own_and_empty_at_each_call(place: Place, containme
     assert not Path("/dev/shm/left").exists()  # noqa: S108 - that of the machine is meant
 
 
+@pytest.mark.parametrize(
+    "sandbox", [{"read": ("~/.ssh/id_rsa",)}, {"write": ("~/.ssh/id_rsa",)}, {"read": ("~/.ssh",)}]
+)
+def test_secret_that_a_definition_names_is_not_read_either(
+    place: Place, containment: Containment, monkeypatch: pytest.MonkeyPatch, sandbox: dict[str, tuple[str, ...]]
+) -> None:
+    monkeypatch.setenv("HOME", str(place.home))
+    (place.home / ".ssh").mkdir()
+    (place.home / ".ssh/id_rsa").write_text("key")
+    cell = containment.acquire(place.key(replace(LEVELS[READ_ONLY], **sandbox)))
+    result = run_line("cat ~/.ssh/id_rsa; echo x >~/.ssh/id_rsa", place, cell)
+    assert (result.stdout, (place.home / ".ssh/id_rsa").read_text()) == (b"", "key")
+
+
 def test_refused_sandbox_leaves_no_folder_behind(place: Place, containment: Containment) -> None:
     (place.project / "build").symlink_to(place.home)
     before = {*Path(tempfile.gettempdir()).glob("hookline-*")}

@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.sandbox import LEVELS, PROJECT, READ_ONLY, SHARED, UNIX, Sandbox
-from hookline.process.containment import Cell, CellKey, Containment, is_within, list_obeyed, outermost
+from hookline.model.workspace_paths import is_inside
+from hookline.process.containment import Cell, CellKey, Containment, list_obeyed, outermost
 
 _STRACE: Final = "strace"
 _OUTPUT: Final = "calls"
@@ -184,14 +185,14 @@ class RunFolders(Struct, frozen=True, kw_only=True):
 def suggest_sandbox(footprint: Footprint, around: RunFolders, *, env: Collection[str] = ()) -> Sandbox:
     """Return the smallest sandbox in which a process can do again what it did, with these variables of the user."""
     project, home = around.project, around.home
-    written = {path for path in footprint.written if not is_within(path, around.tmp)}
+    written = {path for path in footprint.written if not is_inside(path, (around.tmp,))}
     shared_tmp = os.path.realpath(tempfile.gettempdir())
-    inside = {path for path in written if is_within(path, project)}
-    temporary = {path for path in written - inside if is_within(path, shared_tmp) and not is_within(path, home)}
+    inside = {path for path in written if is_inside(path, (project,))}
+    temporary = {path for path in written - inside if is_inside(path, (shared_tmp,)) and not is_inside(path, (home,))}
     folders = {_collapse(path, around) for path in inside}
     write = {"."} if "." in folders else folders
     # what others obey is protected inside of a folder, unless it is named
-    obeyed = (one for one in list_obeyed([project], [project]) if any(is_within(path, one) for path in inside))
+    obeyed = (one for one in list_obeyed([project], [project]) if any(is_inside(path, (one,)) for path in inside))
     write |= {os.path.relpath(path, project) for path in obeyed}
     write |= set(outermost(_shorten(path, home) for path in written - inside - temporary))
     base = LEVELS[PROJECT] if "." in write else LEVELS[READ_ONLY]
@@ -219,7 +220,7 @@ def _shorten(path: str, home: str) -> str:
     folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - texts
     if folder in {home, "/"}:
         folder = path
-    return f"~/{os.path.relpath(folder, home)}" if is_within(folder, home) and folder != home else folder
+    return f"~/{os.path.relpath(folder, home)}" if is_inside(folder, (home,)) and folder != home else folder
 
 
 def _suggest_network(footprint: Footprint) -> bool | tuple[str, ...]:
@@ -260,7 +261,7 @@ def _list_queries(words: str) -> Iterator[str]:
 def _list_files(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         is_file = path.startswith("/") and not path.startswith("/memfd:")
-        if is_file and not any(is_within(path, folder) for folder in _NOT_FILES):
+        if is_file and not is_inside(path, _NOT_FILES):
             yield path.removesuffix(" (deleted)")
 
 

@@ -27,8 +27,10 @@ from msgspec.structs import replace
 from hookline import caller_context
 from hookline.model.hook import Hook
 from hookline.model.sandbox import PRIVATE, UNIX, Sandbox
+from hookline.model.workspace_paths import is_inside
 from hookline.process import native
 from hookline.process.hook_state import prepare_state
+from hookline.process.landlock import PORTS_SINCE, SCOPES_SINCE, TRUNCATES_SINCE, Listing, Ruleset, read_mtime
 from hookline.process.result import ContainmentError
 from hookline.process.sandbox_wrappers import (
     BUBBLEWRAP,
@@ -48,23 +50,6 @@ if sys.platform != "win32":
     import resource
 
 logger: Final = logging.getLogger(__name__)
-
-# landlock's rights to files, by their bits
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-_MAKE_CHAR, _MAKE_BLOCK, _TRUNCATE, _IOCTL_DEVICE = 1 << 6, 1 << 11, 1 << 14, 1 << 15
-_ALL_RIGHTS: Final = (1 << 16) - 1
-_READ: Final = _EXECUTE | _READ_FILE | _READ_DIR
-_CONNECT_TCP: Final = 2
-_ANY_TCP: Final = 3
-_ANY_SCOPE: Final = 3
-# how many rights to files a version of landlock knows
-_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15}
-_NEWEST_RIGHTS: Final = 16
-_TRUNCATES_SINCE: Final = 3
-_PORTS_SINCE: Final = 4
-_SCOPES_SINCE: Final = 6
-# what is meant for a folder and refused for a file
-_FILE_RIGHTS: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
 
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # what programs need to start at all, where a hook names what it reads
@@ -141,7 +126,7 @@ class CellKey(Struct, frozen=True):
     @property
     def has_project(self) -> bool:
         """Whether the project is one, and not the home folder or one around it: writing that is having everything of the user."""
-        return not is_within(self.home, self.project)
+        return not is_inside(self.home, (self.project,))
 
     def for_long_lived(self) -> "CellKey":
         """Return the key for a process that serves many events, whose processor time adds up."""
@@ -188,7 +173,7 @@ class Cell(Struct, kw_only=True):
     absent: tuple[str, ...] = ()
     times: tuple[int, ...] | None = None
     states: Mapping[str, tuple[int, ...]] = {}
-    listings: Mapping[str, "_Listing"] = {}
+    listings: Mapping[str, Listing] = {}
 
     @property
     def is_guarded(self) -> bool:
@@ -241,7 +226,7 @@ class Cell(Struct, kw_only=True):
         return next((path for path in self.absent if os.path.lexists(path)), "")
 
     def _read_times(self) -> tuple[int, ...]:
-        return tuple(map(_read_mtime, self.obeyed_folders))
+        return tuple(map(read_mtime, self.obeyed_folders))
 
     def struct_for_terminal(self) -> native.NativeSandbox | None:
         """Return the struct for a process that uses the terminal of this one."""
@@ -357,7 +342,7 @@ def _list_protected(protected: tuple[str, ...], state: str) -> tuple[str, ...]:
     """Return what a hook may not read: of the folder with its own state, everything else."""
     found: list[str] = []
     for folder in protected:
-        if state and is_within(state, os.path.realpath(folder)):
+        if state and is_inside(state, (os.path.realpath(folder),)):
             with os.scandir(folder) as entries:
                 found += [entry.path for entry in entries if os.path.realpath(entry.path) != state]
             # stands for the folders of hooks that come later: what lies here is allowed one by one
@@ -423,13 +408,15 @@ def make_cell(key: CellKey, protected: tuple[str, ...] = ()) -> Cell:
         is_counted = user is not None or (machine.mounts and os.geteuid() != 0)
         struct.set_limits(dict(_limits(sandbox, is_counted=is_counted)))
         if machine.landlock:
-            ruleset = _Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
+            ruleset = Ruleset(machine.landlock, secrets, has_network=sandbox.net is True)
             struct.ruleset = ruleset.descriptor
             # a folder in the place of shared memory is still that folder
-            ruleset.allow(sandbox, [*writable, *own], project=project, port=0 if proxy is None else proxy.port)
+            readable = ("/",) if sandbox.read is None else _list_readable(sandbox.read, project)
+            port = 0 if proxy is None else proxy.port
+            ruleset.allow(readable, [*writable, *own], devices=_DEVICES, port=port)
             cell.listings = ruleset.listings
         elif machine.mounts:
-            cell.listings = {folder: _Listing(folder, frozenset()) for folder in secrets.folders}
+            cell.listings = {folder: Listing(folder, frozenset()) for folder in secrets.folders}
         if machine.mounts:
             hidden = None if machine.landlock else secrets.paths
             _add_mounts(struct, writable, obeyed=cell.obeyed, hidden=hidden, shared_memory=shared_memory)
@@ -511,10 +498,10 @@ def _list_own_gaps(machine: MachineLayers) -> Iterator[str]:
     if not machine.mounts:
         yield "what git, agents and editors obey in a project is only compared afterwards"
         yield "modes, owners and times of all files of the user can be changed"
-        if machine.landlock < _TRUNCATES_SINCE:
-            yield f"all files of the user can be truncated (landlock {_TRUNCATES_SINCE} prevents that)"
-    if machine.landlock < _SCOPES_SINCE:
-        yield f"other processes of the user can be ended (landlock {_SCOPES_SINCE} prevents that)"
+        if machine.landlock < TRUNCATES_SINCE:
+            yield f"all files of the user can be truncated (landlock {TRUNCATES_SINCE} prevents that)"
+    if machine.landlock < SCOPES_SINCE:
+        yield f"other processes of the user can be ended (landlock {SCOPES_SINCE} prevents that)"
 
 
 def list_layers(sandbox: Sandbox) -> tuple[str, ...]:
@@ -546,7 +533,7 @@ def _find_network_gap(sandbox: Sandbox, machine: MachineLayers) -> str:
         problem = "this needs namespaces"
     elif not (problem := _try_network()):
         return ""
-    if machine.landlock >= _PORTS_SINCE:
+    if machine.landlock >= PORTS_SINCE:
         return f"other machines are in reach, at the port number of the proxy for named hosts ({problem})"
     return f"the network is in reach, not only the hosts that it names ({problem})"
 
@@ -596,21 +583,16 @@ def list_writable(key: CellKey) -> Iterator[str]:
             continue
         folder = entry.removesuffix("**")
         path = os.path.join(project, os.path.expanduser(folder))
-        is_inside = is_within(os.path.normpath(path), os.path.normpath(project))
+        is_below = is_inside(os.path.normpath(path), (os.path.normpath(project),))
         # a link of the project decides nothing about what lies outside
-        if is_inside and not is_within(os.path.realpath(path), os.path.realpath(project)):
+        if is_below and not is_inside(os.path.realpath(path), (os.path.realpath(project),)):
             raise ContainmentError(
                 errno.EPERM,
                 f'it may write "{entry}", which is a link that leads out of the project: {os.path.realpath(path)}',
             )
-        if folder.endswith("/") and not os.path.lexists(path) and is_inside:
+        if folder.endswith("/") and not os.path.lexists(path) and is_below:
             os.makedirs(path, exist_ok=True)
         yield os.path.realpath(path)
-
-
-def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or lies in it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _limits(sandbox: Sandbox, *, is_counted: bool) -> Iterator[tuple[int, int]]:
@@ -663,7 +645,7 @@ def _add_wrapper(cell: Cell, wrapper: Wrapper, writable: Iterable[str], *, secre
     paths = outermost(path for path in writable if os.path.lexists(path))
     rules = FileRules(
         project=project,
-        readable=None if sandbox.read is None else (*_SYSTEM, *_list_readable(sandbox.read, project)),
+        readable=None if sandbox.read is None else tuple(_list_readable(sandbox.read, project)),
         writable=tuple(paths),
         protected=tuple(path for path in cell.obeyed if os.path.lexists(path) and not os.path.islink(path)),
         hidden=secrets,
@@ -692,7 +674,7 @@ def _add_mounts(
         # in a worktree, `.git` is a file, which says where git finds its settings
         f"{'r' if os.path.isfile(folder) else 'p'}{folder}"
         for folder in sorted(above)
-        if folder not in paths and any(is_within(folder, one) for one in paths)
+        if folder not in paths and is_inside(folder, paths)
     ]
     entries += [f"r{path}" for path in obeyed]
     entries += [f"s{shared_memory}"] if shared_memory else []
@@ -721,10 +703,14 @@ def list_obeyed(roots: Iterable[str], writable: Collection[str]) -> list[str]:
         os.path.realpath(path) for path in named if links and not links.isdisjoint((path, os.path.dirname(path)))
     ]
     paths = dict.fromkeys((*named, *targets))
-    return [path for path in paths if path not in writable and any(is_within(path, one) for one in writable)]
+    return [path for path in paths if path not in writable and is_inside(path, writable)]
 
 
 def _list_readable(named: tuple[str, ...], project: str) -> Iterator[str]:
+    """Yield what a hook reads that names it, and what programs need to start at all."""
+    yield from _SYSTEM
+    # Python itself, and the programs of ours that run Python hooks, wherever they are installed
+    yield from {*map(os.path.realpath, (os.path.dirname(__file__), sys.prefix, sys.base_prefix))}
     for path in named:
         yield os.path.realpath(os.path.join(project, os.path.expanduser(path.removesuffix("/**"))))
 
@@ -733,7 +719,7 @@ def outermost(paths: Iterable[str]) -> list[str]:
     """Return the paths that lie in none of the others."""
     kept: list[str] = []
     for path in sorted(set(paths)):
-        if not any(is_within(path, other) for other in kept):
+        if not is_inside(path, kept):
             kept.append(path)
     return kept
 
@@ -754,89 +740,6 @@ def _empty_things() -> str:
         return folder
 
 
-class _Listing:
-    """The entries of a folder that has a secret somewhere in it, each of which was allowed by itself.
-
-    Programs replace files in the home folder all the time, mostly those that are secrets: only other entries matter.
-    """
-
-    def __init__(self, path: str, secrets: frozenset[str]) -> None:
-        self._path = path
-        self._secrets = secrets
-        self._time = _read_mtime(self._path)
-        self.entries = self._list()
-
-    def is_current(self) -> bool:
-        """Return whether the folder still has the same entries."""
-        if (now := _read_mtime(self._path)) == self._time:
-            return True
-        if self._list() != self.entries:
-            return False
-        self._time = now
-        return True
-
-    def _list(self) -> frozenset[tuple[str, int]]:
-        # a rule for a link would be one for what it leads to
-        try:
-            with os.scandir(self._path) as entries:
-                return frozenset(
-                    (entry.path, entry.inode())
-                    for entry in entries
-                    if not entry.is_symlink() and entry.path not in self._secrets
-                )
-        except OSError:
-            return frozenset()
-
-
-class _Ruleset:
-    """A landlock ruleset under construction."""
-
-    def __init__(self, version: int, secrets: Secrets, *, has_network: bool) -> None:
-        # devices are allowed by name: a disk has every secret of the machine on it
-        self._secrets = frozenset((*secrets.paths, "/dev"))
-        # a secret that appears later in one of the folders is none of the entries that were allowed
-        above = {PurePosixPath(secret).parent for secret in self._secrets} | set(map(PurePosixPath, secrets.folders))
-        self._above_secrets = {str(folder) for path in above for folder in (path, *path.parents)}
-        rights = (1 << _RIGHTS.get(version, _NEWEST_RIGHTS)) - 1
-        self._write = rights & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEVICE)
-        # there is no rule for all ports
-        self._has_ports = version >= _PORTS_SINCE and not has_network
-        self.listings: dict[str, _Listing] = {}
-        self.descriptor = native.create_ruleset(
-            files=rights, ports=_ANY_TCP if self._has_ports else 0, scopes=_ANY_SCOPE if version >= _SCOPES_SINCE else 0
-        )
-
-    def allow(self, sandbox: Sandbox, writable: Iterable[str], *, project: str, port: int) -> None:
-        """Add the rules of a sandbox."""
-        if sandbox.read is None:
-            self._allow_without_secrets("/", _READ)
-        else:
-            # Python itself, and the programs of ours that run Python hooks, wherever they are installed
-            own = {*map(os.path.realpath, (os.path.dirname(__file__), sys.prefix, sys.base_prefix))}
-            for path in (*_SYSTEM, *own, *_list_readable(sandbox.read, project)):
-                self._allow_without_secrets(path, _READ)
-        for path in writable:
-            self._allow_without_secrets(path, self._write)
-        for path in _DEVICES:
-            self._add(path, _READ_FILE | _WRITE_FILE)
-        if port and self._has_ports:
-            native.allow_port(self.descriptor, port, access=_CONNECT_TCP)
-
-    def _allow_without_secrets(self, path: str, access: int) -> None:
-        """Allow a folder; one with a secret somewhere in it is listed, and each of its entries allowed by itself."""
-        if path in self._secrets:
-            return
-        if path not in self._above_secrets:
-            self._add(path, access)
-            return
-        listing = self.listings.setdefault(path, _Listing(path, self._secrets))
-        for entry, _inode in listing.entries:
-            self._allow_without_secrets(entry, access)
-
-    def _add(self, path: str, access: int) -> None:
-        native.allow_path(self.descriptor, path, access=access, directory_only=~_FILE_RIGHTS & _ALL_RIGHTS)
-
-
 def _read_states(paths: Iterable[str], depth: int = _DEPTH) -> dict[str, tuple[int, ...]]:
     """Return files and folders, with what tells whether they were changed or replaced."""
     found: dict[str, tuple[int, ...]] = {}
@@ -851,13 +754,6 @@ def _read_states(paths: Iterable[str], depth: int = _DEPTH) -> dict[str, tuple[i
         found[path] = (status.st_ino, status.st_mode, *times)
         found |= _read_states((f"{path}/{name}" for name in inside), depth - 1)
     return found
-
-
-def _read_mtime(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _identify(folder: str | int) -> tuple[int, int]:

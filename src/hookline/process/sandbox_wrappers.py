@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.model.sandbox import UNIX, Sandbox
-from hookline.model.workspace_paths import find_program
+from hookline.model.workspace_paths import find_program, is_inside
 
 BUBBLEWRAP: Final = "bubblewrap"
 SANDBOX_EXEC: Final = "sandbox-exec"
@@ -192,13 +192,9 @@ def _list_hidden(sandbox: Sandbox, rules: FileRules) -> Iterator[str]:
     seen = ("/",) if rules.readable is None else (*rules.readable, *rules.writable)
     hidden = {*rules.hidden, *(() if _allows_unix(sandbox) else _list_sockets())}
     for path in sorted(hidden):
-        is_seen = any(_is_within(path, one) for one in seen)
-        if is_seen and not any(_is_within(path, other) for other in hidden - {path}):
+        is_seen = is_inside(path, seen)
+        if is_seen and not is_inside(path, hidden - {path}):
             yield path
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def make_profile(sandbox: Sandbox, rules: FileRules) -> str:
