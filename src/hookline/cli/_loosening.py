@@ -22,6 +22,8 @@ _LOOSENING: Final = frozenset(
         *(("disable", ""), ("remove", ""), ("uninstall", ""), ("undo", ""), ("edit", ""), ("git", "uninstall")),
         # a guard may depend on what it keeps
         *(("daemon", "stop"), ("state", "clear"), ("mcp", "add"), ("mcp", "remove"), ("mcp", "logout")),
+        # the records show what the agent was refused
+        ("trace", "prune"),
     }
 )
 # options that make another command loosen guards, each as `--option=value`
