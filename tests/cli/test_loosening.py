@@ -36,6 +36,7 @@ COMMANDS = [
     ("install", "claude-code", "--if-broken=allow"),
     ("install", "claude-code", "--events", "Stop"),
     ("daemon", "stop"),
+    ("trace", "prune", "--keep", "1"),
 ]
 
 

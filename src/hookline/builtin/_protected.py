@@ -13,7 +13,7 @@ OF_HOOKS: Final = "decides which hooks run"
 LOOSENING: Final = (
     "hookline {disable,remove,uninstall,undo,edit}",
     "hookline trust {approve,import,revoke,token,workspace}",
-    "hookline {git uninstall,daemon stop,doctor --accept}",
+    "hookline {git uninstall,daemon stop,doctor --accept,trace prune}",
     "{pkill,killall} *hookline*",
     "{pip,pipx} uninstall hookline",
     "uv tool uninstall hookline",

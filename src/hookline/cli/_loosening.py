@@ -24,6 +24,8 @@ _LOOSENING: Final = frozenset(
         ("rollback", ""),
         # a guard may depend on what it keeps
         *(("daemon", "stop"), ("state", "clear"), ("mcp", "add"), ("mcp", "remove"), ("mcp", "logout")),
+        # the records show what the agent was refused
+        ("trace", "prune"),
     }
 )
 # options that make another command loosen guards, each as `--option=value`

@@ -262,7 +262,7 @@ def _prune(args: argparse.Namespace) -> int:
     older_than = time.time() - args.older_than if args.older_than is not None else 0.0
     removed = traces.prune(older_than=older_than, keep=args.keep or 0)
     left = traces.count()
-    text = f"removed {removed} records, {left} are left"
+    text = f"removed {pluralise(removed, 'record')}, {left} {'is' if left == 1 else 'are'} left"
     return render(args, {"removed": removed, "left": left}, text)
 
 
