@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from hookline.model.sandbox import LEVELS, PROJECT, READ_ONLY, SHARED, UNIX, Sandbox
 from hookline.process.containment import Cell, CellKey, Containment, is_within, list_obeyed, outermost
 
-_STRACE: Final = "strace"
 _OUTPUT: Final = "calls"
 
 # the calls that write to what they name, and which of their words name it
