@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.cli._command import COMMON, PROJECT, CliCommand, OneOf, argument, flag
+from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, OneOf, argument, flag
 from hookline.cli._output import print_error, print_fields, print_json, print_line
 from hookline.cli._project import EVENT_OPTIONS, build_event, hook_error, load_from_args, read_event_options
 from hookline.cli._run_hooks import run_until_terminated
@@ -51,8 +51,6 @@ from hookline.views.hook_lookup import find_hook
 from hookline.views.hook_view import containment_to_json, describe_containment, explain_containment
 
 _NOT_FOUND: Final = 127
-_FAILED: Final = 1
-_INTERRUPTED: Final = 130
 _SHORTEST_NAME: Final = 3
 _MOST_SHOWN: Final = 5
 
@@ -236,7 +234,7 @@ def run_command(args: argparse.Namespace) -> int:
             print_error("hookline: this machine cannot contain files: the command can write and read everything")
         code, limit = run_in_foreground(os.path.abspath(program), words, cell)  # noqa: PTH100 - a text
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return ExitCode.INTERRUPTED
     except OSError as problem:
         raise ConfigError(f"{words[0]} could not be started: {problem.strerror or problem}") from None
     finally:

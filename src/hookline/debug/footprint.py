@@ -17,7 +17,6 @@ from hookline.model.sandbox import LEVELS, PROJECT, READ_ONLY, SHARED, UNIX, San
 from hookline.model.workspace_paths import is_inside
 from hookline.process.containment import Cell, CellKey, Containment, list_obeyed, outermost
 
-_STRACE: Final = "strace"
 _OUTPUT: Final = "calls"
 
 # the calls that write to what they name, and which of their words name it

@@ -50,7 +50,6 @@ _ANYTHING: Final = frozenset({"", "*", ".*"})
 _EVERYWHERE: Final = frozenset({Layer.MANAGED, Layer.USER})
 _MCP: Final = "mcp__"
 _BUILTIN: Final = "builtin:"
-_WORD: Final = re.compile(r"[\w-]+")
 _NEARLY_THE_SAME: Final = 0.8
 # gates that a scheduled event cannot pass
 _NARROW: Final = frozenset({Gate.MATCHER, Gate.FILES, *EFFECT_GATES})

@@ -53,14 +53,6 @@ def normalise_server_call(server: str, tool: str, native_args: object, *, native
     return DecodedCall(join_name(server, tool), given, native_tool, native_args)
 
 
-def encode_call(tools: ToolMap, event: Event, *, dialect: str) -> tuple[str, object]:
-    """Return the tool and arguments for a hook: for a hook of the calling agent's dialect, as the agent wrote them."""
-    name, args = tools.encode(event)
-    if event.host != dialect or event.native_args is None:
-        return name, args
-    return event.native_tool or name, apply_changes(tools, event, event.args)
-
-
 def apply_rewrite(tools: ToolMap, outcome: Outcome, event: Event) -> object:
     """Return the whole arguments for the agent, UNSET where no hook changed them."""
     final = final_args(outcome, event)

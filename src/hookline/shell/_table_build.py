@@ -32,7 +32,6 @@ _PIP_SUBS: Final = (
     row("download wheel compile", "plain*", _PIP + " --output-file=writes", unknown="any", guarded=True),
     row("config cache", "plain*", _PIP + " --global --user --site", unknown="writes"),
 )
-_PACKAGE_JSON: Final = "package.json .npmrc .yarnrc.yml pnpm-workspace.yaml"
 _UV: Final = "-q,--quiet -v,--verbose --offline --no-progress --directory=folder --project= --config-file=reads --no-config --color= -p,--python= --no-cache -n --cache-dir= --native-tls --allow-insecure-host= "
 _UV_RUN: Final = (
     _UV

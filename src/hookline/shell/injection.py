@@ -145,7 +145,6 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "make": "hand the value over in a variable: X={{…}} program",
 }
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)\+?=", re.ASCII)
 _REFERENCE: Final = re.compile(rf"\$\{{({VARIABLE}at([0-9]+))\}}")
 _MARK_NAME: Final = re.compile(rf"{VARIABLE}at([0-9]+)")
