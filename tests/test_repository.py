@@ -36,6 +36,7 @@ CROSS_CUTTING: Final = {
 # tests of the whole repository, and of every row of a table
 WHOLE: Final = {
     "dialects/test_laws.py",
+    "test_architecture.py",
     "test_documents.py",
     "test_imports.py",
     "test_layers.py",

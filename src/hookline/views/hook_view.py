@@ -12,7 +12,7 @@ from hookline.config.document import Problem
 from hookline.config.keys import to_file_value
 from hookline.debug.explain import uses_shell
 from hookline.debug.lint import lint_hooks
-from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, describe_actions, get_process_hook, make_undo_hook
+from hookline.model.hook import ACTIONS, TEXT_TARGETS, Hook, Layer, describe_actions, get_process_hook, make_undo_hook
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.sandbox import describe_sandbox
 from hookline.model.scope import ONCE_PER_TURN
@@ -130,7 +130,8 @@ def explain_containment(hook: Hook) -> str:
         return "its definition says so"
     if hook.containment.is_contained:
         return f"the default for {hook.source} hooks, which are not your own"
-    return "the default for hooks of your own" if hook.source == "user" else f"the default for {hook.source} hooks"
+    is_users = hook.layer is Layer.USER
+    return "the default for hooks of your own" if is_users else f"the default for {hook.source} hooks"
 
 
 def containment_to_json(hook: Hook) -> Mapping[str, object] | None:
