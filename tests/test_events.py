@@ -62,7 +62,7 @@ def test_annotation_for_another_event_and_unknown_events_are_refused() -> None:
 
     with pytest.raises(ConfigError, match="annotate AfterTool"):
         engine.on.after_tool(guard)
-    with pytest.raises(AttributeError, match="did you mean before_tool"):
+    with pytest.raises(AttributeError, match='did you mean "before_tool"'):
         getattr(engine.on, "befor_tool")  # noqa: B009 - mypy knows that there is none
     with pytest.raises(ConfigError, match="several events"):
         engine.on(TypedEvent)

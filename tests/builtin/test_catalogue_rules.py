@@ -31,7 +31,9 @@ def _decide(project: Path, lines: list[str]) -> dict[str, Decision]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # not below the folder for temporary files, which may be deleted
+    monkeypatch.setenv("HOME", "/home/user")
     made = tmp_path / "project"
     (made / "src").mkdir(parents=True)
     (made / ".env").write_text("A=1\n")

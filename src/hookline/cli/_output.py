@@ -171,6 +171,11 @@ def _paint(text: str, marks: Sequence[tuple[str, TextStyle]]) -> str:
     return "".join([*pieces, text])
 
 
+def print_piece(text: str) -> None:
+    """Print the next piece of a text that comes bit by bit."""
+    _print(sanitize(text, longest=_LONGEST_LINE), sys.stdout, end="")
+
+
 def print_error(text: str, *, broken: bool = False) -> None:
     """Print a line on stderr; see `print_line`."""
     _print(_mark_lines(sanitize(text), broken=broken), sys.stderr)
@@ -182,13 +187,13 @@ def _mark_lines(text: str, *, broken: bool) -> str:
     return text.replace("\n", f"\n{_CONTINUATION}")
 
 
-def _print(text: str, stream: TextIO | None) -> None:
+def _print(text: str, stream: TextIO | None, *, end: str = "\n") -> None:
     """Print if possible: a closed or full stream must not change the command's answer."""
     if stream is None:
         return
     with suppress(OSError, ValueError):
         encoding = stream.encoding or "utf-8"
-        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end=end, file=stream, flush=True)
 
 
 def print_json(value: object) -> None:

@@ -19,7 +19,7 @@ from hookline.agent.models import EXAMPLE, find_window
 from hookline.agent.personas import OWN, PERSONAS
 from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count
-from hookline.cli._output import TextStyle, print_error, print_json, print_line
+from hookline.cli._output import TextStyle, print_error, print_json, print_line, print_piece
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
 from hookline.cli.rollback import describe_undo, take_back
@@ -66,8 +66,7 @@ class ConsoleView:
     def stream(self, text: str) -> None:
         """Show the next piece of what the model is writing."""
         if text:
-            sys.stdout.write(sanitize(text))
-            sys.stdout.flush()
+            print_piece(text)
             self._is_line_open = not text.endswith("\n")
 
     def end_line(self) -> None:
