@@ -387,7 +387,7 @@ def _is_complete(reader: FileReader, values: Mapping[str, object], where: KeyPat
     of_judges = [name for name in OF_JUDGES if name in values]
     has_event = "on" in values or "schedule" in values or decides_about_tools(values)
     objections = [
-        ("has no `on`: say at which event it runs", not has_event),
+        ('has no `on`: say at which event it runs, such as on = "before_tool"', not has_event),
         (
             f"needs exactly one of {', '.join((*TARGET_KEYS, *ACTIONS))}; it has {found}",
             len(targets) + bool(actions) != 1,
