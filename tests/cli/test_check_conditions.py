@@ -84,3 +84,19 @@ def test_what_is_no_condition_at_all_is_told(home: Path, condition: str, what: s
     done = hookline(home, "check")
     assert done.returncode == 1
     assert what in done.stdout
+
+
+@pytest.mark.spec("U-04", "U-10")
+def test_rule_with_a_misspelt_name_in_its_condition_blocks_instead_of_never_applying(home: Path) -> None:
+    rule = 'name = "no-prod"\non = "before_tool"\ndeny = "not in production"\n'
+    configure(home, f"[[hook]]\n{rule}if = \"arg.command.contains('prod')\"\n")
+
+    checked = hookline(home, "check")
+    done = hookline(home, "emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}')
+
+    assert checked.returncode == 1
+    assert 'its `if` asks for "arg", and no event has that (did you mean "args"?' in checked.stdout
+    assert (done.returncode, "hookline check" in done.stderr) == (2, True), done.stderr
+    # a field that only some events have is named below `data`
+    configure(home, f"[[hook]]\n{rule}if = \"data.arg == 'prod'\"\n")
+    assert hookline(home, "check").returncode == 0

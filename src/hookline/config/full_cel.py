@@ -33,9 +33,12 @@ class _Expression(Protocol):
 class CelCondition:
     """A condition that the official library reads and answers."""
 
+    # the library does not tell names of the event from variables of a loop
+    names: frozenset[str] = frozenset()
+
     def __init__(self, expression: _Expression, names: frozenset[str]) -> None:
         self._expression = expression
-        self._names = names
+        self._variables = names
 
     def __call__(self, context: Mapping[str, object]) -> bool:
         """Return whether the condition holds for an event, given as the context of `model/template_context.py`.
@@ -44,7 +47,7 @@ class CelCondition:
             ConditionError: It cannot be decided.
         """
         try:
-            data = {name: _plain(context[name]) for name in self._names if name in context}
+            data = {name: _plain(context[name]) for name in self._variables if name in context}
             result = self._expression.eval(data=data)
             kind = result.type().name()
             answer: object = result.value()

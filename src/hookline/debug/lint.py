@@ -20,6 +20,7 @@ from hookline.effects import event_paths
 from hookline.effects.patterns import find_unlikely_words
 from hookline.effects.tools import find_effects
 from hookline.engine.engine import Engine
+from hookline.engine.planner import find_misspelt_names
 from hookline.engine.verdict_cache import is_cached
 from hookline.errors import ConfigError, StoreError
 from hookline.kinds.command.command import can_run_warm
@@ -37,7 +38,7 @@ from hookline.model.names import (
     known_tools,
 )
 from hookline.model.plan import EFFECT_GATES, Gate
-from hookline.model.template_context import EFFECTS, event_context, template_values
+from hookline.model.template_context import EFFECTS, template_values
 from hookline.model.template_context import FACTS as GATHERED
 from hookline.model.templates import body_texts, find_names
 from hookline.requirements import find_missing
@@ -289,20 +290,8 @@ def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight
     # conditions in full CEL expose no names, and the loader has reported syntax errors
     with suppress(ConfigError):
         names = compile_condition(hook.condition).names if hook.condition else frozenset()
-        known = {GATHERED, *(field for spec in EVENTS.values() for field in spec.fields)}
-        known.update(
-            *(
-                event_context(sample(event, hook=hook, fits=event_paths.list_event_paths), effects={})
-                for event in hook.on
-            )
-        )
-        for name in sorted(names - known):
-            near = find_closest(name, known, cutoff=_NEARLY_THE_SAME)
-            if near:
-                yield (
-                    "warning",
-                    f'has an `if` that asks for "{name}", and no event has that (did you mean "{near}"?)',
-                )
+        for name, near in find_misspelt_names(names):
+            yield "warning", f'has an `if` that asks for "{name}", and no event has that (did you mean "{near}"?)'
 
 
 def _check_names(hook: Hook, engine: Engine) -> Iterator[tuple[Weight, str]]:

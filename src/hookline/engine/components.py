@@ -26,7 +26,12 @@ GatherFacts = Callable[[Collection[str], Event], Awaitable[Mapping[str, object]]
 
 
 class Condition(Protocol):
-    """A compiled condition over the names of `model/template_context.py`."""
+    """A compiled condition over the names of `model/template_context.py`.
+
+    `names` are those that it uses, none where they cannot be listed.
+    """
+
+    names: frozenset[str]
 
     def __call__(self, context: Mapping[str, object], /) -> bool:
         """Evaluate it; raises ConditionError where it cannot be decided."""

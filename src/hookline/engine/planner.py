@@ -23,7 +23,7 @@ from hookline.engine.ordering import HookNames, Order, Rank, arrange, is_untrust
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConditionError, ConfigError, MissingValueError
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import CUSTOM_PREFIX, Event, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
 from hookline.model.facts import find_named_facts, read_facts
 from hookline.model.hook import Hook, OnError
 from hookline.model.names import primary_name, spell_agents
@@ -31,6 +31,14 @@ from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.scope import find_agent, is_for_agent, parse_window
 from hookline.model.template_context import EFFECTS, FACTS, event_context
 from hookline.ports import Dialect
+from hookline.text import find_closest
+
+# what a condition may ask for at any event of ours
+_CALL: Final = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"path": "x"})
+_KNOWN_NAMES: Final = frozenset(
+    {FACTS, *event_context(_CALL, effects={}), *(field for spec in EVENTS.values() for field in spec.fields)}
+)
+_NEARLY_THE_SAME: Final = 0.8
 
 T = TypeVar("T")
 
@@ -106,7 +114,7 @@ class HookPlanner:
             self._matcher_of(hook)
             self.filters.check(hook)
             if hook.condition:
-                self._condition_of(hook.condition)
+                _check_names(hook, self._condition_of(hook.condition))
             check_scopes(hook)
             _check_facts(hook)
         except ConfigError as problem:
@@ -332,6 +340,28 @@ def _agents_gate(hook: Hook, event: Event) -> GateResult:
     here = event.host or "an event that no agent raised"
     passed = is_for_agent(hook.agents, event.host)
     return GateResult(Gate.AGENTS, passed, f"it is for {listed}" + ("" if passed else f", not for {here}"))
+
+
+def find_misspelt_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names that no event has, each with the name of ours that is most like it.
+
+    Events may have fields of their own, so that others are not misspelt.
+    """
+    for name in sorted(set(names) - _KNOWN_NAMES):
+        if near := find_closest(name, _KNOWN_NAMES, cutoff=_NEARLY_THE_SAME):
+            yield name, near
+
+
+def _check_names(hook: Hook, condition: Condition) -> None:
+    """Check the names in the condition of a rule: without a value it never applies, while a program is asked all the same.
+
+    Raises:
+        ConfigError: One is misspelt.
+    """
+    for name, near in find_misspelt_names(condition.names) if hook.kind == "rule" else ():
+        raise ConfigError(
+            f'its `if` asks for "{name}", and no event has that (did you mean "{near}"? A field of your own is data.{name})'
+        )
 
 
 def check_scopes(hook: Hook) -> None:
