@@ -41,7 +41,7 @@ from types import ModuleType
 from typing import Final
 
 COMMAND_SECONDS: Final = 120
-OURS: Final = ("HOOK", "OLLAMA_", "XDG_", "PYTHON", "VIRTUAL_ENV", "FORCE_COLOR", "BASH_ENV")
+OURS: Final = ("HOOK", "OLLAMA_", "XDG_", "PYTHON", "PYTEST", "VIRTUAL_ENV", "FORCE_COLOR", "BASH_ENV")
 
 _FENCE: Final = re.compile(r"^(?P<indent> *)(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _COMMENT: Final = re.compile(r"^\s*<!--\s*(?P<word>file|not run|prints)\s*(?::\s*(?P<value>.*?))?\s*-->\s*$")

@@ -243,7 +243,16 @@ def write_bytes_exact(raw: bytes) -> None:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as problem:
+        discard_output(sys.stdout)
         raise StoreError(f"cannot write to stdout: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def discard_output(stream: TextIO) -> None:
+    """Send what a stream could not write nowhere: the interpreter would try again at its end, and change the exit code."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def has_reader() -> bool:

@@ -12,12 +12,12 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, NoReturn, cast
 
 from hookline.cli._command import COLOR, CliCommand, ExitCode
 from hookline.cli._loosening import refuse_agents
-from hookline.cli._output import print_error, print_json, print_line, set_color
+from hookline.cli._output import discard_output, print_error, print_json, print_line, set_color
 from hookline.errors import EngineError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.text import sanitize
@@ -128,8 +128,7 @@ def _flush_quietly(code: int) -> int:
             if stream is not None:
                 stream.flush()
         except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            discard_output(stream)
     return code
 
 
