@@ -10,6 +10,8 @@ from tests.agent.scripted import scripted
 from tests.agent.world import World
 from tests.agents.speech import Call, Turn
 
+pytestmark = pytest.mark.slow
+
 
 def _grouped(world: World, *events: str) -> str:
     line = f"{sys.executable} {world.home / 'keep.py'}"

@@ -15,6 +15,8 @@ from tests.agent.world import KEEP, World
 from tests.agents.speech import Call, Turn
 from tests.cli.program import hookline
 
+pytestmark = pytest.mark.slow
+
 RULES = f"""
 [[hook]]
 id = "no-force"

@@ -8,7 +8,7 @@ import pytest
 from tests.builtin.machine import Machine
 from tests.web_service import server
 
-pytestmark = pytest.mark.spec("C-19")
+pytestmark = [pytest.mark.spec("C-19"), pytest.mark.slow]
 
 BOTH_WAYS = pytest.mark.parametrize("on", [True, False], ids=["on", "off"])
 KEY = "sk-ant-api03-abcdefghijk1234567890"

@@ -115,6 +115,7 @@ def test_log_that_is_a_link_is_not_followed(machine: Machine) -> None:
     assert (machine.home / "victim").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_record_is_never_longer_than_it_may_be(tmp_path: Path) -> None:
     log = JsonLog({"path": str(tmp_path / "a.jsonl")})
     log.write(Event(name=EventName.AFTER_TOOL, tool="shell"), {"rows": [["x" * 4000] * 100] * 100})

@@ -18,6 +18,8 @@ from tests.cli.program import configure, hookline
 from tests.helpers.each import each
 from tests.shell.test_walk_everyday_commands import TABLE, lines_of
 
+pytestmark = pytest.mark.slow
+
 AGENTS = ("claude-code", "codex-cli", "gemini-cli")
 _EVENTS = {"claude-code": "PreToolUse", "codex-cli": "PreToolUse", "gemini-cli": "BeforeTool"}
 _SHELLS = {"claude-code": "Bash", "codex-cli": "Bash", "gemini-cli": "run_shell_command"}

@@ -16,7 +16,7 @@ from tests.bridge.launching import Talk, answer, frame
 from tests.daemon.living import Living, is_alive, lived
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no daemon elsewhere"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli.program import configure, hookline
 
+pytestmark = pytest.mark.slow
+
 FIRST: Final = re.compile(
     r'\[(\d{24}): what follows, up to the next line with this number, is from hook "t\d+" of this project'
 )

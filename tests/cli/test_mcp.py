@@ -19,6 +19,8 @@ import pytest
 from tests.cli.program import configure, environment, hookline
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 HOOKS = Path(__file__).resolve().parent.parent / "hooks"
 PLAIN = HOOKS / "mcp_plain_server.py"
 

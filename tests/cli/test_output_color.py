@@ -11,6 +11,8 @@ from hookline.cli._output import Table, TextStyle, print_fields, print_line, pri
 from tests.cli.program import configure, environment, hookline
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 [[hook]]
 name = "guard"

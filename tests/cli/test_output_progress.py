@@ -13,6 +13,8 @@ from tests.cli.program import environment
 from tests.waiting import PATIENCE
 from tests.worker.home import Home
 
+pytestmark = pytest.mark.slow
+
 # works until the test has seen the bar
 PROGRAM = """
 import sys

@@ -16,6 +16,8 @@ import pytest
 
 from tests.cli.program import configure, environment, hookline
 
+pytestmark = pytest.mark.slow
+
 SOON = 60
 EDITED = '"event":"file_edited"'
 

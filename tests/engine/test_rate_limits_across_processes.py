@@ -13,6 +13,8 @@ from hookline.engine.rate_limits import MINUTE
 from hookline.stores.state import SqliteState
 from tests.waiting import PATIENCE, until
 
+pytestmark = pytest.mark.slow
+
 # What every process runs: an engine with one function that says when it ran. They wait for each other at first.
 PROGRAM = """
 import asyncio, os, sys, time

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.program import configure, hookline
 from tests.cli.test_watch import come, watching
 
+pytestmark = pytest.mark.slow
+
 AGENTS = {
     "claude-code": (".claude/settings.json", "SessionStart", "PreToolUse"),
     "codex-cli": (".codex/hooks.json", "SessionStart", "PreToolUse"),

@@ -20,6 +20,8 @@ from hookline.model.mcp_server import McpServer
 from hookline.model.verdict import Decision, EffectKind, Verdict
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).resolve().parent.parent / "hooks" / "mcp_plain_server.py"
 
 

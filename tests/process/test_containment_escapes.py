@@ -46,6 +46,8 @@ from tests.process.escapes.attacks import (
 )
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 if not is_supported() or find_layers().lacking:
     pytest.skip(f"this machine cannot contain: {find_layers().lacking}", allow_module_level=True)
 

@@ -19,6 +19,8 @@ from hookline.model.sandbox import LEVELS, PROJECT, READ_ONLY
 from hookline.process.containment import find_layers
 from tests.cli.program import configure, hookline
 
+pytestmark = pytest.mark.slow
+
 if not find_layers().can_contain:
     pytest.skip(f"this machine cannot contain: {find_layers().lacking}", allow_module_level=True)
 

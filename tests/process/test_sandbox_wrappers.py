@@ -18,6 +18,8 @@ from hookline.process.sandbox_wrappers import FileRules, Wrapper, find_wrapper, 
 from tests.cli.program import environment
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bubblewrap is for Linux")
 BUBBLEWRAP = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 

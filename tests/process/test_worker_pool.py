@@ -12,7 +12,7 @@ from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook, Source
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="workers need posix_spawn")
+pytestmark = [pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="workers need posix_spawn"), pytest.mark.slow]
 
 TEXT = """\
 import os

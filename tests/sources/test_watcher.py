@@ -18,6 +18,8 @@ from hookline.sources import loop_guard
 from hookline.sources.live_project import LiveProject
 from hookline.sources.watcher import Watcher, WatchListener, WatchOptions, relative_paths, select_file_hooks
 
+pytestmark = pytest.mark.slow
+
 SOON = 90
 EVENTS = '["file_created", "file_edited", "file_deleted"]'
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli.program import environment
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """\
 # what our team agreed on
 [[hook]]

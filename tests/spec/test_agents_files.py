@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.program import configure, hookline
 
+pytestmark = pytest.mark.slow
+
 # a hook that writes down who it was written for and what it was told, and has no opinion
 NOTES = """\
 #!/usr/bin/env python3

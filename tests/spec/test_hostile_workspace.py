@@ -18,6 +18,7 @@ from tests.cli.terminal import hookline
 pytestmark = [
     pytest.mark.spec("O-04", "D-07", "D-20", "O-11"),
     pytest.mark.skipif(sys.platform == "win32", reason="the hooks are sh scripts"),
+    pytest.mark.slow,
 ]
 
 EMIT = ("emit", "before_tool", "--tool", "shell", "--args", '{"command": "ls"}')

@@ -16,6 +16,8 @@ from tests.cli.program import configure, environment, hookline
 from tests.ui.page import Page, find_traces, open_page, write_call
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 KEY = "ghp_0123456789abcdefghijklmnopqrstuv"
 PROJECT_HOOK = '[[hook]]\nid = "lint"\non = "before_tool"\nrun = "sh ./lint.sh"\n'
 

@@ -14,6 +14,8 @@ from tests.cli.program import environment
 from tests.ui.page import open_page
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

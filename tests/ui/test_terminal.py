@@ -14,6 +14,8 @@ from hookline.ui.terminal import HookScreen, HookUpdate, LiveUpdate, Page, Pane,
 from tests.ui.traces import make_call, store
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 Act = Callable[[TopApp, Pilot[None]], Awaitable[None]]
 
 
