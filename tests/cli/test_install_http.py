@@ -9,6 +9,8 @@ import pytest
 from hookline.hosts.command_line import find_launcher
 from tests.cli.program import configure, hookline
 
+pytestmark = pytest.mark.slow
+
 GUARD = '[[hook]]\nname = "guard"\non = "before_tool"\nrun = "python3 guard.py"\non_error = "block"\n'
 
 

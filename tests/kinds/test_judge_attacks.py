@@ -18,6 +18,8 @@ from hookline.model.verdict import Decision, Outcome
 from tests.llm.model_server import JUDGEMENT, Answer, Asked, serve_model
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 DATA: Final = Path(__file__).resolve().parents[1] / "llm" / "attacks.toml"
 ATTACKS: Final[Mapping[str, Mapping[str, object]]] = {
     attack["name"]: attack for attack in tomllib.loads(DATA.read_text())["attack"]

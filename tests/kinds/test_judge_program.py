@@ -12,6 +12,8 @@ from tests.cli.program import configure, hookline
 from tests.daemon.living import WORDS, lived, payload
 from tests.llm.model_server import JUDGEMENT, TOKENS_IN, TOKENS_OUT, Answer, Asked, Raw, serve_model
 
+pytestmark = pytest.mark.slow
+
 JUDGE: Final = """\
 [[hook]]
 name = "safe-shell"

@@ -16,6 +16,8 @@ from hookline.model.hook import Source
 from hookline.model.requirements import Needs
 from hookline.requirements import clear_cache, find_missing
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

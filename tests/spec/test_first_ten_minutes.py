@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.program import hookline
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = '{\n    "model": "opus",\n\t"permissions": {"allow": ["Bash(git status)"]}\n}'
 RULE = ("add", "no-force-push", "--deny", "no force push: ask a person first", "--runs", "git push --force")
 PAYLOAD = Path(__file__).parent.parent / "dialects" / "payloads" / "claude" / "PreToolUse.Bash.json"
