@@ -249,7 +249,11 @@ def make_effectless_engine(
     """
     data = project.folders.data if project is not None else find_user_dirs().data
     components = make_contained_components(
-        folder, protected=(str(data),), state_root=state_root, uncontained=uncontained
+        folder,
+        protected=(str(data),),
+        # a folder that is hidden among the temporary ones makes every cell depend on them, and they change with each cell
+        state_root=state_root if any(hook.state for hook in hooks) else "",
+        uncontained=uncontained,
     )
     settings = project.settings if project is not None else Settings()
     engine = Engine(
