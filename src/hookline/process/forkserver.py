@@ -282,9 +282,7 @@ class _Forkserver:
                 await asyncio.wait_for(asyncio.shield(spare.pid), _FORK_SECONDS)
             pid = spare.pid.result()
             return _ForkedChild(
-                pid,
-                pidfd=os.pidfd_open(pid),
-                pipes=spare.pipes,
+                native.StartedChild(pid, *spare.pipes, os.pidfd_open(pid)),
                 channel=spare.channel,
                 server=self,
                 timeout=timeout,
@@ -292,7 +290,7 @@ class _Forkserver:
             )
         except (TimeoutError, OSError, asyncio.CancelledError) as problem:
             # a child without a request ends by itself when its channel is closed
-            linux.close_all((spare.channel, *spare.pipes))
+            native.close_all((spare.channel, *spare.pipes))
             spare.pid.add_done_callback(lambda forked: self.reap(forked.result(), lambda _: None))
             if isinstance(problem, asyncio.CancelledError):
                 raise
@@ -311,7 +309,7 @@ class _Forkserver:
             self._forks.append(child.pid)
         else:
             child.pid.set_result(-1)
-        linux.close_all(ends)
+        native.close_all(ends)
         self._fork_count += 1
         return child
 
@@ -394,7 +392,7 @@ class _Forkserver:
     def _close_spare(self) -> None:
         """Close the channel of the spare child, which ends it; the server takes it along when it ends."""
         if self._spare is not None:
-            linux.close_all((self._spare.channel, *self._spare.pipes))
+            native.close_all((self._spare.channel, *self._spare.pipes))
             self._spare = None
 
     def _close_socket(self) -> None:
@@ -454,16 +452,14 @@ class _ForkedChild(linux.Child):
 
     def __init__(
         self,
-        pid: int,
+        started: native.StartedChild,
         *,
-        pidfd: int,
-        pipes: tuple[int, int, int],
         channel: int,
         server: _Forkserver,
         timeout: float,
         sandbox: Sandbox | None,
     ) -> None:
-        super().__init__(pid, pidfd=pidfd, pipes=pipes, timeout=timeout, sandbox=sandbox)
+        super().__init__(started, timeout=timeout, sandbox=sandbox)
         self._channel = channel
         self._server = server
         self.report = b""
@@ -506,7 +502,7 @@ def _open_ends() -> tuple[int, tuple[int, int, int], tuple[int, int, int, int]]:
         for _ in range(3):
             opened += os.pipe()
     except OSError:
-        linux.close_all(opened)
+        native.close_all(opened)
         raise
     channel, their_channel, stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = opened
     for descriptor in (channel, our_stdout, our_stderr):
@@ -528,7 +524,7 @@ def _start_server(
     opened: list[int] = []
     try:
         opened += (theirs.detach(), *os.pipe(), *os.pipe())
-        linux.move_above_streams(opened)
+        native.move_above_streams(opened)
         channel, stdin, _no_input, noise, output = opened
         words = (forkserver_main.__file__, str(channel), str(noise), "" if cell is None else native.library_path())
         pid = native.spawn(
@@ -545,7 +541,7 @@ def _start_server(
         raise
     finally:
         theirs.close()
-        linux.close_all(opened)
+        native.close_all(opened)
     ours.setblocking(False)  # noqa: FBT003 - its only argument
     return pid, ours
 

@@ -9,8 +9,6 @@ import errno
 import os
 import select
 import signal
-import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -24,7 +22,6 @@ _READ_DELAY: Final = 0.01
 _CHUNK: Final = 65_536
 # an empty pipe takes a page without blocking
 _PAGE: Final = 4096
-_FD3: Final = 3
 
 
 def is_supported() -> bool:
@@ -49,8 +46,25 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program (NUL, or no encoding).
     """
-    # input that is known now is in the pipe before the start: a child must not find it empty if the engine is killed
-    child = spawn(spec, stdin=stdin if isinstance(stdin, bytes) else b"", timeout=timeout)
+    spec = spec.add_wrapper()
+    cell = spec.cell
+    child = Child(
+        native.start(
+            spec.program,
+            spec.argv,
+            env=spec.env,
+            # a folder of the cell's own mounts
+            cwd=spec.cwd if cell is None else spec.working_dir,
+            umask=spec.umask,
+            fd3_data=spec.fd3_data,
+            pass_fds=spec.pass_fds,
+            sandbox=None if cell is None else cell.struct,
+            # input that is known now is in the pipe before the start: a child must not find it empty if the engine is killed
+            stdin=stdin if isinstance(stdin, bytes) else b"",
+        ),
+        timeout=timeout,
+        sandbox=None if cell is None else cell.key.sandbox,
+    )
     try:
         if child.wants_stdin:
             child.write_stdin(stdin if isinstance(stdin, bytes) else stdin())
@@ -62,93 +76,6 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
     except BaseException:
         child.kill_now()
         raise
-
-
-def spawn(spec: ProcessSpec, *, stdin: bytes, timeout: float) -> "Child":
-    """Start a child with pipes as its streams, and with `stdin` in its pipe if that fits.
-
-    Everything else that this program has open is closed in the child, and signals that this program ignores are reset:
-    `yes | head` in a hook would never end, and SIGTERM would not end a hook.
-    """
-    spec = spec.add_wrapper()
-    read_in, stdin_pipe, stdout, write_out, stderr, write_err, *fd3 = open_pipes(spec.fd3_data)
-    ends = (read_in, write_out, write_err, *fd3)
-    cell = spec.cell
-    try:
-        is_fed = bool(stdin) and _fill_pipe(stdin_pipe, stdin)
-        try:
-            sys.audit("subprocess.Popen", spec.program, spec.argv, spec.cwd or None, spec.env)
-            call = native.SpawnCall(
-                spec.program,
-                spec.argv,
-                env=spec.env,
-                # a folder of the cell's own mounts
-                cwd=spec.cwd if cell is None else spec.working_dir,
-                umask=spec.umask,
-                streams=ends,
-                pass_fds=spec.pass_fds,
-                sandbox=None if cell is None else cell.struct,
-            )
-            pid = call.check(native.load().hookline_spawn(*call.arguments))
-        finally:
-            close_all(ends)
-        pidfd = open_pidfd(pid)
-        os.set_blocking(stdout, False)
-        os.set_blocking(stderr, False)
-    except BaseException:
-        close_all((stdin_pipe, stdout, stderr))
-        raise
-    sandbox = None if cell is None else cell.key.sandbox
-    child = Child(pid, pidfd=pidfd, pipes=(stdin_pipe, stdout, stderr), timeout=timeout, sandbox=sandbox)
-    if is_fed:
-        child.write_stdin(b"")
-    return child
-
-
-def close_all(descriptors: Iterable[int]) -> None:
-    """Close descriptors."""
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
-def move_above_streams(descriptors: list[int]) -> None:
-    """Replace descriptors that are in the way of a child's streams: this program runs without stdin, stdout or stderr."""
-    for index, descriptor in enumerate(descriptors):
-        if descriptor <= STDERR:
-            import fcntl  # noqa: PLC0415 - does not exist on Windows
-
-            descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FD3 + 1)
-            os.close(descriptor)
-
-
-def open_pipes(fd3_data: bytes = b"") -> list[int]:
-    """Open the pipes of stdin, stdout and stderr, and a memfd for descriptor 3 if there is data for it."""
-    descriptors: list[int] = []
-    try:
-        for _ in range(3):
-            descriptors += os.pipe()
-        if fd3_data:
-            descriptors.append(os.memfd_create("hookline"))
-        move_above_streams(descriptors)
-        if fd3_data:
-            os.write(descriptors[-1], fd3_data)
-            os.lseek(descriptors[-1], 0, os.SEEK_SET)
-    except BaseException:
-        close_all(descriptors)
-        raise
-    return descriptors
-
-
-def _fill_pipe(pipe: int, stdin: bytes) -> bool:
-    """Write all of a child's input into its pipe before it starts; return False if it does not fit."""
-    import fcntl  # noqa: PLC0415 - does not exist on Windows
-
-    with suppress(OSError):
-        size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
-        if len(stdin) > size:
-            size = fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, len(stdin))
-        return len(stdin) <= size and os.write(pipe, stdin) == len(stdin)
-    return False
 
 
 def open_pidfd(pid: int) -> int:
@@ -179,13 +106,9 @@ class Child:
     the child is reaped: so it is reaped last, after the last signal to the group.
     """
 
-    def __init__(
-        self, pid: int, *, pidfd: int, pipes: tuple[int, int, int], timeout: float, sandbox: Sandbox | None = None
-    ) -> None:
+    def __init__(self, started: native.StartedChild, *, timeout: float, sandbox: Sandbox | None = None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._pid = pid
-        self._pidfd = pidfd
-        self._stdin, stdout, stderr = pipes
+        self._pid, self._stdin, stdout, stderr, self._pidfd = started
         self._pipes = {STDOUT: stdout, STDERR: stderr}
         self._unsent = memoryview(b"")
         self._output = OutputBuffer()
@@ -455,7 +378,7 @@ class Descendants:
 
     def close(self) -> None:
         """Close the pidfds."""
-        close_all(self._pidfds.values())
+        native.close_all(self._pidfds.values())
         self._pidfds.clear()
 
     def _find(self) -> dict[int, int]:

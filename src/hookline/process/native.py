@@ -8,18 +8,20 @@ import ctypes
 import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, cast
+from struct import pack
+from typing import Final, NamedTuple, NoReturn, cast
 
 from msgspec import Struct
 
-from hookline.process.result import ContainmentError, Env
+from hookline.process.result import STDERR, ContainmentError, Env
 
 LIBRARY: Final = "_spawn.so"
 
 _MAX_LIMITS: Final = 8
+_MAX_STREAMS: Final = 4
 # numbered as `enum step` of spawn.c; the others are failures of starting, which the error itself explains
 _CONTAINING: Final[Mapping[int, str]] = {
     4: "its view of the files could not be made",
@@ -38,6 +40,9 @@ NO_SOCKETS: Final = 0
 TCP_SOCKETS: Final = 1
 INTERNET_SOCKETS: Final = 2
 UNIX_SOCKETS: Final = 4
+
+
+_Descriptors = ctypes.c_int32 * _MAX_STREAMS
 
 
 class _Limit(ctypes.Structure):
@@ -85,7 +90,11 @@ def load_library() -> ctypes.CDLL | None:
         library = ctypes.CDLL(library_path())
         library.hookline_spawn.argtypes = (
             *(ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p),
-            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+            *(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p),
+        )
+        library.hookline_start.argtypes = (
+            *library.hookline_spawn.argtypes,
+            *(ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p),
         )
         library.hookline_create_ruleset.argtypes = (ctypes.c_uint64,) * 3
         library.hookline_allow_path.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)
@@ -119,57 +128,108 @@ def spawn(
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program.
     """
-    sys.audit("subprocess.Popen", program, argv, cwd or None, env)
-    call = SpawnCall(program, argv, env=env, cwd=cwd, umask=umask, streams=streams, pass_fds=pass_fds, sandbox=sandbox)
-    return call.check(load().hookline_spawn(*call.arguments))
+    step = ctypes.c_int32()
+    arguments = _make_arguments(program, argv, env, cwd, (umask, len(streams), *streams, len(pass_fds), *pass_fds))
+    pid = load().hookline_spawn(*arguments, None if sandbox is None else ctypes.byref(sandbox), ctypes.byref(step))
+    return int(pid) if pid > 0 else _raise_start_error(-pid, step.value, program, cwd)
 
 
-class SpawnCall:
-    """The arguments of `hookline_spawn`, and what its result means.
+class StartedChild(NamedTuple):
+    """A child, our ends of its pipes, and a pidfd; `stdin` is -1 where all of the input is in its pipe."""
 
-    The runner makes the call itself: the deepest frame of an event is the one in which its process starts.
+    pid: int
+    stdin: int
+    stdout: int
+    stderr: int
+    pidfd: int
+
+
+def start(  # noqa: PLR0913 - what a process is made of
+    program: str,
+    argv: Sequence[str],
+    *,
+    env: Env,
+    cwd: str,
+    umask: int = -1,
+    fd3_data: bytes = b"",
+    pass_fds: Sequence[int] = (),
+    sandbox: NativeSandbox | None = None,
+    stdin: bytes = b"",
+) -> StartedChild:
+    """Start a child with pipes as its streams, and with `stdin` in its pipe if that fits.
+
+    It leads a process group of its own. Everything else that this program has open is closed in the child, and signals
+    that this program ignores are reset: `yes | head` in a hook would never end, and SIGTERM would not end a hook.
+
+    Raises:
+        ContainmentError: It could not be contained.
+        OSError: It could not be started.
+        ValueError: An argument or a variable cannot be passed to a program.
     """
+    fd3 = [_store(fd3_data)] if fd3_data else []
+    try:
+        arguments = _make_arguments(program, argv, env, cwd, (umask, len(fd3), *fd3, len(pass_fds), *pass_fds))
+        contained = None if sandbox is None else ctypes.byref(sandbox)
+        step, made = ctypes.c_int32(), _Descriptors()
+        pid = load().hookline_start(*arguments, contained, ctypes.byref(step), stdin, len(stdin), made)
+    finally:
+        close_all(fd3)
+    return StartedChild(pid, *made) if pid > 0 else _raise_start_error(-pid, step.value, program, cwd)
 
-    def __init__(
-        self,
-        program: str,
-        argv: Sequence[str],
-        *,
-        env: Env,
-        cwd: str,
-        umask: int = -1,
-        streams: Sequence[int],
-        pass_fds: Sequence[int] = (),
-        sandbox: NativeSandbox | None = None,
-    ) -> None:
-        words = b"\0".join([os.fsencode(word) for word in argv]) + b"\0"
-        variables = b"\0".join([b"%b=%b" % pair for pair in cast("Mapping[bytes, bytes]", env).items()]) + b"\0"
-        if words.count(b"\0") != len(argv) or (env and variables.count(b"\0") != len(env)) or "\0" in program:
-            raise ValueError("embedded null byte")
-        if b"" in env or b"=" in b"\0".join(cast("Mapping[bytes, bytes]", env)):
-            raise ValueError("illegal environment variable name")
-        numbers = (ctypes.c_int32 * (3 + len(streams) + len(pass_fds)))(
-            umask, len(streams), *streams, len(pass_fds), *pass_fds
-        )
-        self._program, self._cwd = program, cwd
-        self._step = ctypes.c_int32()
-        self.arguments = (
-            *(os.fsencode(program), words, len(argv), variables, len(env), os.fsencode(cwd) if cwd else None),
-            *(numbers, None if sandbox is None else ctypes.byref(sandbox), ctypes.byref(self._step)),
-        )
 
-    def check(self, pid: int) -> int:
-        """Return the pid of the child.
+def _make_arguments(
+    program: str, argv: Sequence[str], env: Env, cwd: str, numbers: tuple[int, ...]
+) -> tuple[bytes | int | None, ...]:
+    """Return the arguments that every start of a child begins with.
 
-        Raises:
-            ContainmentError: It could not be contained.
-            OSError: It could not be started.
-        """
-        if pid > 0:
-            return pid
-        if self._step.value in _CONTAINING:
-            raise ContainmentError(-pid, f"{_CONTAINING[self._step.value]}: {os.strerror(-pid)}")
-        raise OSError(-pid, os.strerror(-pid), self._cwd if self._step.value == _FOLDER else self._program)
+    Raises:
+        ValueError: An argument or a variable cannot be passed to a program.
+    """
+    sys.audit("subprocess.Popen", program, argv, cwd or None, env)
+    words = b"\0".join(map(os.fsencode, argv)) + b"\0"
+    names = b"\0".join(cast("Mapping[bytes, bytes]", env))
+    variables = b"\0".join(map(b"=".join, cast("Mapping[bytes, bytes]", env).items())) + b"\0"
+    if words.count(b"\0") != len(argv) or (env and variables.count(b"\0") != len(env)) or "\0" in program:
+        raise ValueError("embedded null byte")
+    if b"" in env or b"=" in names:
+        raise ValueError("illegal environment variable name")
+    folder = os.fsencode(cwd) if cwd else None
+    return os.fsencode(program), words, len(argv), variables, len(env), folder, pack(f"{len(numbers)}i", *numbers)
+
+
+def _store(data: bytes) -> int:
+    """Return a descriptor from which a child can read data."""
+    descriptors = [os.memfd_create("hookline")]
+    try:
+        move_above_streams(descriptors)
+        os.write(descriptors[0], data)
+        os.lseek(descriptors[0], 0, os.SEEK_SET)
+    except BaseException:
+        close_all(descriptors)
+        raise
+    return descriptors[0]
+
+
+def move_above_streams(descriptors: list[int]) -> None:
+    """Replace descriptors that are in the way of a child's streams: this program runs without stdin, stdout or stderr."""
+    for index, descriptor in enumerate(descriptors):
+        if descriptor <= STDERR:
+            import fcntl  # noqa: PLC0415 - does not exist on Windows
+
+            descriptors[index] = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _MAX_STREAMS)
+            os.close(descriptor)
+
+
+def close_all(descriptors: Iterable[int]) -> None:
+    """Close descriptors."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _raise_start_error(error: int, step: int, program: str, cwd: str) -> NoReturn:
+    if step in _CONTAINING:
+        raise ContainmentError(error, f"{_CONTAINING[step]}: {os.strerror(error)}")
+    raise OSError(error, os.strerror(error), cwd if step == _FOLDER else program)
 
 
 def find_filter_problem() -> str:

@@ -39,32 +39,16 @@ async def start(spec: ProcessSpec, protocol: asyncio.SubprocessProtocol) -> None
             pass_fds=spec.pass_fds,
         )
         return
-    pid, pidfd, pipes = _spawn(spec)
-    await NativeTransport(pid, pidfd, protocol).connect(pipes)
-
-
-def _spawn(spec: ProcessSpec) -> tuple[int, int, tuple[int, int, int]]:
-    """Start a child; return its pid, a pidfd of it, and our ends of its pipes."""
-    read_in, stdin, stdout, write_out, stderr, write_err = linux.open_pipes()
-    ends = (read_in, write_out, write_err)
-    try:
-        try:
-            pid = native.spawn(
-                spec.program,
-                spec.argv,
-                env=spec.env,
-                cwd=spec.cwd if spec.cell is None else spec.working_dir,
-                umask=spec.umask,
-                streams=ends,
-                pass_fds=spec.pass_fds,
-                sandbox=None if spec.cell is None else spec.cell.struct,
-            )
-        finally:
-            linux.close_all(ends)
-        return pid, linux.open_pidfd(pid), (stdin, stdout, stderr)
-    except BaseException:
-        linux.close_all((stdin, stdout, stderr))
-        raise
+    child = native.start(
+        spec.program,
+        spec.argv,
+        env=spec.env,
+        cwd=spec.cwd if spec.cell is None else spec.working_dir,
+        umask=spec.umask,
+        pass_fds=spec.pass_fds,
+        sandbox=None if spec.cell is None else spec.cell.struct,
+    )
+    await NativeTransport(child.pid, child.pidfd, protocol).connect((child.stdin, child.stdout, child.stderr))
 
 
 class NativeTransport(asyncio.SubprocessTransport):

@@ -48,6 +48,7 @@
 #define NR_FSCONFIG 431
 #define NR_FSMOUNT 432
 #define NR_FSPICK 433
+#define NR_PIDFD_OPEN 434
 #define NR_CLONE3 435
 #define NR_CLOSE_RANGE 436
 #define NR_OPENAT2 437
@@ -82,6 +83,7 @@
 #define MAX_FILTER 512
 #define MAX_TREES 128
 #define BACKLOG 64
+#define MAX_STREAMS 4 /* stdin, stdout, stderr and one more */
 #define NETWORK_DESCRIPTORS 3 /* of a listener, a network and a user namespace */
 #define BLOCK 8 /* forbidden system calls that are compared one by one */
 
@@ -647,48 +649,43 @@ static void map_user(struct start *start) {
   snprintf(start->gid_map, sizeof start->gid_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
 }
 
-/* Put together how to start a program; return 0, or minus the error. `numbers` are the umask or -1, how many streams there are and
- * their descriptors, how many others are kept and those. */
-static int prepare(struct start *start, struct filter *filter, const int32_t *numbers, int32_t *step) {
-  const struct sandbox *sandbox = start->sandbox;
+/* Take what the caller counted up: the umask or -1, how many streams there are and their descriptors, how many others are kept and
+ * those. */
+static void read_numbers(struct start *start, const int32_t *numbers) {
   start->umask = numbers[0];
   start->stream_count = numbers[1];
   start->streams = numbers + 2;
   start->kept_count = numbers[2 + start->stream_count];
   start->kept = numbers + 3 + start->stream_count;
+}
+
+/* Start a program; return its pid, or minus the error, with the step it happened at in `step`. */
+static pid_t start_program(struct start *start, const char *argv, int argc, const char *env, int envc, int32_t *step) {
+  const struct sandbox *sandbox = start->sandbox;
+  struct filter filter;
+  struct failure failure = {STEP_START, 0};
+  int report[2];
   if (sandbox && sandbox->has_mounts) map_user(start);
   if (sandbox && sandbox->sockets != SOCKETS_ANY) {
     *step = STEP_SECCOMP;
-    start->filter = filter;
-    int error = make_filter(filter, sandbox);
+    start->filter = &filter;
+    int error = make_filter(&filter, sandbox);
     if (error) return error;
   }
   *step = STEP_START;
-  return 0;
-}
-
-/* Start a child; return its pid, or minus the error, with the step it happened at in `step`. */
-EXPORT int hookline_spawn(const char *program, const char *argv, int argc, const char *env, int envc, const char *cwd,
-                          const int32_t *numbers, const struct sandbox *sandbox, int32_t *step) {
-  struct filter filter;
-  struct start start = {.program = program, .cwd = cwd, .sandbox = sandbox};
-  struct failure failure = {STEP_START, 0};
-  int report[2];
-  int error = prepare(&start, &filter, numbers, step);
-  if (error) return error;
   if (pipe2(report, O_CLOEXEC)) return -errno;
-  start.report = report[1];
-  if (start.report < start.stream_count) { /* out of the way of the streams of the child */
-    start.report = fcntl(report[1], F_DUPFD_CLOEXEC, start.stream_count);
+  start->report = report[1];
+  if (start->report < start->stream_count) { /* out of the way of the streams of the child */
+    start->report = fcntl(report[1], F_DUPFD_CLOEXEC, start->stream_count);
     close(report[1]);
   }
-  pid_t pid = start.report < 0 ? -errno : -ENOMEM;
-  start.argv = split(argv, argc);
-  start.env = split(env, envc);
-  if (start.report >= 0 && start.argv && start.env) pid = start_child(&start, run_program);
-  free(start.argv);
-  free(start.env);
-  if (start.report >= 0) close(start.report);
+  pid_t pid = start->report < 0 ? -errno : -ENOMEM;
+  start->argv = split(argv, argc);
+  start->env = split(env, envc);
+  if (start->report >= 0 && start->argv && start->env) pid = start_child(start, run_program);
+  free(start->argv);
+  free(start->env);
+  if (start->report >= 0) close(start->report);
   if (pid > 0) {
     ssize_t size;
     do size = read(report[0], &failure, sizeof failure);
@@ -700,6 +697,81 @@ EXPORT int hookline_spawn(const char *program, const char *argv, int argc, const
     }
   }
   close(report[0]);
+  return pid;
+}
+
+/* Start a child with streams that the caller has opened; return its pid, or minus the error. */
+EXPORT int hookline_spawn(const char *program, const char *argv, int argc, const char *env, int envc, const char *cwd,
+                          const int32_t *numbers, const struct sandbox *sandbox, int32_t *step) {
+  struct start start = {.program = program, .cwd = cwd, .sandbox = sandbox};
+  read_numbers(&start, numbers);
+  return start_program(&start, argv, argc, env, envc, step);
+}
+
+static void close_all(const int32_t *descriptors, int count) {
+  for (int index = 0; index < count; index++)
+    if (descriptors[index] >= 0) close(descriptors[index]);
+}
+
+/* Open a pipe whose ends are in nobody's way: this process may run without stdin, stdout or stderr. */
+static int open_pipe(int32_t *read_end, int32_t *write_end) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC)) return -1;
+  for (int index = 0; index < 2; index++)
+    if (ends[index] < MAX_STREAMS) {
+      int moved = fcntl(ends[index], F_DUPFD_CLOEXEC, MAX_STREAMS), error = errno;
+      close(ends[index]);
+      ends[index] = moved;
+      errno = error;
+    }
+  *read_end = ends[0];
+  *write_end = ends[1];
+  return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
+}
+
+/* Write all of an input into a pipe if it has room for it; return whether it did. */
+static int fill_pipe(int pipe, const char *input, int size) {
+  int room = fcntl(pipe, F_GETPIPE_SZ);
+  if (size > room) room = fcntl(pipe, F_SETPIPE_SZ, size);
+  return size <= room && write(pipe, input, (size_t)size) == size;
+}
+
+/* Start a child with pipes as its streams. `numbers` may name a fourth stream. An `input` that fits into the pipe of its stdin is there
+ * before the child starts, and that end is closed. Return the pid, or minus the error; `made` are our ends of stdin (-1 once it is closed),
+ * stdout and stderr, of which the last two do not block, and a pidfd. */
+EXPORT int hookline_start(const char *program, const char *argv, int argc, const char *env, int envc, const char *cwd,
+                          const int32_t *numbers, const struct sandbox *sandbox, int32_t *step, const char *input, int size,
+                          int32_t made[MAX_STREAMS]) {
+  struct start start = {.program = program, .cwd = cwd, .sandbox = sandbox};
+  int32_t streams[MAX_STREAMS] = {-1, -1, -1, -1};
+  pid_t pid = 0;
+  read_numbers(&start, numbers);
+  if (start.stream_count) streams[3] = start.streams[0];
+  start.stream_count += 3;
+  start.streams = streams;
+  *step = STEP_START;
+  memset(made, -1, MAX_STREAMS * sizeof *made);
+  if (open_pipe(&streams[0], &made[0]) || open_pipe(&made[1], &streams[1]) || open_pipe(&made[2], &streams[2])) pid = -errno;
+  if (!pid && size && fill_pipe(made[0], input, size)) {
+    close(made[0]);
+    made[0] = -1;
+  }
+  if (!pid) pid = start_program(&start, argv, argc, env, envc, step);
+  close_all(streams, 3);
+  if (pid > 0) {
+    made[3] = (int)syscall(NR_PIDFD_OPEN, pid, 0);
+    if (made[3] < 0) { /* a child that cannot be watched must not run */
+      int error = errno;
+      *step = STEP_START;
+      kill(-pid, SIGKILL);
+      reap(pid);
+      pid = error == ESRCH ? -ECHILD : -error;
+    }
+  }
+  if (pid > 0) {
+    fcntl(made[1], F_SETFL, O_NONBLOCK);
+    fcntl(made[2], F_SETFL, O_NONBLOCK);
+  } else close_all(made, MAX_STREAMS);
   return pid;
 }
 

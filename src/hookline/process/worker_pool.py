@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.process import linux, native, worker_main
+from hookline.process import native, worker_main
 from hookline.process.containment import Cell, CellKey, Containment
 from hookline.process.environment import EnvironmentAllowList
 from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
@@ -318,14 +318,14 @@ def _start(interpreter: str, cell: Cell | None) -> tuple[socket.socket, int, int
     noise_pipe, their_noise = os.pipe()
     ends = [theirs.detach(), their_noise]
     try:
-        linux.move_above_streams(ends)
+        native.move_above_streams(ends)
         pid = _spawn(interpreter, ends, cell)
     except BaseException:
         ours.close()
         os.close(noise_pipe)
         raise
     finally:
-        linux.close_all(ends)
+        native.close_all(ends)
     ours.settimeout(0)
     os.set_blocking(noise_pipe, False)
     return ours, noise_pipe, pid
