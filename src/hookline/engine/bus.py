@@ -95,16 +95,13 @@ class MessageBus:
                         logger.exception("the trace of an event could not be written out")
                         continue
                     for record in records:
-                        self._deliver(record)
+                        for sink in self._sinks:
+                            try:
+                                sink(record)
+                            except Exception:
+                                logger.exception("sink %r failed on a record of trace %s", sink, record.trace)
             finally:
                 self._is_flushing = False
-
-    def _deliver(self, record: Record) -> None:
-        for sink in self._sinks:
-            try:
-                sink(record)
-            except Exception:
-                logger.exception("sink %r failed on a record of trace %s", sink, record.trace)
 
     def on(self, topic: str, handler: Handler) -> Unsubscribe:
         """Call `handler(topic, data)`, which may be async, for this topic, or for every topic with "*"."""

@@ -255,8 +255,12 @@ class HookRunner:
         skipped: list[Skip] = []
         plans = [plan]
         while True:
-            if plan.skipped:
-                _sort_results([self._fail_or_skip(skip, event) for skip in plan.skipped], executions, skipped)
+            for skip in plan.skipped:
+                result = self._fail_or_skip(skip, event)
+                if isinstance(result, Skip):
+                    skipped.append(result)
+                else:
+                    executions.append(result)
             for stage in plan.stages:
                 if ended_by:
                     skipped += [Skip(hook, Gate.ENDED, f'hook "{ended_by}" ended the run') for hook in stage]
@@ -265,17 +269,20 @@ class HookRunner:
                     # not through _admit_and_call: a task or a coroutine more for each hook
                     hook, sealed = stage[0], plan.sealed.get(stage[0].id)
                     is_gated = self._profile(hook).is_gated or budget is not None or event.chain
-                    result = await self._admit(hook, event, sealed, budget) if is_gated else None
-                    results = [result or await self._call_hook(hook, event, sealed, budget, is_admitted=True)]
+                    answer = await self._admit(hook, event, sealed, budget) if is_gated else None
+                    results = [answer or await self._call_hook(hook, event, sealed, budget, is_admitted=True)]
                 else:
                     results = await self._run_parallel(stage, event, plan.sealed, budget)
-                done = _sort_results(results, executions, skipped)
-                for execution in done:
-                    verdict = execution.verdict
+                for result in results:
+                    if isinstance(result, Skip):
+                        skipped.append(result)
+                        continue
+                    executions.append(result)
+                    verdict = result.verdict
                     if verdict.effects:
                         event = merge.apply_changes(event, (verdict,))
                     if verdict.ends and not verdict.observed:
-                        ended_by = ended_by or execution.hook.id
+                        ended_by = ended_by or result.hook.id
             # by identity: values of hooks may define their own equality, and `apply_changes` keeps an unchanged event
             if not replan or event is original or ended_by or self._planner is None:
                 break
@@ -460,10 +467,8 @@ class HookRunner:
         if budget is not None:
             budget.spend(hook, duration)
         verdict = replace(verdict, hook=hook.id, duration=duration, observed=profile.is_dry_run)
-        if verdict.failure is not None and hook.kind == "function":
-            # the program that registered the function sees its error nowhere else
-            logger.warning('hook "%s" failed at %s: %s', hook.id, event.name, verdict.failure.message)
-        await self._record_run(profile, event, sealed, verdict, is_admitted=is_admitted)
+        if profile.is_limited or hook.has_undo:
+            await self._record_run(profile, event, sealed, verdict, is_admitted=is_admitted)
         return self._finish(profile, event, verdict, reply)
 
     async def _record_run(
@@ -479,7 +484,12 @@ class HookRunner:
 
     def _finish(self, profile: _HookProfile, event: Event, verdict: Verdict, reply: Reply) -> Execution:
         """Trace what a hook said in its own words, and fence what the model will read of it."""
-        self._trace_verdict(profile.hook, event, verdict, reply)
+        if verdict.failure is not None and profile.hook.kind == "function":
+            # the program that registered the function sees its error nowhere else
+            logger.warning('hook "%s" failed at %s: %s', profile.hook.id, event.name, verdict.failure.message)
+        if self._bus.listening:
+            said = snapshot_verdict(verdict)
+            self._bus.enqueue_lazily(verdict_records, event, profile.hook, time(), said, reply)
         if profile.origin:
             verdict = fence_verdict(verdict, event, profile.origin)
         return Execution(hook=profile.hook, verdict=verdict, reply=reply, duration=verdict.duration)
@@ -713,24 +723,6 @@ class HookRunner:
     def _trace(self, step: Step, hook: Hook, event: Event, detail: Mapping[str, object]) -> None:
         if self._bus.listening:
             self._bus.enqueue_lazily(hook_records, event, step, hook, time(), detail)
-
-    def _trace_verdict(self, hook: Hook, event: Event, verdict: Verdict, reply: Reply) -> None:
-        if self._bus.listening:
-            self._bus.enqueue_lazily(verdict_records, event, hook, time(), snapshot_verdict(verdict), reply)
-
-
-def _sort_results(
-    results: Iterable[Execution | Skip], executions: list[Execution], skipped: list[Skip]
-) -> list[Execution]:
-    """Append each result to its list, and return the executions among them."""
-    done: list[Execution] = []
-    for result in results:
-        if isinstance(result, Skip):
-            skipped.append(result)
-        else:
-            done.append(result)
-    executions += done
-    return done
 
 
 def _explain_timeout(reply: Reply, budget: TimeBudget) -> Reply:
