@@ -128,6 +128,7 @@ def spawn(
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program.
     """
+    sys.audit("subprocess.Popen", program, argv, cwd or None, env)
     step = ctypes.c_int32()
     arguments = _make_arguments(program, argv, env, cwd, (umask, len(streams), *streams, len(pass_fds), *pass_fds))
     pid = load().hookline_spawn(*arguments, None if sandbox is None else ctypes.byref(sandbox), ctypes.byref(step))
@@ -166,6 +167,7 @@ def start(  # noqa: PLR0913 - what a process is made of
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be passed to a program.
     """
+    sys.audit("subprocess.Popen", program, argv, cwd or None, env)
     fd3 = [_store(fd3_data)] if fd3_data else []
     try:
         arguments = _make_arguments(program, argv, env, cwd, (umask, len(fd3), *fd3, len(pass_fds), *pass_fds))
@@ -185,7 +187,6 @@ def _make_arguments(
     Raises:
         ValueError: An argument or a variable cannot be passed to a program.
     """
-    sys.audit("subprocess.Popen", program, argv, cwd or None, env)
     words = b"\0".join(map(os.fsencode, argv)) + b"\0"
     names = b"\0".join(cast("Mapping[bytes, bytes]", env))
     variables = b"\0".join(map(b"=".join, cast("Mapping[bytes, bytes]", env).items())) + b"\0"
