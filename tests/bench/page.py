@@ -24,7 +24,7 @@ FOR_GOALS: Final = (
     "sandbox",
 )
 DRAWN: Final = ("runners", "command", "emit")
-BESIDES: Final = ("condition", "limits", "load", "page", "queue", "replay", "watch")
+BESIDES: Final = ("condition", "limits", "load", "page", "queue", "replay", "traces", "watch")
 
 
 class Result(Struct, frozen=True, kw_only=True):
