@@ -96,7 +96,7 @@ def test_folder_that_is_gone_is_named(null: int, cell: Cell, tmp_path: Path) -> 
         assert problem.value.filename == str(tmp_path / "gone")
 
 
-def test_no_descriptor_left_is_said_as_such(null: int, cell: Cell) -> None:
+def test_no_descriptor_left_for_pipes_is_said_as_such(null: int, cell: Cell) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     held: list[int] = []
     try:
@@ -108,7 +108,7 @@ def test_no_descriptor_left_is_said_as_such(null: int, cell: Cell) -> None:
                 held.append(os.dup(null))
         for contained in (None, cell):
             with pytest.raises(OSError, match="Too many open files") as problem:
-                start(TRUE, null=null, cell=contained)
+                native.start(TRUE, ("true",), env={}, cwd="/", sandbox=None if contained is None else contained.struct)
             assert type(problem.value) is OSError
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -217,7 +217,10 @@ int main(void) {
     if (make_filter(&filter, &sandbox)) return 98;
     sandbox.sockets = SOCKETS_ANY;
     int pid = hookline_spawn(programs[number % 2], argv, 2, env, 2, "/", numbers, number % 3 ? &sandbox : NULL, &step);
-    if (number % 2 ? pid != -ENOENT : pid <= 0 || waitpid(pid, NULL, 0) != pid) return 1 + number;
+    int status;
+    if (pid <= 0 || waitpid(pid, &status, 0) != pid) return 1 + number;
+    /* valgrind makes a fork of vfork: the child cannot write what failed into our memory, and has only its exit code */
+    if (WEXITSTATUS(status) != (number % 2 ? 127 : 0)) return 21 + number;
   }
   int ruleset = hookline_create_ruleset(0xf, 0, 0);
   if (ruleset >= 0 && (hookline_allow_path(ruleset, "/usr", 5, 8) || hookline_allow_path(ruleset, "/x", 5, 8) != -ENOENT)) return 99;

@@ -2,7 +2,8 @@
  *
  * Python can change neither the directory nor the umask of a child of posix_spawn, nor close everything else that is open, and
  * it cannot run code between fork and exec, which is where a process gives its rights up. Here all of it is one path: vfork,
- * then system calls only, then exec. The child shares our memory until then, so it changes nothing but its own stack.
+ * then system calls only, then exec. The child shares our memory until then, so it changes nothing but its own stack, and `failure`
+ * when it cannot go on.
  *
  * What a contained child cannot do is enforced by up to five layers, each of which the caller asks for by itself:
  *   mounts    a mount namespace in which everything is read-only but the named folders
@@ -149,7 +150,8 @@ struct start {
   const struct sandbox *sandbox;
   const struct filter *filter;
   char uid_map[64], gid_map[64]; /* of a user namespace, without which only root makes other namespaces */
-  int report;
+  volatile struct failure *failure;
+  int channel; /* where the descriptors of a network are sent to */
   int port;
 };
 
@@ -377,8 +379,8 @@ static int make_filter(struct filter *filter, const struct sandbox *sandbox) {
 /* ---- in the child: system calls only ---- */
 
 static _Noreturn void fail(const struct start *start, enum step step) {
-  struct failure failure = {(int32_t)step, errno};
-  if (write(start->report, &failure, sizeof failure) < 0) {}
+  start->failure->step = (int32_t)step;
+  start->failure->error = errno;
   _exit(127);
 }
 
@@ -533,8 +535,9 @@ static void reset_signals(void) {
   struct sigaction action, plain;
   memset(&plain, 0, sizeof plain);
   plain.sa_handler = SIG_DFL;
-  /* a handler of ours must not run here, where it would find the memory of the parent */
-  for (int number = 1; number < NSIG; number++)
+  /* A handler of ours must not run here, where it would find the memory of the parent. Those behind SIGSYS are sent by programs, and none
+   * knows this process yet; asking for all of them takes a fiftieth of a start. */
+  for (int number = 1; number <= SIGSYS; number++)
     if (!sigaction(number, NULL, &action) && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL)
       sigaction(number, &plain, NULL);
   for (size_t index = 0; index < sizeof ended_by / sizeof *ended_by; index++) sigaction(ended_by[index], &plain, NULL);
@@ -585,7 +588,7 @@ static _Noreturn void run_program(const struct start *start) {
 static _Noreturn void run_network(const struct start *start) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)start->port)};
   struct ifreq loopback = {.ifr_name = "lo"};
-  struct failure done = {STEP_START, 0};
+  char done = 0;
   struct iovec text = {&done, sizeof done};
   union network_message message;
   make_namespace(start, STEP_NETWORK, CLONE_NEWNET);
@@ -606,7 +609,7 @@ static _Noreturn void run_network(const struct start *start) {
   message.header.cmsg_type = SCM_RIGHTS;
   message.header.cmsg_len = CMSG_LEN(sizeof made);
   memcpy(CMSG_DATA(&message.header), made, sizeof made);
-  if (sendmsg(start->report, &header, 0) < 0) fail(start, STEP_NETWORK);
+  if (sendmsg(start->channel, &header, 0) < 0) fail(start, STEP_NETWORK);
   _exit(0);
 }
 
@@ -628,19 +631,26 @@ static __attribute__((noinline)) pid_t call_vfork(const struct start *start, voi
   return pid;
 }
 
-/* Have a child run a function that does not return; return its pid, or minus the error. No handler of ours runs in it. */
-static pid_t start_child(const struct start *start, void (*run)(const struct start *)) {
+static void reap(pid_t pid) {
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+/* Have a child run a function that does not return; return its pid, or minus the error, with the step it happened at in `step`. No
+ * handler of ours runs in it. vfork returns when the child has ended or executes its program: by then it has said what failed. */
+static pid_t start_child(struct start *start, void (*run)(const struct start *), int32_t *step) {
+  volatile struct failure failure = {STEP_START, 0};
   sigset_t all, old;
+  start->failure = &failure;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pid_t pid = call_vfork(start, run);
   int error = errno;
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return pid < 0 ? -error : pid;
-}
-
-static void reap(pid_t pid) {
-  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+  *step = failure.step;
+  if (pid < 0) return -error;
+  if (!failure.error) return pid;
+  reap(pid);
+  return -failure.error;
 }
 
 static void map_user(struct start *start) {
@@ -663,8 +673,6 @@ static void read_numbers(struct start *start, const int32_t *numbers) {
 static pid_t start_program(struct start *start, const char *argv, int argc, const char *env, int envc, int32_t *step) {
   const struct sandbox *sandbox = start->sandbox;
   struct filter filter;
-  struct failure failure = {STEP_START, 0};
-  int report[2];
   if (sandbox && sandbox->has_mounts) map_user(start);
   if (sandbox && sandbox->sockets != SOCKETS_ANY) {
     *step = STEP_SECCOMP;
@@ -673,30 +681,11 @@ static pid_t start_program(struct start *start, const char *argv, int argc, cons
     if (error) return error;
   }
   *step = STEP_START;
-  if (pipe2(report, O_CLOEXEC)) return -errno;
-  start->report = report[1];
-  if (start->report < start->stream_count) { /* out of the way of the streams of the child */
-    start->report = fcntl(report[1], F_DUPFD_CLOEXEC, start->stream_count);
-    close(report[1]);
-  }
-  pid_t pid = start->report < 0 ? -errno : -ENOMEM;
   start->argv = split(argv, argc);
   start->env = split(env, envc);
-  if (start->report >= 0 && start->argv && start->env) pid = start_child(start, run_program);
+  pid_t pid = start->argv && start->env ? start_child(start, run_program, step) : -ENOMEM;
   free(start->argv);
   free(start->env);
-  if (start->report >= 0) close(start->report);
-  if (pid > 0) {
-    ssize_t size;
-    do size = read(report[0], &failure, sizeof failure);
-    while (size < 0 && errno == EINTR);
-    *step = failure.step;
-    if (size > 0) {
-      reap(pid);
-      pid = -failure.error;
-    }
-  }
-  close(report[0]);
   return pid;
 }
 
@@ -779,24 +768,26 @@ EXPORT int hookline_start(const char *program, const char *argv, int argc, const
  * descriptors of the listener, the network, and the user namespace that it belongs to, -1 where that is the one of this process. */
 EXPORT int hookline_make_network(int port, int32_t made[NETWORK_DESCRIPTORS]) {
   struct start start = {.port = port};
-  struct failure failure = {STEP_NETWORK, EPROTO};
-  struct iovec text = {&failure, sizeof failure};
+  char done;
+  struct iovec text = {&done, sizeof done};
   union network_message message;
   struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &message, .msg_controllen = sizeof message};
-  int channel[2];
+  int channel[2], error = EPROTO;
+  int32_t step;
   map_user(&start);
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel)) return -errno;
-  start.report = channel[1];
-  pid_t pid = start_child(&start, run_network);
+  start.channel = channel[1];
+  pid_t pid = start_child(&start, run_network, &step);
   close(channel[1]);
   if (pid > 0) {
     /* it has ended: what it sent is there, or will never be */
-    if (recvmsg(channel[0], &header, MSG_CMSG_CLOEXEC) < 0) failure.error = errno;
+    ssize_t received = recvmsg(channel[0], &header, MSG_CMSG_CLOEXEC);
+    error = received > 0 ? 0 : received < 0 ? errno : EPROTO;
     reap(pid);
   }
   close(channel[0]);
   if (pid < 0) return pid;
-  if (failure.error) return -failure.error;
+  if (error) return -error;
   size_t size = header.msg_controllen ? message.header.cmsg_len - CMSG_LEN(0) : 0;
   memcpy(made, CMSG_DATA(&message.header), size);
   if (size < NETWORK_DESCRIPTORS * sizeof *made) { /* there is no room for more descriptors in this process */
