@@ -3,9 +3,8 @@
 import threading
 from collections import deque
 from itertools import islice
+from math import inf
 from typing import Final
-
-from msgspec.structs import replace
 
 from hookline.model.record import Record, Step, text_size
 from hookline.model.run_figures import RunFigures
@@ -45,7 +44,7 @@ class HookDebugger:
         self._keep = keep
         self._records: deque[tuple[Record, int]] = deque()
         self._size = 0
-        self._metrics: dict[str, HookMetrics] = {}
+        self._totals: dict[str, _Totals] = {}
         # reentrant: a signal handler or finalizer may publish while it is held
         self._lock = threading.RLock()
 
@@ -57,8 +56,11 @@ class HookDebugger:
             self._size += size
             while len(self._records) > self._keep or (self._size > LARGEST and len(self._records) > 1):
                 self._size -= self._records.popleft()[1]
-            if record.hook and record.step in {Step.COMPLETED, Step.FAILED}:
-                self._metrics[record.hook] = _add_run(self.metrics(record.hook), record)
+            if record.hook and (record.step is Step.COMPLETED or record.step is Step.FAILED):
+                totals = self._totals.get(record.hook)
+                if totals is None:
+                    totals = self._totals[record.hook] = _Totals()
+                totals.add(record)
 
     def executions(self, hook: str = "", step: Step | None = None, *, limit: int = RECENT) -> list[Record]:
         """Return the newest records first, optionally of one hook and one step."""
@@ -72,12 +74,13 @@ class HookDebugger:
     def hooks(self) -> list[str]:
         """Return every hook that ran, in the order of their first runs."""
         with self._lock:
-            return list(self._metrics)
+            return list(self._totals)
 
     def metrics(self, hook: str) -> HookMetrics:
         """Return a hook's metrics; all zero when it never ran."""
         with self._lock:
-            return self._metrics.get(hook) or HookMetrics(hook=hook)
+            totals = self._totals.get(hook)
+            return HookMetrics(hook=hook) if totals is None else totals.metrics(hook)
 
     def slow(self, threshold: float = SLOW) -> list[HookMetrics]:
         """Return the hooks whose typical run takes longer than this, the slowest first."""
@@ -89,33 +92,57 @@ class HookDebugger:
         with self._lock:
             self._records.clear()
             self._size = 0
-            self._metrics.clear()
+            self._totals.clear()
 
 
-def _add_run(metrics: HookMetrics, record: Record) -> HookMetrics:
-    detail = record.detail
-    metrics = replace(metrics, runs=metrics.runs + 1)
-    # a cached answer counts as a run, but its duration is not that of the hook
-    seconds = None if detail.get("cached") else detail.get("duration")
-    # not `seconds < 0`, which NaN would pass
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0:
-        seconds = float(seconds)
-        metrics = replace(
-            metrics,
-            timed=metrics.timed + 1,
-            total=metrics.total + seconds,
-            shortest=min(metrics.shortest, seconds) if metrics.timed else seconds,
-            longest=max(metrics.longest, seconds),
-            last=seconds,
-            recent=(*metrics.recent, seconds)[-RECENT:],
+class _Totals:
+    """Adds up the runs of one hook: this is on the way of every call, so nothing is copied until they are read."""
+
+    def __init__(self) -> None:
+        self.runs = self.timed = self.denials = self.observed_denials = 0
+        self.total = self.longest = self.last = 0.0
+        self.shortest = inf
+        self.recent: deque[float] = deque(maxlen=RECENT)
+        self.failures: dict[str, int] = {}
+        self.last_error = ""
+
+    def add(self, record: Record) -> None:
+        """Add the record of one run."""
+        detail = record.detail
+        self.runs += 1
+        # a cached answer counts as a run, but its duration is not that of the hook
+        seconds = None if detail.get("cached") else detail.get("duration")
+        # not `seconds < 0`, which NaN would pass
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0:
+            self.last = seconds = float(seconds)
+            self.timed += 1
+            self.total += seconds
+            self.shortest = min(self.shortest, seconds)
+            self.longest = max(self.longest, seconds)
+            self.recent.append(seconds)
+        if record.step is Step.FAILED:
+            kind = str(detail.get("failure") or "unknown")
+            self.failures[kind] = self.failures.get(kind, 0) + 1
+            self.last_error = str(detail.get("message") or detail.get("reason") or kind)
+        elif str(detail.get("decision")) in _DENIALS:
+            if detail.get("observed") is True:
+                self.observed_denials += 1
+            else:
+                self.denials += 1
+
+    def metrics(self, hook: str) -> HookMetrics:
+        """Return the figures so far."""
+        return HookMetrics(
+            hook=hook,
+            runs=self.runs,
+            failures=dict(self.failures),
+            denials=self.denials,
+            observed_denials=self.observed_denials,
+            timed=self.timed,
+            total=self.total,
+            last_error=self.last_error,
+            shortest=self.shortest if self.timed else 0.0,
+            longest=self.longest,
+            last=self.last,
+            recent=tuple(self.recent),
         )
-    if record.step is Step.FAILED:
-        kind = str(detail.get("failure") or "unknown")
-        failures = {**metrics.failures, kind: metrics.failures.get(kind, 0) + 1}
-        error = str(detail.get("message") or detail.get("reason") or kind)
-        return replace(metrics, failures=failures, last_error=error)
-    if str(detail.get("decision")) in _DENIALS:
-        if detail.get("observed") is True:
-            return replace(metrics, observed_denials=metrics.observed_denials + 1)
-        return replace(metrics, denials=metrics.denials + 1)
-    return metrics
