@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import pytest
 
 from hookline.process import linux, portable
-from hookline.process.result import OUTPUT_LIMIT, ExitReason, ProcessResult, Stdin
+from hookline.process.result import OUTPUT_LIMIT, ExitReason, ProcessResult
 from hookline.process.spec import ProcessSpec
 from tests.children import children
 
@@ -29,7 +29,7 @@ SH = ("/bin/sh", "-c")
 
 class Run(Protocol):
     def __call__(
-        self, spec: ProcessSpec, *, stdin: Stdin, timeout: float
+        self, spec: ProcessSpec, *, stdin: bytes, timeout: float
     ) -> Coroutine[object, object, ProcessResult]: ...
 
 
@@ -39,7 +39,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 def start(
-    run: Run, *argv: str, stdin: Stdin = b"", timeout: float = 20.0, cwd: str = "", extra: bytes = b""
+    run: Run, *argv: str, stdin: bytes = b"", timeout: float = 20.0, cwd: str = "", extra: bytes = b""
 ) -> Coroutine[object, object, ProcessResult]:
     spec = ProcessSpec(program=argv[0], argv=argv, env=dict(os.environb), cwd=cwd, fd3_data=extra)
     return run(spec, stdin=stdin, timeout=timeout)
@@ -60,7 +60,7 @@ def bounded(work: Awaitable[T], *, seconds: float = 60) -> T:
 
 
 def finish(
-    run: Run, *argv: str, stdin: Stdin = b"", timeout: float = 20.0, cwd: str = "", extra: bytes = b""
+    run: Run, *argv: str, stdin: bytes = b"", timeout: float = 20.0, cwd: str = "", extra: bytes = b""
 ) -> ProcessResult:
     return bounded(start(run, *argv, stdin=stdin, timeout=timeout, cwd=cwd, extra=extra))
 
@@ -434,11 +434,11 @@ def test_call_whose_loop_was_closed_under_it_leaves_no_process(mailbox: Mailbox)
 @needs_pidfd
 def test_loop_that_cannot_watch_a_program_does_not_leave_it_running(tmp_path: Path) -> None:
     class Blind(asyncio.SelectorEventLoop):
-        def add_writer(self, *_: object) -> None:
+        def add_reader(self, *_: object) -> None:
             raise OSError("no more watches")
 
     with asyncio.Runner(loop_factory=Blind) as runner, pytest.raises(OSError, match="no more watches"):
-        runner.run(start(linux.run, *SH, f"sleep 60; echo >{tmp_path}/ran", stdin=lambda: b"x" * 1_000_000))
+        runner.run(start(linux.run, *SH, f"sleep 60; echo >{tmp_path}/ran"))
 
 
 # Programs that cannot be started

@@ -35,7 +35,7 @@ from hookline.process.containment import Cell, CellKey, Containment
 from hookline.process.environment import add_variables
 from hookline.process.forkserver_main import CHANGED, CHANNEL, COLD, MAX_MESSAGE, stat_file
 from hookline.process.memfd import DESCRIPTOR
-from hookline.process.result import GRACE_SECONDS, ProcessResult, Stdin
+from hookline.process.result import GRACE_SECONDS, ProcessResult
 from hookline.process.spec import ProcessSpec
 
 logger: Final = logging.getLogger(__name__)
@@ -705,7 +705,7 @@ class ForkserverPool:
         self._containment = containment or Containment()
         self._loops: WeakKeyDictionary[AbstractEventLoop, _LoopServers] = WeakKeyDictionary()
 
-    async def run(self, spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult | None:
+    async def run(self, spec: ProcessSpec, *, stdin: bytes, timeout: float) -> ProcessResult | None:
         """Run a script in a child of a forkserver, as `linux.run` does; None if nothing has run and a cold start is needed."""
         command = _find_python_command(spec)
         if command is None:
@@ -734,7 +734,7 @@ class ForkserverPool:
             script.fail(command.words, "a process that was to run it was gone")
             return None
         try:
-            child.write_stdin(stdin if isinstance(stdin, bytes) else stdin())
+            child.write_stdin(stdin)
             child.watch()
             result = await child.result
         except asyncio.CancelledError:

@@ -15,7 +15,7 @@ from typing import Final
 from hookline.model.sandbox import Sandbox
 from hookline.process import native
 from hookline.process.group_limits import GroupWatch
-from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult, Stdin
+from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult
 from hookline.process.spec import ProcessSpec
 
 _READ_DELAY: Final = 0.01
@@ -33,7 +33,7 @@ def is_supported() -> bool:
     return native.load_library() is not None
 
 
-async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult:
+async def run(spec: ProcessSpec, *, stdin: bytes, timeout: float) -> ProcessResult:
     """Run a program to its end and return its output.
 
     After `timeout` seconds, or more output than allowed, the child's process group and its descendants elsewhere get
@@ -59,15 +59,15 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
             fd3_data=spec.fd3_data,
             pass_fds=spec.pass_fds,
             sandbox=None if cell is None else cell.struct,
-            # input that is known now is in the pipe before the start: a child must not find it empty if the engine is killed
-            stdin=stdin if isinstance(stdin, bytes) else b"",
+            # in the pipe before the start if it fits: a child must not find it empty if the engine is killed
+            stdin=stdin,
         ),
         timeout=timeout,
         sandbox=None if cell is None else cell.key.sandbox,
     )
     try:
         if child.wants_stdin:
-            child.write_stdin(stdin if isinstance(stdin, bytes) else stdin())
+            child.write_stdin(stdin)
         child.watch()
         return spec.check_wrapper(await child.result)
     except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
 from typing import Final, TypeAlias
 
-from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult, Stdin
+from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult
 from hookline.process.spec import ProcessSpec
 
 DRAIN_SECONDS: Final = 0.25
@@ -23,7 +23,7 @@ _GROUP: Final = None if sys.platform == "win32" else 0
 _FLAGS: Final = int(getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))
 
 
-async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResult:
+async def run(spec: ProcessSpec, *, stdin: bytes, timeout: float) -> ProcessResult:
     """Run a program to its end and return its output; `linux.run` has the contract."""
     spec = spec.add_wrapper()
     program, argv = spec.program, spec.argv
@@ -35,8 +35,7 @@ async def run(spec: ProcessSpec, *, stdin: Stdin, timeout: float) -> ProcessResu
             program, argv = "/bin/sh", ("sh", "-c", _OPEN_AND_RUN, "hookline", file.name, program, *argv[1:])
         transport, protocol = await _start(spec, program, argv)
         try:
-            body = stdin if isinstance(stdin, bytes) else stdin()
-            return spec.check_wrapper(await _communicate(transport, protocol, body, timeout))
+            return spec.check_wrapper(await _communicate(transport, protocol, stdin, timeout))
         except asyncio.CancelledError:
             await _finish_despite_cancellation(_kill(transport, protocol))
             raise

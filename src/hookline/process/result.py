@@ -2,7 +2,7 @@
 
 import errno
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -15,9 +15,6 @@ from hookline.model.sandbox import LIMITS, Sandbox, format_limit
 
 Env: TypeAlias = Mapping[bytes, bytes] | Mapping[str, str]
 """The complete environment of a child: bytes, or text on Windows."""
-
-Stdin: TypeAlias = bytes | Callable[[], bytes]
-"""The input of a child; a function is called after the child has started."""
 
 OUTPUT_LIMIT: Final = 1_048_576
 """Bytes a child may print, on stdout and stderr together."""

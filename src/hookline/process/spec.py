@@ -20,9 +20,8 @@ class ProcessSpec(Struct, frozen=True, kw_only=True):
 
     `cwd` is empty where the child runs in the engine's own directory, which is `engine_cwd`. No program is taken from
     `untrusted_dirs`. The child reads `fd3_data` on descriptor 3 and keeps `pass_fds` open under their numbers. `umask` is
-    the caller's, or -1 for the engine's own. With `has_templates`, values of the event are still to be filled in. A
-    spec that `is_queued` runs from the queue: it must never see a truncated event. `cell_key` says what is to
-    contain the child, and `cell` contains it.
+    the caller's, or -1 for the engine's own. With `has_templates`, values of the event are still to be filled in.
+    `cell_key` says what is to contain the child, and `cell` contains it.
     """
 
     program: str = ""
@@ -38,7 +37,6 @@ class ProcessSpec(Struct, frozen=True, kw_only=True):
     warm: bool = False
     umask: int = -1
     has_templates: bool = False
-    is_queued: bool = False
     cell_key: CellKey | None = None
     cell: Cell | None = None
 

@@ -59,7 +59,7 @@ from hookline.process.hook_state import STATE, describe_state_problem
 from hookline.process.limiter import ConcurrencyLimiter
 from hookline.process.long_lived import CallOrder, LongLivedProcesses
 from hookline.process.memfd import LentDescriptors, MemfdPool
-from hookline.process.result import EXIT_NOT_STARTED, Stdin, refusal_reply, result_to_reply, start_failure_reply
+from hookline.process.result import EXIT_NOT_STARTED, refusal_reply, result_to_reply, start_failure_reply
 from hookline.process.spec import Launch, ProcessSpec
 from hookline.shell.templates import ShellTemplate, compile_line, fill_words, has_template, spread_lists
 from hookline.text import shell_quote
@@ -149,7 +149,7 @@ class Command:
                 return launch
             try:
                 spec = _fill_call(launch.spec, request)
-                stdin = request.encode_body() if spec.is_queued else request.encode_body
+                stdin = request.body
                 try:
                     result = await self._forkservers.run(spec, stdin=stdin, timeout=timeout) if spec.warm else None
                     result = result or await run(spec, stdin=stdin, timeout=timeout)
@@ -265,7 +265,6 @@ class Command:
             warm=hook.warm and CAN_WARM,
             untrusted_dirs=untrusted_dirs,
             umask=umask,
-            is_queued=hook.background,
             has_templates=self._fills_words(hook) and bool(command_names(hook)),
             cell_key=make_cell_key(
                 hook,
@@ -412,7 +411,7 @@ class Command:
     async def _call_fallback(
         self,
         spec: ProcessSpec,
-        stdin: Stdin,
+        stdin: bytes,
         problem: OSError | ValueError,
         *,
         argv: tuple[str, ...],
