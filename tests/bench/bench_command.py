@@ -22,6 +22,7 @@ BODY = b'{"x":"' + b"x" * 1000 + b'"}\n'
 
 BARE = "bare os.posix_spawn round trip"
 EMIT = "Engine.emit, one command hook, everything"
+EMIT_AND_TRACE = "Engine.emit, one command hook, and the loop's work"
 ASYNCIO = "asyncio.create_subprocess_exec alone"
 GEMINI = "Gemini CLI's HookRunner.executeHook alone"
 
@@ -91,6 +92,12 @@ async def measure_command_hook(folder: Path) -> Section:
             raise SystemExit(f"the hook did not run: {outcome}")
         return elapsed
 
+    async def emit_and_trace() -> float:
+        elapsed = await emit()
+        started = time.perf_counter()
+        await asyncio.sleep(0)
+        return elapsed + time.perf_counter() - started
+
     def bare() -> float:
         started = time.perf_counter()
         ended = round_trip(argv, BODY, env)
@@ -108,6 +115,7 @@ async def measure_command_hook(folder: Path) -> Section:
         candidates: dict[str, Callable[[], Awaitable[object] | object]] = {
             BARE: bare,
             EMIT: emit,
+            EMIT_AND_TRACE: emit_and_trace,
             ASYNCIO: asyncio_way,
         }
         timings = await harness.interleave(candidates | ({GEMINI: by_gemini} if by_gemini else {}), harness.rounds(400))
@@ -122,7 +130,7 @@ async def measure_command_hook(folder: Path) -> Section:
     about = (
         "From inside a program that runs already; wall time. The hook is a small C program that reads a kilobyte of "
         "JSON and prints an answer. Ours is everything: planning, approval by content, start, reading the answer, merging, a trace in "
-        "SQLite. Gemini CLI's figure is its `HookRunner.executeHook` alone, imported from its published bundle, timed "
+        "SQLite. The records of a trace are put together when the answer is on its way, by the event loop: one row has that in it. Gemini CLI's figure is its `HookRunner.executeHook` alone, imported from its published bundle, timed "
         "inside its own process."
     )
     return Section(title="One native command hook", about=about, rows=rows, is_drawn=True)
