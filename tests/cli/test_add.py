@@ -207,7 +207,7 @@ def test_a_file_of_its_own_says_the_event_whatever_it_is_called(home: Path, name
         (["x", "--on", "before_tool", "--run", "python3 x", "--tools", "a", "--matcher", "b"], "keep one"),
         (["x", "--on", "before_tool", "--run", "python3 x", "--env", "A"], "wanted KEY=VALUE"),
         (["x", "--on", "before_tool", "--call", "nofunction"], "wanted MODULE:FUNCTION"),
-        (["x", "--on", "before_tool", "--run", "rm -rf /"], "would not be run"),
+        (["x", "--on", "before_tool", "--run", "ruff check *.py"], "would not be run"),
         (["x", "--on", "before_tool", "--run", "python3 x", "--timeout", "-1"], "timeout"),
         (["x", "--on", "before_tool", "--run", "python3 x", "--to", "other.json"], "hooks are not looked for"),
         (["x", "--on", "before_tool", "--ask", "x", "--to", ".ollama/settings.json"], "cannot carry the hook"),

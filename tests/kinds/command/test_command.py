@@ -189,6 +189,30 @@ def test_command_that_cannot_be_read_is_refused(command: str, refusal: str) -> N
     assert COMMAND.refusal(Hook(id="x", command=command)).startswith(refusal)
 
 
+OWN = Command(template_dialects=("hookline",))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ruff format {{file.path}}",
+        "prettier --write 'a file.md'",
+        "eslint '*.js' a\\* \"*.ts\"",
+        "'my linter'",
+        "npm run lint",
+    ],
+)
+def test_line_of_a_rule_file_names_any_program(command: str) -> None:
+    assert OWN.refusal(Hook(id="x", command=command, dialect="hookline")) == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["ruff check *.py", "ruff check ~/a", "ruff check && true", "ruff >log", "ruff $HOME"]
+)
+def test_line_that_only_a_shell_understands_says_how_to_get_one(command: str) -> None:
+    assert "shell = true" in OWN.refusal(Hook(id="x", command=command, dialect="hookline"))
+
+
 def test_shell_line_with_args_is_refused() -> None:
     assert "has no args" in COMMAND.refusal(line("echo", args=("a",)))
 

@@ -207,15 +207,8 @@ class Command:
             shell = hook.dialect in self._shell_dialects and not hook.args
         if shell:
             return parse_shell_line(hook.command, hook.args)
-        has_templates = self._fills_words(hook)
         folders = tuple(dict.fromkeys(filter(None, (os.path.dirname(hook.source_path), hook.root))))  # noqa: PTH120
-        return parse_words(
-            hook.command,
-            hook.args,
-            templates=has_templates,
-            literal=has_templates and hook.shell is False,
-            folders=folders,
-        )
+        return parse_words(hook.command, hook.args, templates=self._fills_words(hook), folders=folders)
 
     def _fills_words(self, hook: Hook) -> bool:
         """Return whether the words of a hook may hold templates, and a missing value keeps it from running."""

@@ -22,6 +22,10 @@ _META: Final = re.compile(r"[;&|`$(){}\[\]<>\0]")
 
 _NUL: Final = re.compile(r"\0")
 
+# of a line: what means itself, and what only a shell replaces by the names of files
+_QUOTED: Final = re.compile(r"""'[^']*'|"[^"]*"|\\.""", re.DOTALL)
+_EXPANDED: Final = re.compile(r"\*|(?:^|\s)~")
+
 # A line that means the same without a shell, if its first word is a path or a program that no shell has built in.
 _SIMPLE: Final = re.compile(r"([\w.,:@%+/-]+)(?:[ \t]+[\w./,:=@%+-]+)*", re.ASCII)
 
@@ -70,16 +74,15 @@ def parse_words(
     args: tuple[str, ...],
     *,
     templates: bool = False,
-    literal: bool = False,
     folders: tuple[str, ...] = (),
 ) -> CommandLine:
     """Parse a program and its words, which no shell will see.
 
     `folders` are those that names were made absolute with: their names were not written by the user.
-    With `templates`, words may hold `{{name}}`. A `literal` command was written as a list: its words mean what they are,
-    and its program may be named without a path.
+    With `templates`, words may hold `{{name}}`, the program may be named without a path, and words that were written as a list
+    mean what they are.
     """
-    has_words = literal and bool(args)
+    has_words = templates and bool(args)
     for what, text in (("command", command), *(("args", arg) for arg in args)):
         written = text
         for folder in folders:
@@ -95,9 +98,13 @@ def parse_words(
         return CommandLine(refusal="the command is empty")
     if templates and (refusal := _template_refusal(words)):
         return CommandLine(refusal=refusal)
-    if words[0] in WHITELIST or Path(words[0]).is_absolute() or (literal and "/" not in words[0]):
+    if words[0] in WHITELIST or Path(words[0]).is_absolute():
         return CommandLine(words=words)
-    return CommandLine(refusal=_unknown_program_refusal(words[0]))
+    if not templates or "/" in words[0]:
+        return CommandLine(refusal=_unknown_program_refusal(words[0]))
+    if not args and (pattern := _EXPANDED.search(_QUOTED.sub("", command))):
+        return CommandLine(refusal=_pattern_refusal(pattern[0].strip()))
+    return CommandLine(words=words)
 
 
 def _template_refusal(words: tuple[str, ...]) -> str:
@@ -120,8 +127,19 @@ def _strip_templates(text: str) -> str:
 def _metacharacter_refusal(what: str, *, text: str, character: str) -> str:
     if character == "\0":
         return f"{what} holds a NUL character"
-    advice = "templates are filled in shell lines only; read" if has_template(text) else "set shell: true, or read"
+    advice = (
+        "templates are filled in shell lines only; read"
+        if has_template(text)
+        else "let a shell run it (shell = true), or read"
+    )
     return f'{what} holds "{character}", which is refused without a shell: {advice} what is needed from stdin'
+
+
+def _pattern_refusal(pattern: str) -> str:
+    return (
+        f'the command holds "{pattern}", which only a shell replaces by the names of files: let a shell run it (shell = true), '
+        "or put it into quotes"
+    )
 
 
 def _unknown_program_refusal(name: str) -> str:
