@@ -74,6 +74,7 @@ def start(folder: Path, plan: NewHook, event: str, **env: str) -> subprocess.Com
     script = folder / "config" / new.get_script_name(plan)
     return subprocess.run(
         [program, str(script)],
+        cwd=folder,
         input=event,
         env={**os.environ, "HOME": str(folder), **env},
         capture_output=True,
