@@ -17,9 +17,9 @@ from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
-from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event
 from hookline.model.hook import Hook
+from hookline.model.names import EVENT_NAMES
 from hookline.model.settings import Settings
 from hookline.ports import StateStore
 from hookline.process.containment import Containment

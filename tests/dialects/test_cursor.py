@@ -6,8 +6,7 @@ import pytest
 
 from hookline.dialects.cursor import SPEC, decode_event, encode_event
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import FailureKind
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.saying import HOOK, Plain, answered, event_of, heard, payload, told, verdict

@@ -19,8 +19,8 @@ from hookline.dialects import DIALECTS
 from hookline.dialects._detect import detect_agent
 from hookline.errors import DialectError
 from hookline.json_codec import Payload
-from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
+from hookline.model.names import EVENT_NAMES
 from hookline.text import sanitize
 
 # the keys under which agents write the name of an event

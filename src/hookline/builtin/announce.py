@@ -13,7 +13,7 @@ from hookline.builtin.catalogue import BuiltinScope, Judge, Options
 from hookline.kinds.notify import LONGEST, NOTIFIERS, Notifier, show
 from hookline.model.event import Event
 from hookline.model.exchange import CallFacts
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import project_roots
 from hookline.shell.templates import fill

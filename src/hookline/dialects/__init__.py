@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final, cast
 
-from hookline.model.agents import AGENTS, module_name
+from hookline.model.dialect import AGENTS, module_name
 from hookline.ports import Dialect
 
 # In the order in which they are asked who knows a word.

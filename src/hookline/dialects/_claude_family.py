@@ -19,8 +19,7 @@ from hookline.dialects._reply_codec import ReplyRules, drop_unset
 from hookline.dialects._tool_calls import NO_CALL
 from hookline.dialects._tool_map import UnsupportedRewriteError, final_output
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import EVENTS, Event, EventName, Session
+from hookline.model.event import EVENTS, Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict

@@ -13,9 +13,8 @@ from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import DecodedCall, result_text
 from hookline.dialects._tool_map import ToolMap
-from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec, MatcherStyle
-from hookline.model.event import EVENTS, Event, EventName, Session
+from hookline.model.event import EVENTS, Ability, Event, EventName, Session
 from hookline.model.exchange import Reply, Request
 from hookline.model.verdict import Decision, Verdict
 

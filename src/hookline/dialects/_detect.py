@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline.dialects import DIALECTS
-from hookline.model.agents import FILE_READERS
+from hookline.model.dialect import FILE_READERS
 
 # variables that only one agent sets for its hooks
 ENVIRONMENT: Final = (

@@ -12,8 +12,7 @@ from msgspec import UNSET, Struct
 from hookline import json_codec
 from hookline.dialects._tool_map import ToolMap, final_args, find_changes
 from hookline.model.dialect import MCP_PREFIX
-from hookline.model.event import Event
-from hookline.model.tools import OTHER, TOOLS
+from hookline.model.event import OTHER, TOOLS, Event
 from hookline.model.verdict import Outcome
 
 # arguments of canonical tools that are paths: absolute and without `..`, whatever the agent wrote

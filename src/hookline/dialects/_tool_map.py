@@ -12,8 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import force_setattr
 
 from hookline import json_codec
-from hookline.model.event import Event
-from hookline.model.tools import OTHER
+from hookline.model.event import OTHER, Event
 from hookline.model.verdict import Effect, EffectKind, Outcome
 
 _BUILTIN: Final = "builtin:"

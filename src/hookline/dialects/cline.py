@@ -17,9 +17,8 @@ from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
 from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, parse_pairs, tool_map, tool_row, without
-from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict

@@ -21,8 +21,7 @@ from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
 from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
 from hookline.dialects._tool_map import ONE_URL, ArgsCodec, as_int, convert, final_output, tool_map, tool_row, without
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict

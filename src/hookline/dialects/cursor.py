@@ -18,12 +18,10 @@ from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
 from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, one_of, tool_map, tool_row
-from hookline.model.capability import Ability
 from hookline.model.dialect import MCP_PREFIX, MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import READING, WRITING, Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
-from hookline.model.tools import READING, WRITING
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "cursor"

@@ -11,9 +11,8 @@ from hookline.dialects._codec import EventTable, agent_spec
 from hookline.dialects._field_map import EventNames, Field
 from hookline.dialects._json_reader import key_set
 from hookline.dialects._tool_map import ONE_URL, edits, parse_pairs, tool_map, tool_row
-from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName
 
 _NAME: Final = "factory-droid"
 

@@ -20,9 +20,8 @@ from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tool_calls import NO_CALL
 from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
-from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict

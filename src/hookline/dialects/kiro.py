@@ -16,9 +16,8 @@ from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
 from hookline.dialects._tool_map import ONE_URL, ArgsCodec, tool_map, tool_row, without
-from hookline.model.capability import Ability
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, Verdict

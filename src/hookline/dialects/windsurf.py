@@ -18,10 +18,9 @@ from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tool_calls import NO_CALL, DecodedCall
 from hookline.dialects._tool_map import edits, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import READING, WRITING, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.tools import READING, WRITING
 from hookline.model.verdict import Outcome, Verdict
 
 _NAME: Final = "windsurf"

@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.model.record import Record, Step, text_size
-from hookline.model.run_figures import RunFigures
+from hookline.model.record import Record, RunFigures, Step, text_size
 
 KEEP: Final = 1_000
 RECENT: Final = 100

@@ -7,7 +7,7 @@ from typing import Final
 from hookline.facts.git import read_diff, read_git
 from hookline.facts.transcript import read_transcript
 from hookline.model.event import Event
-from hookline.model.facts import NOTES, FactError
+from hookline.model.requirements import NOTES, FactError
 
 SECONDS: Final = 5.0
 

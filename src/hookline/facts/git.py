@@ -7,8 +7,8 @@ from typing import Final
 from hookline import caller_context
 from hookline.builtin._safe_git import is_harmless
 from hookline.model.event import Event
-from hookline.model.facts import FactError
 from hookline.model.hook import Hook, Source
+from hookline.model.requirements import FactError
 from hookline.model.workspace_paths import find_program, workspace_roots
 from hookline.process import run
 from hookline.process.result import ExitReason

@@ -10,7 +10,7 @@ from typing import Final
 from hookline import caller_context, json_codec
 from hookline.files import read_regular_file
 from hookline.model.event import Event
-from hookline.model.facts import FactError
+from hookline.model.requirements import FactError
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_MESSAGES: Final = 20

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 
 from hookline import json_codec
 from hookline.model.event import Event, has_files
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 
 # the files of a hook, by absolute path, as they were when it was vetted
 Sealed = Mapping[str, bytes]

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from hookline.debug.given_events import complete_event
 from hookline.errors import ConfigError
-from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName, Session
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, TOOL_SPECS, Event, EventName, Session
 from hookline.model.names import known_events, resolve_events
-from hookline.model.tools import TOOL_SPECS
 from hookline.testing.payloads import payload, read_payload
 from hookline.text import find_closest, quote, suggest
 

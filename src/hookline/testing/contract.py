@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import DialectError, EngineError
-from hookline.model.capability import Ability
-from hookline.model.event import EVENTS, Event
+from hookline.model.event import EVENTS, Ability, Event
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision

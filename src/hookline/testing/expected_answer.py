@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from hookline.config.hook_tests import HookTestError, read_expectation
-from hookline.model.expectation import Expectation
-from hookline.model.verdict import Outcome
+from hookline.model.verdict import Expectation, Outcome
 from hookline.testing.hook_run import HookRun
 
 
