@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_map import ToolMap
+from hookline.dialects._tools import ToolMap
 from hookline.model.event import TOOL_SPECS
 from hookline.model.hook import OnError
 from hookline.ports import Dialect

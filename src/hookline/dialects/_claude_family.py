@@ -12,12 +12,19 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, fit_result, join_blocks
-from hookline.dialects._field_map import Field, FieldMaps, field_maps
+from hookline.dialects import _json_reader, _reply_codec, _tools
+from hookline.dialects._codec import (
+    TOOL_EVENTS,
+    TURN_ENDS,
+    AgentCodec,
+    Field,
+    FieldMaps,
+    field_maps,
+    fit_result,
+    join_blocks,
+)
 from hookline.dialects._reply_codec import ReplyRules, drop_unset
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import UnsupportedRewriteError, final_output
+from hookline.dialects._tools import NO_CALL, UnsupportedRewriteError, final_output
 from hookline.errors import DialectError
 from hookline.model.event import EVENTS, Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
@@ -114,7 +121,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         if self.exported:
             document = self.write_event(event)
             plain = {key: value for key, value in document.items() if key in self.exported}
-            texts = {key: _tool_calls.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
+            texts = {key: _tools.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
             values = {**texts, **values}
         # an environment cannot hold a NUL or a lone surrogate, and a guard has to start whatever the prompt contains
         cleaned = {key: value.replace("\0", "").encode("utf-8", "replace").decode() for key, value in values.items()}
@@ -139,7 +146,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         """Return another agent's call with absolute paths, and as a tool that this agent has."""
         if event.host == self.spec.name or not event.tool:
             return event
-        args = _tool_calls.make_paths_absolute(dict(event.args), event.cwd)
+        args = _tools.make_paths_absolute(dict(event.args), event.cwd)
         whole = event if args == event.args else replace(event, args=args)
         return whole if self.convert_call is None else self.convert_call(whole)
 
@@ -298,7 +305,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             stops=stops,
             blocks=outcome.blocked and not stops and Ability.BLOCK in able,
             reason=_reply_codec.find_reason(outcome),
-            changed=_tool_calls.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
+            changed=_tools.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
             output=final_output(outcome) if Ability.OUTPUT in able else UNSET,
             output_origin=outcome.output_origin,
             context=join_blocks(outcome.context) if Ability.CONTEXT in able else "",
@@ -424,7 +431,7 @@ def _answer_after_tool(parts: AnswerParts, result: object) -> dict[str, object]:
     if output is not UNSET or parts.output is UNSET:
         return {"updatedToolOutput": output, "additionalContext": parts.context or UNSET}
     # the agent drops a result of another type than the tool's and shows the old one without notice
-    text = _tool_calls.result_text(parts.output)
+    text = _tools.result_text(parts.output)
     text = fence(text, parts.output_origin) if parts.output_origin else text
     instead = f"A hook gives this in place of the result above: {text}"
     return {"additionalContext": join_blocks((parts.context, instead))}
@@ -454,6 +461,6 @@ def _replace_result(parts: AnswerParts) -> str:
     """Return what the model reads in place of a tool's result, empty where the result stays."""
     texts = [parts.reason] if parts.decision >= Decision.ASK else []
     if parts.output is not UNSET:
-        texts.append(_tool_calls.result_text(parts.output))
+        texts.append(_tools.result_text(parts.output))
     # a denial that hides the result is both reason and result; an emptied result has to be visible
     return join_blocks(dict.fromkeys((*texts, parts.context))) or _reply_codec.NOTHING if texts else ""

@@ -10,12 +10,21 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, tool_event_by_error
+from hookline.dialects._codec import (
+    NO_MESSAGE,
+    TURN_ENDS,
+    AgentCodec,
+    EventNames,
+    EventTable,
+    Field,
+    agent_spec,
+    field_maps,
+    join_blocks,
+    tool_event_by_error,
+)
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
+from hookline.dialects._tools import LINES, NO_CALL, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request

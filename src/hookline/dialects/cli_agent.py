@@ -18,11 +18,22 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
-from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._codec import (
+    ERROR_TAKEN,
+    NO_MESSAGE,
+    SESSION,
+    BodyCodec,
+    EventNames,
+    Field,
+    field_maps,
+    parse_events,
+    read_session,
+    tool_event_by_error,
+    write_session,
+)
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
+from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.exchange import Answer, Request

@@ -14,13 +14,34 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _tool_calls, _tool_map
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
-from hookline.dialects._field_map import EventNames, Field, field_maps
+from hookline.dialects import _json_reader, _tools
+from hookline.dialects._codec import (
+    TOOL_EVENTS,
+    TURN_ENDS,
+    AgentCodec,
+    EventNames,
+    EventTable,
+    Field,
+    agent_spec,
+    field_maps,
+    fit_result,
+    join_blocks,
+)
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
-from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, as_int, convert, final_output, tool_map, tool_row, without
+from hookline.dialects._tools import (
+    NO_CALL,
+    ONE_URL,
+    PLAIN,
+    ArgsCodec,
+    DecodedCall,
+    as_int,
+    convert,
+    final_output,
+    tool_map,
+    tool_row,
+    without,
+)
 from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -106,7 +127,7 @@ TOOLS: Final = tool_map(
 )
 
 # the tools' names in documents of the other form; their arguments are the same
-_PASCAL_TOOLS: Final = _tool_map.parse_pairs(
+_PASCAL_TOOLS: Final = _tools.parse_pairs(
     "bash=Bash powershell=Bash view=Read create=Write edit=Edit str_replace_editor=Edit apply_patch=Edit "
     "grep=Grep rg=Grep glob=Glob web_fetch=WebFetch web_search=WebSearch ask_user=AskUserQuestion "
     "update_todo=TodoWrite task=Agent"
@@ -276,10 +297,10 @@ def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     if event.name is EventName.PERMISSION_REQUEST:
         document["hookName"] = "permissionRequest"
     if event.tool or event.name in TOOL_EVENTS:
-        tool, args = _CODEC.encode_call(replace(event, native_args=_tool_calls.parse_text(event.native_args)))
+        tool, args = _CODEC.encode_call(replace(event, native_args=_tools.parse_text(event.native_args)))
         if isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME:
             # arguments that came as JSON in a text are sent as one
-            args = _tool_calls.to_same_text(args, text=event.native_args)
+            args = _tools.to_same_text(args, text=event.native_args)
         document["toolName"] = _PASCAL_TOOLS.get(tool, tool) if form else tool
         document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = args
     _CODEC.write_data(event, document, data)
@@ -322,7 +343,7 @@ def _decode_call(name: str, args: object, cwd: str) -> DecodedCall:
         server, tool = _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
     elif name.casefold() not in TOOLS.by_native:
         server, _, tool = name.partition("/" if "/" in name else "-")
-    call = _CODEC.decode_call(name, _tool_calls.parse_text(args), cwd=cwd, server=server, tool=tool)
+    call = _CODEC.decode_call(name, _tools.parse_text(args), cwd=cwd, server=server, tool=tool)
     return replace(call, native_args=args)
 
 
@@ -456,8 +477,8 @@ def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
     if Ability.CONTEXT in SPEC.abilities.get(SPEC.native(event), ()):
         document["additionalContext"] = join_blocks(outcome.context) or UNSET
     if event.name is EventName.BEFORE_TOOL:
-        plain = replace(event, native_args=_tool_calls.parse_text(event.native_args))
-        changed = UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(TOOLS, outcome, plain)
+        plain = replace(event, native_args=_tools.parse_text(event.native_args))
+        changed = UNSET if decision >= Decision.DENY else _tools.apply_rewrite(TOOLS, outcome, plain)
         word = _PERMISSION.get(decision, UNSET)
         why = reason or UNSET if word is not UNSET else UNSET
         return {**document, "permissionDecision": word, "permissionDecisionReason": why, "modifiedArgs": changed}
@@ -472,7 +493,7 @@ def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
     if event.name is EventName.AFTER_TOOL and output is not UNSET:
         result = event.data.get(_RESULT)
         rest = result if isinstance(result, dict) else {"resultType": "success"}
-        document["modifiedResult"] = {**rest, "textResultForLlm": _tool_calls.result_text(output)}
+        document["modifiedResult"] = {**rest, "textResultForLlm": _tools.result_text(output)}
     ends = event.name in TURN_ENDS
     prompts = join_blocks(outcome.follow_ups) if ends else ""
     if (decision is Decision.STOP and ends) or not (outcome.blocked or prompts):

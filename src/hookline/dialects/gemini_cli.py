@@ -13,13 +13,22 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects import _reply_codec, _tools
+from hookline.dialects._codec import (
+    NO_MESSAGE,
+    TOOL_EVENTS,
+    TURN_ENDS,
+    AgentCodec,
+    EventNames,
+    EventTable,
+    Field,
+    agent_spec,
+    field_maps,
+    join_blocks,
+)
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
+from hookline.dialects._tools import LINES, NO_CALL, ArgsCodec, final_output, rename, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
@@ -167,7 +176,7 @@ def _write_event(event: Event) -> dict[str, object]:
         document["transcript_path"] = ""
     if event.tool or event.name in TOOL_EVENTS:
         document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
-        if event.host != _NAME and (parts := _tool_calls.split_name(event.tool)) is not None:
+        if event.host != _NAME and (parts := _tools.split_name(event.tool)) is not None:
             document["mcp_context"] = {"server_name": parts[0], "tool_name": parts[1]}
     if event.name is EventName.TOOL_FAILED:
         # only the error distinguishes a failed tool
@@ -320,7 +329,7 @@ def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, 
         # the call itself must not run either; at the end of a turn, a denial would continue the run
         return ("", "") if event.name in TURN_ENDS else ("deny", reason)
     output = final_output(outcome) if event.name is EventName.AFTER_TOOL else UNSET
-    instead = "" if output is UNSET else _tool_calls.result_text(output)
+    instead = "" if output is UNSET else _tools.result_text(output)
     if outcome.decision >= Decision.ASK:
         more = outcome.follow_ups if event.name in TURN_ENDS else outcome.context if event.name in _RESULTS else ()
         return ("deny", join_blocks(dict.fromkeys((reason, instead, *more))))
@@ -343,7 +352,7 @@ def _answer_own(outcome: Outcome, event: Event) -> dict[str, object]:
         is_selection = event.name is EventName.BEFORE_TOOL_SELECTION
         return {"toolConfig": {"mode": "NONE"} if is_selection else UNSET, "additionalContext": context}
     if event.name is EventName.BEFORE_TOOL:
-        return {"tool_input": _tool_calls.apply_rewrite(_TOOLS, outcome, event)}
+        return {"tool_input": _tools.apply_rewrite(_TOOLS, outcome, event)}
     if event.name is EventName.AFTER_MODEL:
         return {"llm_response": _answer_chunk(outcome, event)}
     return {"additionalContext": context}
@@ -353,7 +362,7 @@ def _answer_chunk(outcome: Outcome, event: Event) -> object:
     output = final_output(outcome)
     if output is UNSET:
         return UNSET
-    text = _tool_calls.to_text(output)
+    text = _tools.to_text(output)
     response = event.data.get("llm_response")
     rest = dict(response) if isinstance(response, dict) else {}
     content = {"role": "model", "parts": [text]}

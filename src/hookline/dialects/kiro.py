@@ -9,13 +9,20 @@ from functools import partial
 from typing import Final
 
 from hookline import json_codec
-from hookline.dialects import _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects import _tools
+from hookline.dialects._codec import (
+    NO_MESSAGE,
+    TOOL_EVENTS,
+    AgentCodec,
+    EventNames,
+    EventTable,
+    Field,
+    agent_spec,
+    field_maps,
+)
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, tool_map, tool_row, without
+from hookline.dialects._tools import NO_CALL, ONE_URL, ArgsCodec, DecodedCall, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
@@ -272,7 +279,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         response = data.get("result")
         result = response.get("result") if isinstance(response, Mapping) else None
         parts = result if isinstance(result, list) else [result] if result else []
-        data["error"] = "\n".join(_tool_calls.to_text(part) for part in parts) or NO_MESSAGE
+        data["error"] = "\n".join(_tools.to_text(part) for part in parts) or NO_MESSAGE
     elif canonical is EventName.AFTER_TOOL:
         match data.get("result"):
             case {"success": True, "result": [result], **more} if not more and _wrap_result(result) is not result:

@@ -15,11 +15,18 @@ from typing import Final
 from msgspec import UNSET
 
 from hookline.dialects import _json_reader
-from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import EventNames, field_maps, parse_events
+from hookline.dialects._codec import (
+    SESSION,
+    BodyCodec,
+    EventNames,
+    field_maps,
+    parse_events,
+    read_session,
+    write_session,
+)
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
+from hookline.dialects._tools import ONE_URL, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Request

@@ -10,11 +10,22 @@ from typing import Final
 from msgspec import UNSET
 
 from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
+from hookline.dialects._codec import (
+    ERROR_TAKEN,
+    NO_MESSAGE,
+    SESSION,
+    BodyCodec,
+    EventNames,
+    Field,
+    field_maps,
+    parse_events,
+    read_session,
+    tool_event_by_error,
+    write_session,
+)
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules
-from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
+from hookline.dialects._tools import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Failure, FailureKind, Request

@@ -14,11 +14,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.dialects import _json_reader
-from hookline.dialects._codec import BodyCodec, read_session, write_session
-from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
+from hookline.dialects._codec import BodyCodec, EventNames, Field, field_maps, parse_events, read_session, write_session
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
-from hookline.dialects._tool_map import tool_map
+from hookline.dialects._tools import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec

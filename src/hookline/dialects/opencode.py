@@ -11,13 +11,21 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import EventNames, Field, field_maps
+from hookline.dialects import _tools
+from hookline.dialects._codec import (
+    TOOL_EVENTS,
+    TURN_ENDS,
+    AgentCodec,
+    EventNames,
+    EventTable,
+    Field,
+    agent_spec,
+    field_maps,
+    join_blocks,
+)
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
+from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
@@ -136,7 +144,7 @@ def _write_event(event: Event) -> dict[str, object]:
     if event.tool or event.name in TOOL_EVENTS:
         given["tool"], args = _CODEC.encode_call(event)
         (output if event.name is EventName.BEFORE_TOOL else given)["args"] = args
-        if (parts := _tool_calls.split_name(event.tool)) is not None:
+        if (parts := _tools.split_name(event.tool)) is not None:
             document["mcp"] = {"server": parts[0], "tool": parts[1]}
     if event.name in _CHILDREN and event.host != _NAME:
         document["parent"] = event.session.id or "main"
@@ -225,8 +233,8 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     output = final_output(outcome)
     document: dict[str, object] = {
         "allow": True if decision is Decision.ALLOW else UNSET,
-        "args": UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(_TOOLS, outcome, event),
-        "output": UNSET if output is UNSET else _tool_calls.result_text(output),
+        "args": UNSET if decision >= Decision.DENY else _tools.apply_rewrite(_TOOLS, outcome, event),
+        "output": UNSET if output is UNSET else _tools.result_text(output),
         "context": join_blocks(outcome.context) or UNSET,
         "message": join_blocks(outcome.messages) or UNSET,
     }

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_calls import normalise_call
+from hookline.dialects._tools import normalise_call
 from hookline.dialects.claude_code import TOOLS as CLAUDE
 from hookline.effects import tools
 from hookline.effects.tools import find_effects

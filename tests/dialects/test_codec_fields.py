@@ -1,6 +1,6 @@
 """Event fields as tables."""
 
-from hookline.dialects._field_map import Field, field_map
+from hookline.dialects._codec import Field, field_map
 from hookline.dialects._json_reader import JsonReader
 from hookline.model.event import Session
 
