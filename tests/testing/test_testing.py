@@ -12,7 +12,7 @@ from hookline import Decision, Event, EventName, Verdict, testing
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, DialectError
 from hookline.testing import strategies
-from hookline.testing.recording_engine import RecordingEngine
+from hookline.testing.hook_run import RecordingEngine
 
 pytestmark = pytest.mark.spec("U-19")
 
