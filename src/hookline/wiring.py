@@ -108,7 +108,7 @@ async def _missing(hook: Hook, cwd: str) -> str:
 
 async def _gather_facts(wanted: Collection[str], event: Event) -> Mapping[str, object]:
     """Gather the facts that hooks ask for."""
-    from hookline.facts.gather import gather_facts  # noqa: PLC0415 - most hooks ask for none
+    from hookline.facts import gather_facts  # noqa: PLC0415 - most hooks ask for none
 
     return await gather_facts(wanted, event)
 
