@@ -45,15 +45,7 @@ async def read_git(event: Event) -> dict[str, object]:
     folder = event.cwd or event.project
     branch = _read_branch(folder)
     if not branch:
-        return {
-            "branch": "",
-            "root": "",
-            "status": "",
-            "changed": [],
-            "staged": [],
-            "untracked": [],
-            "last_commit": None,
-        }
+        return {"branch": "", "root": "", **_parse_status(b""), "last_commit": None}
     status, log = await asyncio.gather(_run_git(folder, _STATUS), _run_git(folder, _LOG, may_lack_commits=True))
     commit = dict(zip(("id", "author", "date", "subject"), _decode(log).strip("\n").split("\0"), strict=False))
     return {"branch": branch, "root": find_top(folder), **_parse_status(status), "last_commit": commit if log else None}

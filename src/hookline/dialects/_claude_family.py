@@ -12,17 +12,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _reply_codec, _tools
-from hookline.dialects._codec import (
-    TOOL_EVENTS,
-    TURN_ENDS,
-    AgentCodec,
-    Field,
-    FieldMaps,
-    field_maps,
-    fit_result,
-    join_blocks,
-)
+from hookline.dialects import _codec, _json_reader, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, Field, FieldMaps, field_maps, join_blocks
+from hookline.dialects._json_reader import key_set
 from hookline.dialects._reply_codec import ReplyRules, drop_unset
 from hookline.dialects._tools import NO_CALL, UnsupportedRewriteError, final_output
 from hookline.errors import DialectError
@@ -48,9 +40,7 @@ FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     EventName.SUBAGENT_STOP: _LAST_MESSAGE,
     EventName.NOTIFICATION: (Field("type", "notification_type"),),
     EventName.ERROR: (Field("error_type", "error"), Field("error", "error_details")),
-    **dict.fromkeys(
-        (EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED), (Field("path", "file_path"),)
-    ),
+    **dict.fromkeys(_codec.FILE_EVENTS, (Field("path", "file_path"),)),
 }
 
 
@@ -136,7 +126,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             document["model"] = event.session.model
         if event.tool or event.name in TOOL_EVENTS:
             document["tool_name"], document["tool_input"] = self.encode_call(self._convert_call(event))
-        data = fit_result(event, self.spec.name, self.convert_result)
+        data = _codec.fit_result(event, self.spec.name, self.convert_result)
         if event.session.model and data.get("model") == event.session.model and "model" in EVENTS[event.name].fields:
             del data["model"]
         self.write_data(event, document, data)
@@ -353,16 +343,13 @@ _PERMISSION: Final = {
     "defer": Decision.ASK,
 }
 _BEHAVIOR: Final = {"allow": Decision.ALLOW, "deny": Decision.DENY}
-_ANSWER_FIELDS: Final = frozenset(
-    {
-        *("continue", "stopReason", "decision", "reason", "hookSpecificOutput", "additionalContext", "systemMessage"),
-        "suppressOutput",
-    }
+_ANSWER_FIELDS: Final = key_set(
+    "continue stopReason decision reason hookSpecificOutput additionalContext systemMessage suppressOutput"
 )
-_OWN_FIELDS: Final = (
-    *("hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"),
-    *("decision", "reason", "updatedToolOutput", "updatedMCPToolOutput", "initialUserMessage"),
-    *("decision.behavior", "decision.message", "decision.interrupt", "decision.updatedInput"),
+_OWN_FIELDS: Final = key_set(
+    "hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext decision reason "
+    "updatedToolOutput updatedMCPToolOutput initialUserMessage "
+    "decision.behavior decision.message decision.interrupt decision.updatedInput"
 )
 _READS: Final = _ANSWER_FIELDS | {f"hookSpecificOutput.{key}" for key in _OWN_FIELDS}
 

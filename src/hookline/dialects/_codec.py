@@ -90,11 +90,11 @@ class FieldMap(Struct, frozen=True, kw_only=True):
                 if not value:
                     continue
             value = field.encode(value)
-            (_open_group(body, field.group) if field.group else body)[field.leaf] = value
+            _open_group(body, field.group)[field.leaf] = value
             if field.mirror:
                 body[field.mirror] = value
         for group, leaf, mark in self.marks:
-            (_open_group(body, group) if group else body)[leaf] = mark
+            _open_group(body, group)[leaf] = mark
         for key, value in data.items():
             if key in self.keys:
                 continue
@@ -144,39 +144,13 @@ class FieldMap(Struct, frozen=True, kw_only=True):
 
 
 def _open_group(body: dict[str, object], name: str) -> dict[str, object]:
+    """Return an object in the body, or the body itself for the empty name."""
+    if not name:
+        return body
     group = body.get(name)
     if not isinstance(group, dict):
         group = body[name] = {}
     return group
-
-
-def field_map(
-    fields: Iterable[Field] = (),
-    *,
-    taken: Iterable[str] = (),
-    marks: Iterable[tuple[str, object]] = (),
-    scalars: Mapping[str, str] = MappingProxyType({}),
-    objects: Mapping[str, frozenset[str]] = MappingProxyType({}),
-) -> FieldMap:
-    """Build the field map of one kind of event.
-
-    `taken` are the names in the body that belong to the system, `objects` those of them that are objects, with the names in
-    them that are not data.
-    """
-    rows = tuple(fields)
-    paths = tuple((*path.rpartition(".")[::2], value) for path, value in marks)
-    groups = {name: set(known) for name, known in objects.items()}
-    flat = {field.mirror for field in rows if field.mirror}
-    for group, leaf in (*((field.group, field.leaf) for field in rows), *((group, leaf) for group, leaf, _ in paths)):
-        (groups.setdefault(group, set()) if group else flat).add(leaf)
-    return FieldMap(
-        fields=rows,
-        groups={name: frozenset(known) for name, known in groups.items()},
-        marks=paths,
-        scalars=scalars,
-        keys=frozenset(field.key for field in rows),
-        reserved=frozenset({*taken, *groups, *flat, EXTRA}),
-    )
 
 
 FieldMaps = Callable[[str], FieldMap]
@@ -193,18 +167,26 @@ def field_maps(
 ) -> FieldMaps:
     """Return a function from an event's name to its field map; a name without rows has only what all events share.
 
-    `taken_at` are further taken names of some events. A map is built when it is first needed: a call is about one event of
-    thirty.
+    `taken` are the names in the body that belong to the system, `taken_at` further ones of some events, and `objects` those of
+    them that are objects, with the names in them that are not data. A map is built when it is first needed: a call is about one
+    event of thirty.
     """
 
     @cache
     def build(name: str) -> FieldMap:
-        return field_map(
-            fields.get(name, ()),
-            taken=(*taken, *taken_at.get(name, ())),
-            marks=marks.get(name, ()),
+        rows = fields.get(name, ())
+        paths = tuple((*path.rpartition(".")[::2], value) for path, value in marks.get(name, ()))
+        groups = {group: set(known) for group, known in objects.items()}
+        flat = {field.mirror for field in rows if field.mirror}
+        for group, leaf in (*((row.group, row.leaf) for row in rows), *((group, leaf) for group, leaf, _ in paths)):
+            (groups.setdefault(group, set()) if group else flat).add(leaf)
+        return FieldMap(
+            fields=rows,
+            groups={group: frozenset(known) for group, known in groups.items()},
+            marks=paths,
             scalars=scalars.get(name, {}),
-            objects=objects,
+            keys=frozenset(row.key for row in rows),
+            reserved=frozenset({*taken, *taken_at.get(name, ()), *groups, *flat, EXTRA}),
         )
 
     return build
@@ -252,6 +234,7 @@ def tool_event_by_error(body: Mapping[str, object]) -> EventName:
 
 
 TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
+FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
 # the events at which a denial sends the agent back to work
 TURN_ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
 
@@ -461,9 +444,6 @@ def fit_result(
 def join_blocks(texts: Iterable[str]) -> str:
     """Join texts with a blank line between them."""
     return "\n\n".join(filter(None, texts))
-
-
-# systems that keep an event's data in one object
 
 
 class BodyCodec(Struct, frozen=True, kw_only=True):

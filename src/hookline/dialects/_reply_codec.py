@@ -98,7 +98,8 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
                 verdict = self._read_document(rest, noise, request)
                 notes = (*notes, f"{problem.where} is a word of another system, and was read as pass")
             elif not reply.exit_code and verdict.decision is Decision.PASS:
-                problem.is_answer = document is not None and is_decision(document)
+                foreign = read_foreign(document or {}, own=frozenset())
+                problem.is_answer = bool(foreign.notes) or foreign.is_meant
                 raise
             reason = verdict.reason or (find_foreign_reason(document) if document else "")
             verdict = replace(verdict, reason=reason, notes=(*verdict.notes, *notes))
@@ -575,12 +576,6 @@ def is_yes(document: Mapping[str, object], key: str) -> bool:
     """Return whether the value of a key that spells a decision is a word with which a known system lets a call go on."""
     word = document.get(key)
     return is_decision_key(key) and isinstance(word, str) and bool(word) and WORDS.get(word.strip().lower()) is _PASS
-
-
-def is_decision(document: Mapping[str, object]) -> bool:
-    """Return whether a document is meant as a decision, in any dialect's words."""
-    foreign = read_foreign(document, own=frozenset())
-    return bool(foreign.notes) or foreign.is_meant
 
 
 def read_foreign_effects(

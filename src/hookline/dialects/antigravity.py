@@ -10,18 +10,8 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects._codec import (
-    NO_MESSAGE,
-    TURN_ENDS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    join_blocks,
-    tool_event_by_error,
-)
+from hookline.dialects import _codec
+from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventNames, EventTable, Field, agent_spec, join_blocks
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
 from hookline.dialects._tools import LINES, NO_CALL, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
@@ -104,10 +94,10 @@ _FOLDERS: Final = "workspacePaths"
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": _codec.tool_event_by_error}),
     tools=_TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             **dict.fromkeys(EventName, (_TRANSCRIPT,)),
             EventName.AFTER_AGENT: (_TRANSCRIPT, Field("reason", "terminationReason")),
@@ -135,7 +125,7 @@ def _write_event(event: Event) -> dict[str, object]:
             document["error"] = ""
     if event.name is EventName.TOOL_FAILED and not event.data.get("error"):
         # only the error distinguishes a failed tool
-        event = replace(event, data={**event.data, "error": NO_MESSAGE})
+        event = replace(event, data={**event.data, "error": _codec.NO_MESSAGE})
     return _CODEC.write_data(event, document)
 
 

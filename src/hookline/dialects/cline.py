@@ -10,32 +10,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _reply_codec, _tools
-from hookline.dialects._codec import (
-    NO_MESSAGE,
-    TOOL_EVENTS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    join_blocks,
-)
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventNames, EventTable, Field, agent_spec, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tools import (
-    NO_CALL,
-    ONE_URL,
-    PLAIN,
-    ArgsCodec,
-    DecodedCall,
-    final_args,
-    parse_pairs,
-    tool_map,
-    tool_row,
-    without,
-)
+from hookline.dialects._tools import NO_CALL, ONE_URL, PLAIN, ArgsCodec, DecodedCall, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Request
@@ -165,7 +144,7 @@ SPEC: Final = agent_spec(
 )
 
 # event names on the wire, by the names of their files
-_WIRE: Final = parse_pairs(
+_WIRE: Final = _tools.parse_pairs(
     "TaskStart=agent_start TaskResume=agent_resume TaskCancel=agent_abort TaskComplete=agent_end "
     "TaskError=agent_error PreToolUse=tool_call PostToolUse=tool_result UserPromptSubmit=prompt_submit "
     "PreCompact=pre_compact SessionShutdown=session_shutdown"
@@ -184,7 +163,7 @@ _CODEC: Final = AgentCodec(
     names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.AFTER_TOOL: (Field("result", "postToolUse.result"), _DURATION),
             EventName.TOOL_FAILED: (Field("error", "postToolUse.result"), _DURATION),
@@ -288,7 +267,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     data = _CODEC.field_maps(canonical).read(document, "", _READER)
     # data that hooks of other agents expect
     if canonical is EventName.TOOL_FAILED and not data.get("error"):
-        data["error"] = NO_MESSAGE
+        data["error"] = _codec.NO_MESSAGE
     if canonical is EventName.SESSION_START and native in _SOURCES:
         data.setdefault("source", _SOURCES[native])
     match data.get("tool_call"):
@@ -370,7 +349,7 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 
 def _apply_rewrite(outcome: Outcome, event: Event) -> object:
     """Return the whole arguments for Cline: lists and objects as such, as its tools take them."""
-    final = final_args(outcome, event)
+    final = _tools.final_args(outcome, event)
     if final is not None and _tools.split_name(event.tool) and event.native_args is not None:
         return UNSET if final == event.args else _encode_server_args(event, final)
     changed = _tools.apply_rewrite(TOOLS, outcome, event)

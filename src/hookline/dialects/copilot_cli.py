@@ -14,34 +14,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _tools
-from hookline.dialects._codec import (
-    TOOL_EVENTS,
-    TURN_ENDS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    fit_result,
-    join_blocks,
-)
+from hookline.dialects import _codec, _json_reader, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
-from hookline.dialects._tools import (
-    NO_CALL,
-    ONE_URL,
-    PLAIN,
-    ArgsCodec,
-    DecodedCall,
-    as_int,
-    convert,
-    final_output,
-    tool_map,
-    tool_row,
-    without,
-)
+from hookline.dialects._tools import NO_CALL, PLAIN, ArgsCodec, DecodedCall, as_int, tool_map, tool_row, without
 from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
@@ -67,18 +44,15 @@ def _range_to_native(args: dict[str, object]) -> dict[str, object]:
 def _range_to_canonical(args: dict[str, object]) -> dict[str, object]:
     match args.get("view_range"):
         case [int(first), int(last)] if first >= 1 and (last >= first or last == _END):
-            return {
-                **without(args, "view_range"),
-                "offset": first,
-                **({} if last == _END else {"limit": last - first + 1}),
-            }
+            limit = {} if last == _END else {"limit": last - first + 1}
+            return {**without(args, "view_range"), "offset": first, **limit}
         case _:
             return args
 
 
 def _background(word: str) -> ArgsCodec:
     """Convert the flag for a background run to the mode."""
-    return convert(
+    return _tools.convert(
         "background",
         "mode",
         lambda flag: (word if flag else "sync") if isinstance(flag, bool) else UNSET,
@@ -95,7 +69,7 @@ def _is_patch(args: Mapping[str, object]) -> bool:
 
 
 # one directory is the canonical `path`; several stay a list under the native name
-_ONE_PATH: Final = convert("path", "paths", _text_only, _text_only)
+_ONE_PATH: Final = _tools.convert("path", "paths", _text_only, _text_only)
 _LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
 
 # a file is `file_path` in permission requests
@@ -117,7 +91,7 @@ TOOLS: Final = tool_map(
     ),
     tool_row("grep", "grep rg", keys="include=glob", codecs=(_ONE_PATH,)),
     tool_row("glob", "glob", codecs=(_ONE_PATH,)),
-    tool_row("web_fetch", "web_fetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_fetch", "web_fetch WebFetch", codecs=(_tools.ONE_URL,)),
     tool_row("web_search", "web_search WebSearch"),
     tool_row("subagent", "task Agent", keys="type=agent_type", codecs=(_background("background"),)),
     tool_row("agent_message", "write_agent", keys="target=agent_id text=message"),
@@ -177,7 +151,7 @@ def _is_author(document: Mapping[str, object]) -> bool:
     return name in _PASCAL and isinstance(time, str) and not is_other
 
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "GitHub Copilot CLI",
     events=_EVENTS,
@@ -241,7 +215,7 @@ _CODEC: Final = AgentCodec(
         },
     ),
     tools=TOOLS,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.SESSION_START: (Field("initial_prompt", "initialPrompt"),),
             EventName.BEFORE_TOOL: _AGENT,
@@ -278,7 +252,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
 
 def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     """Return the document in the form that the hook is configured for, else in the one that the agent sent."""
-    data = fit_result(event, _NAME)
+    data = _codec.fit_result(event, _NAME)
     form = ""
     # the name under which the agent sent an event in the other form
     name = data.get(_FORM) if event.host == _NAME else None
@@ -398,6 +372,8 @@ def _take_progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
     return tuple(messages), replace(reply, stdout=b"".join(rest))
 
 
+# each key with a decision, and the key of its reason
+_REASON_KEYS: Final = {"permissionDecision": "permissionDecisionReason", "behavior": "message", "decision": "reason"}
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "block": Decision.DENY, "deny": Decision.DENY}
 
 
@@ -428,11 +404,7 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
 
 def _read_decision(answer: Mapping[str, object], event: Event) -> tuple[Decision, str]:
     found: list[tuple[Decision, str]] = [(Decision.PASS, "")]
-    for key, why in (
-        ("permissionDecision", "permissionDecisionReason"),
-        ("behavior", "message"),
-        ("decision", "reason"),
-    ):
+    for key, why in _REASON_KEYS.items():
         if answer.get(key) is None:
             continue
         decision = _READER.read_decision(answer[key], key, _WORDS, wanted=", ".join(sorted(_WORDS)))
@@ -489,7 +461,7 @@ def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
         return {"behavior": "deny", "message": reason, "interrupt": interrupt} if decision >= Decision.DENY else {}
     if event.name not in _BLOCKED:
         return document
-    output = final_output(outcome)
+    output = _tools.final_output(outcome)
     if event.name is EventName.AFTER_TOOL and output is not UNSET:
         result = event.data.get(_RESULT)
         rest = result if isinstance(result, dict) else {"resultType": "success"}

@@ -11,18 +11,8 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _reply_codec, _tools
-from hookline.dialects._codec import (
-    TOOL_EVENTS,
-    TURN_ENDS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    join_blocks,
-)
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, DecodedCall, edits, one_of, tool_map, tool_row
@@ -62,8 +52,6 @@ TOOLS: Final = tool_map(
     tool_row("todo", "TodoWrite", keys="items=todos"),
 )
 
-_A: Final = Ability
-
 # preToolUse accepts `ask` and does not enforce it; sessionStart does not wait for the answer
 _EVENTS: Final[EventTable] = {
     "sessionStart": ("context", EventName.SESSION_START),
@@ -97,7 +85,7 @@ def _is_author(document: Mapping[str, object]) -> bool:
     )
 
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "Cursor",
     events=_EVENTS,
@@ -112,7 +100,7 @@ SPEC: Final = agent_spec(
     runs_files_of=("claude-code",),
     signature=_is_author,
     mcp="MCP:{tool}",
-    of_mcp={"postToolUse": frozenset({_A.OUTPUT})},
+    of_mcp={"postToolUse": frozenset({Ability.OUTPUT})},
     event_tools={
         **dict.fromkeys(("beforeShellExecution", "afterShellExecution"), ("shell",)),
         **dict.fromkeys(("beforeMCPExecution", "afterMCPExecution"), ("mcp__*",)),
@@ -156,7 +144,7 @@ _FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     "afterAgentResponse": (Field("response", "text"),),
     "sessionEnd": (_DURATION_MS,),
 }
-_FIELD_MAPS: Final = field_maps(
+_FIELD_MAPS: Final = _codec.field_maps(
     _FIELDS,
     taken=("conversation_id", "session_id", "hook_event_name", "model", "cwd", "tool_name", "tool_input"),
     taken_at={native: keys for native, (_, keys) in _TOOL_EVENTS.items()},

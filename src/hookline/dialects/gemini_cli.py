@@ -13,19 +13,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _reply_codec, _tools
-from hookline.dialects._codec import (
-    NO_MESSAGE,
-    TOOL_EVENTS,
-    TURN_ENDS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    join_blocks,
-)
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
 from hookline.dialects._tools import LINES, NO_CALL, ArgsCodec, final_output, rename, tool_map, tool_row, without
@@ -108,7 +97,7 @@ _EVENTS: Final[EventTable] = {
     "PreCompress": ("message", EventName.PRE_COMPRESS),
 }
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "Gemini CLI",
     events=_EVENTS,
@@ -139,7 +128,7 @@ _CODEC: Final = AgentCodec(
     names=EventNames(SPEC.events, {"AfterTool": _tool_event}),
     tools=_TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.AFTER_AGENT: (Field("response", "prompt_response"),),
             EventName.BEFORE_MODEL: (_MODEL, _MESSAGES),
@@ -180,7 +169,7 @@ def _write_event(event: Event) -> dict[str, object]:
             document["mcp_context"] = {"server_name": parts[0], "tool_name": parts[1]}
     if event.name is EventName.TOOL_FAILED:
         # only the error distinguishes a failed tool
-        error = event.data.get("error") or NO_MESSAGE
+        error = event.data.get("error") or _codec.NO_MESSAGE
         if "error_type" in event.data:
             error = {"message": error, "type": event.data["error_type"]}
         event = replace(event, data={**without(event.data, "error_type"), "error": error})

@@ -9,17 +9,8 @@ from functools import partial
 from typing import Final
 
 from hookline import json_codec
-from hookline.dialects import _tools
-from hookline.dialects._codec import (
-    NO_MESSAGE,
-    TOOL_EVENTS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-)
+from hookline.dialects import _codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventNames, EventTable, Field, agent_spec, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tools import NO_CALL, ONE_URL, ArgsCodec, DecodedCall, tool_map, tool_row, without
@@ -198,7 +189,6 @@ SPEC: Final = agent_spec(
     mcp="@{server}/{tool}",
 )
 
-_FILE: Final = (Field("path", "file_path"),)
 _RESULT: Final = (Field("result", "tool_response"),)
 _CODEC: Final = AgentCodec(
     spec=SPEC,
@@ -210,9 +200,7 @@ _CODEC: Final = AgentCodec(
             EventName.AFTER_TOOL: _RESULT,
             EventName.TOOL_FAILED: _RESULT,
             EventName.AFTER_AGENT: (Field("response", "assistant_response"),),
-            EventName.FILE_CREATED: _FILE,
-            EventName.FILE_EDITED: _FILE,
-            EventName.FILE_DELETED: _FILE,
+            **dict.fromkeys(_codec.FILE_EVENTS, (Field("path", "file_path"),)),
         },
         taken=("hook_event_name", "session_id", "cwd", "tool_name", "tool_input"),
     ),
@@ -244,7 +232,7 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
     if event.name is EventName.TOOL_FAILED:
         error = data.pop("error", None)
         if event.host != _NAME or "result" not in data:
-            data["result"] = {"success": False, "result": [error or NO_MESSAGE]}
+            data["result"] = {"success": False, "result": [error or _codec.NO_MESSAGE]}
     elif event.name is EventName.AFTER_TOOL and ("result" in data or event.host != _NAME):
         data["result"] = _wrap_result(data.get("result"))
     return _CODEC.write_data(event, document, data)
@@ -279,7 +267,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         response = data.get("result")
         result = response.get("result") if isinstance(response, Mapping) else None
         parts = result if isinstance(result, list) else [result] if result else []
-        data["error"] = "\n".join(_tools.to_text(part) for part in parts) or NO_MESSAGE
+        data["error"] = "\n".join(_tools.to_text(part) for part in parts) or _codec.NO_MESSAGE
     elif canonical is EventName.AFTER_TOOL:
         match data.get("result"):
             case {"success": True, "result": [result], **more} if not more and _wrap_result(result) is not result:

@@ -11,18 +11,8 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _tools
-from hookline.dialects._codec import (
-    TOOL_EVENTS,
-    TURN_ENDS,
-    AgentCodec,
-    EventNames,
-    EventTable,
-    Field,
-    agent_spec,
-    field_maps,
-    join_blocks,
-)
+from hookline.dialects import _codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
 from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
@@ -76,7 +66,7 @@ BY_MODE: Final[Mapping[str, str]] = {
     "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is asked",
 }
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "opencode",
     events=_EVENTS,
@@ -113,7 +103,7 @@ _CODEC: Final = AgentCodec(
         },
     ),
     tools=_TOOLS,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.BEFORE_TOOL: (_CALL,),
             EventName.AFTER_TOOL: (_CALL, Field("result", "output.output")),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hookline.dialects import _tools
 from hookline.dialects._codec import AgentCodec, EventNames, EventTable, Field, agent_spec, field_maps
-from hookline.dialects._json_reader import JsonReader
+from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
 from hookline.dialects._tools import NO_CALL, DecodedCall, edits, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
@@ -100,18 +100,8 @@ _CODEC: Final = AgentCodec(
         },
         taken=("agent_action_name", "trajectory_id", "model_name", "cwd", _INFO),
         objects={
-            _INFO: frozenset(
-                {
-                    "command_line",
-                    "cwd",
-                    "file_path",
-                    "edits",
-                    "mcp_server_name",
-                    "mcp_tool_name",
-                    "mcp_tool_arguments",
-                    "tool_name",
-                    "tool_args",
-                }
+            _INFO: key_set(
+                "command_line cwd file_path edits mcp_server_name mcp_tool_name mcp_tool_arguments tool_name tool_args"
             )
         },
     ),

@@ -130,10 +130,6 @@ class Request:
     @property
     def body(self) -> bytes:
         """The document as one line of JSON: `input()` in a hook reads exactly one line."""
-        return self.encode_body()
-
-    def encode_body(self) -> bytes:
-        """Return the body, for who asks for it later."""
         return json_codec.dump(self.document) + b"\n"
 
 

@@ -299,7 +299,8 @@ def read_testable(hook: Testable, engine: RecordingEngine, event: Event, *, name
     """
     if isinstance(hook, Hook):
         engine.add(replace(hook, on=hook.on or (str(event.name),)))
-        return _choose(engine, hook.id)
+        added = (one for hooks in engine.registry.get_all_hooks().values() for one in hooks)
+        return next(one for one in added if one.id == hook.id)
     if isinstance(hook, Mapping):
         given = {"on": str(event.name), **hook} if "schedule" not in hook else dict(hook)
         words = {**given, **({"dialect": dialect} if dialect else {})}
@@ -340,10 +341,6 @@ def _pick(hooks: tuple[Hook, ...], name: str, path: Path) -> Hook:
         if name in {hook.id, hook.name}:
             return hook
     raise ConfigError(f"there is no hook {quote(name)}{suggest(name, known)}", path=str(path))
-
-
-def _choose(engine: RecordingEngine, ident: str) -> Hook:
-    return next(hook for hooks in engine.registry.get_all_hooks().values() for hook in hooks if hook.id == ident)
 
 
 def wait_for(work: Coroutine[object, object, T]) -> T:

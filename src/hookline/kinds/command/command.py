@@ -149,7 +149,7 @@ class Command:
                 return launch
             try:
                 spec = _fill_call(launch.spec, request)
-                stdin = request.encode_body() if spec.is_queued else request.encode_body
+                stdin = request.body if spec.is_queued else lambda: request.body
                 try:
                     result = await self._forkservers.run(spec, stdin=stdin, timeout=timeout) if spec.warm else None
                     result = result or await run(spec, stdin=stdin, timeout=timeout)
