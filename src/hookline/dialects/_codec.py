@@ -233,6 +233,8 @@ def tool_event_by_error(body: Mapping[str, object]) -> EventName:
     return EventName.TOOL_FAILED if body.get("error") else EventName.AFTER_TOOL
 
 
+# specs and codecs of agents
+
 TOOL_EVENTS: Final = frozenset({EventName.BEFORE_TOOL, EventName.AFTER_TOOL, EventName.TOOL_FAILED})
 FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
 # the events at which a denial sends the agent back to work

@@ -410,6 +410,8 @@ def encode_exit_code(outcome: Outcome, *, is_context: bool) -> Answer:
     return Answer(stdout=context.encode("utf-8", "replace") + b"\n") if context else Answer()
 
 
+# answers in the words of other dialects than the hook's own
+
 _PASS, _ASK, _DENY, _STOP = Decision.PASS, Decision.ASK, Decision.DENY, Decision.STOP
 
 WORDS: Final[Mapping[str, Decision]] = {

@@ -420,6 +420,8 @@ def rename(keys: Mapping[str, str]) -> ArgsCodec:
     return ArgsCodec(lambda args: _rename(args, keys, back=back), lambda args: _rename(args, back, back=keys))
 
 
+# calls and results of agents
+
 # arguments of canonical tools that are paths: absolute and without `..`, whatever the agent wrote
 _PATHS: Final = ("path", "paths", "cwd", "to", "save_to")
 # the argument that stands for a whole argument list that is not an object

@@ -17,7 +17,7 @@ from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reaso
 from hookline.dialects._tools import LINES, NO_CALL, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -159,11 +159,6 @@ _UNDECIDED: Final = "the hook's answer has no decision, which is a no to Antigra
 _STEPS: Final = {"ephemeralMessage": EffectKind.CONTEXT, "userMessage": EffectKind.ASK_AGENT}
 
 
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _CODEC.read_reply(_RULES, reply, request)
-
-
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     word = document.get("decision")
     # at the end of a turn one word sends the agent back to work, and every other lets it rest
@@ -201,6 +196,7 @@ _RULES: Final = ReplyRules(
     deny_exit=2,
     strict_json=True,
 )
+decode_reply = partial(_CODEC.read_reply, _RULES)
 
 # answers to the agent
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _codec
-from hookline.dialects._codec import BodyCodec, EventNames, FILE_EVENTS, Field, field_maps, parse_events, read_session
+from hookline.dialects import _codec, _json_reader
+from hookline.dialects._codec import FILE_EVENTS, BodyCodec, EventNames, Field, field_maps, parse_events, read_session
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
 from hookline.dialects._tools import tool_map

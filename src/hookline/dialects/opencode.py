@@ -17,7 +17,7 @@ from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
 from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, Verdict
 
@@ -182,11 +182,6 @@ def decode_event(raw: bytes, name: str = "") -> Event:
 # answers of hooks and answers to the plugin have the same form
 
 
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _CODEC.read_reply(_RULES, reply, request)
-
-
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     found = [(Decision.PASS, "")]
     found += [(decision, _READER.get_text(document, key)) for decision, key in _KEYS.items() if key in document]
@@ -215,6 +210,7 @@ _RULES: Final = ReplyRules(
     deny_exit=2,
     strict_json=True,
 )
+decode_reply = partial(_CODEC.read_reply, _RULES)
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:

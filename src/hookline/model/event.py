@@ -273,6 +273,9 @@ def deep_copy(value: object, copies: dict[int, object]) -> object:
     return copies[key]
 
 
+# the canonical tools
+
+
 class ToolSpec(Struct, frozen=True):
     """What a tool does, and the names of its arguments; "?" marks one that may be missing."""
 
@@ -322,6 +325,9 @@ WRITING: Final = (
 
 # before the name of a tool that is none of the table, though it may be called like one of it
 OTHER: Final = "other:"
+
+
+# what an answer can do
 
 
 class Ability(StrEnum):

@@ -4,8 +4,9 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -467,39 +468,34 @@ def check_hook_contract(
         AssertionError: The hook breaks its contract; the message has a line for each breach.
         ConfigError: There is no such hook or agent, or its definition has a mistake.
     """
-    report = wait_for(_check(hook, tuple(events), name=name, dialect=dialect, agents=tuple(agents), cwd=cwd))
+    if not events:
+        tried = read_testable(hook, RecordingEngine(), build_event("before_tool"), name=name, dialect=dialect)
+        events = tuple(build_event(str(one)) for one in tried.on)
+    run = partial(run_hook_async, hook, name=name, dialect=dialect, cwd=cwd)
+    report = wait_for(_check(events, agents, run=run))
     if report.breaches:
         raise AssertionError("\n".join((f"{len(report.breaches)} breaches of the hook's contract:", *report.breaches)))
     return report
 
 
 async def _check(
-    hook: Testable,
-    events: tuple[Event, ...],
-    *,
-    name: str,
-    dialect: str,
-    agents: tuple[str, ...],
-    cwd: str | Path | None,
+    events: Sequence[Event], agents: Sequence[str], *, run: Callable[..., Awaitable[HookRun]]
 ) -> ContractReport:
-    if not events:
-        tried = read_testable(hook, RecordingEngine(), build_event("before_tool"), name=name, dialect=dialect)
-        events = tuple(build_event(str(one)) for one in tried.on)
     limit = asyncio.Semaphore(_TOGETHER)
 
-    async def run(event: Event, agent: str) -> HookRun:
+    async def run_limited(event: Event, agent: str = "") -> HookRun:
         async with limit:
-            return await run_hook_async(hook, event, name=name, dialect=dialect, agent=agent, cwd=cwd)
+            return await run(event, agent=agent)
 
     runs: list[HookRun] = []
     breaches: list[str] = []
     for event in events:
         spoken = [agent for agent in list_agents(event.name) if not agents or agent in agents]
-        first, *others = await asyncio.gather(run(event, ""), *(run(event, agent) for agent in spoken))
+        first, *others = await asyncio.gather(*(run_limited(event, agent) for agent in ("", *spoken)))
         runs += [first, *others]
         for agent, one in zip(("", *spoken), (first, *others), strict=True):
             breaches += (f"{agent or 'hookline'}, {event.name}: {line}" for line in _find_breaches(one, agent, first))
-    odd = await asyncio.gather(*(run(event, "") for event in list_odd_events(events)))
+    odd = await asyncio.gather(*map(run_limited, list_odd_events(events)))
     for one in odd:
         if one.failure is not None:
             breaches.append(f"odd event: {'; '.join(one.describe())[:500]}")
