@@ -207,6 +207,12 @@ def test_environment_is_what_cursor_gives_its_hooks() -> None:
     }
 
 
+def test_path_that_no_environment_can_hold_is_left_to_the_document() -> None:
+    event = Event(name=EventName.BEFORE_AGENT, data={"transcript_path": "x" * 200_000})
+
+    assert encode_event(event, HOOK).env == {}
+
+
 # answers to Cursor
 
 

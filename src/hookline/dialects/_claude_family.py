@@ -25,8 +25,6 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdic
 from hookline.text import fence
 
 _DENY_EXIT: Final = 2
-# a program does not start with a longer variable in its environment
-_LONGEST_VARIABLE: Final = 65_536
 
 _CALL: Final = Field("call_id", "tool_use_id")
 _DURATION: Final = Field("duration", "duration_ms", in_ms=True)
@@ -113,9 +111,9 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             plain = {key: value for key, value in document.items() if key in self.exported}
             texts = {key: _tools.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
             values = {**texts, **values}
-        # an environment cannot hold a NUL or a lone surrogate, and a guard has to start whatever the prompt contains
-        cleaned = {key: value.replace("\0", "").encode("utf-8", "replace").decode() for key, value in values.items()}
-        env = {key: value for key, value in cleaned.items() if value and len(value.encode()) <= _LONGEST_VARIABLE}
+        # an environment cannot hold a lone surrogate either
+        whole = {key: value.encode("utf-8", "replace").decode() for key, value in values.items()}
+        env = _codec.fit_environment(whole)
         return Request(event=event, document=document, later=partial(self.write_event, event), env=env)
 
     def write_event(self, event: Event) -> dict[str, object]:

@@ -443,6 +443,18 @@ def fit_result(
     return data
 
 
+# a program does not start with a longer variable in its environment
+_LONGEST_VARIABLE: Final = 65_536
+
+
+def fit_environment(values: Mapping[str, object]) -> dict[str, str]:
+    """Return the texts that an environment can hold: a guard has to start whatever the prompt contains."""
+    texts = {name: value.replace("\0", "") for name, value in values.items() if isinstance(value, str)}
+    return {
+        name: text for name, text in texts.items() if text and len(text.encode("utf-8", "replace")) <= _LONGEST_VARIABLE
+    }
+
+
 def join_blocks(texts: Iterable[str]) -> str:
     """Join texts with a blank line between them."""
     return "\n\n".join(filter(None, texts))

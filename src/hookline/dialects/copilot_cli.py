@@ -246,8 +246,8 @@ _FORM: Final = "hook_event_name"
 def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
     folder = hook.project(event.cwd.replace("\0", ""))
-    environment = dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder) if folder else {}
-    return Request(event=event, later=partial(_write_event, event, hook.native_event), env=environment)
+    env = _codec.fit_environment(dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder))
+    return Request(event=event, later=partial(_write_event, event, hook.native_event), env=env)
 
 
 def _write_event(event: Event, wanted: str = "") -> dict[str, object]:

@@ -183,7 +183,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
         "CURSOR_USER_EMAIL": event.data.get("user_email"),
         "CURSOR_TRANSCRIPT_PATH": event.data.get("transcript_path"),
     }
-    env = {name: value.replace("\0", "") for name, value in variables.items() if isinstance(value, str) and value}
+    env = _codec.fit_environment(variables)
     return Request(event=event, later=partial(_write_event, event, native), env=env)
 
 

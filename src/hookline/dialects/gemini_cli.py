@@ -146,13 +146,10 @@ _CODEC: Final = AgentCodec(
 
 def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
-    folder, session = event.cwd.replace("\0", ""), event.session.id.replace("\0", "")
-    environment = {"GEMINI_CWD": folder} if folder else {}
-    if project := hook.project(folder):
-        environment.update(dict.fromkeys(("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), project))
-    if session:
-        environment["GEMINI_SESSION_ID"] = session
-    return Request(event=event, later=partial(_write_event, event), env=environment)
+    folder = event.cwd.replace("\0", "")
+    project = dict.fromkeys(("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), hook.project(folder))
+    env = _codec.fit_environment({"GEMINI_CWD": folder, **project, "GEMINI_SESSION_ID": event.session.id})
+    return Request(event=event, later=partial(_write_event, event), env=env)
 
 
 def _write_event(event: Event) -> dict[str, object]:

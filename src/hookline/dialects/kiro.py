@@ -214,8 +214,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
     native = _CODEC.native_name(event, hook.native_event)
     # variables of the editor's older hooks
-    values = {"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")}
-    env = {name: value.replace("\0", "") for name, value in values.items() if isinstance(value, str) and value}
+    env = _codec.fit_environment({"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")})
     return Request(event=event, later=partial(_write_event, event, native), env=env, native=native)
 
 

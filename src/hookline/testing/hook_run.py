@@ -84,7 +84,7 @@ class RecordingEngine(Engine):
         return [call.hook.id for call in self.hook_calls]
 
     def read(self, toml: str) -> tuple[Hook, ...]:
-        """Add the hooks of a hookline.toml; the test vouches for them..
+        """Add the hooks of a hookline.toml; the test vouches for them.
 
         Raises:
             ConfigError: The text has a mistake.
@@ -299,7 +299,8 @@ def read_testable(hook: Testable, engine: RecordingEngine, event: Event, *, name
         ConfigError: There is no such hook, or its definition has a mistake.
     """
     if isinstance(hook, Hook):
-        engine.add(replace(hook, on=hook.on or (str(event.name),)))
+        on = hook.on or (str(event.name),)
+        engine.add(replace(hook, on=on, source=Source.BUILTIN, sandbox=hook.containment))
         added = (one for hooks in engine.registry.get_all_hooks().values() for one in hooks)
         return next(one for one in added if one.id == hook.id)
     if isinstance(hook, Mapping):
