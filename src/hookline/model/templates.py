@@ -3,7 +3,9 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from msgspec import Struct
 
 from hookline.model.event import Event
 from hookline.model.hook import TEXT_TARGETS, Hook
@@ -83,8 +85,7 @@ def describe_missing(name: str, event: Event, hook: Hook) -> str:
     return f"{text}; narrow the hook with `files` or `writes`"
 
 
-if TYPE_CHECKING:
-    from hookline.model.exchange import CallFacts
+# the values of an event
 
 # what is known of what a call does stands under this name
 EFFECTS: Final = "effects"
@@ -94,7 +95,19 @@ FACTS: Final = "facts"
 _FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff": "changes"}
 
 
-def template_values(event: Event, facts: "CallFacts", *, absolute: bool = True) -> dict[str, object]:
+class CallFacts(Struct, frozen=True, kw_only=True):
+    """What the engine found out about an event for one hook.
+
+    `files` are the absolute paths of the files that the event is about, only those that the hook's own patterns match
+    where it has any. `effects` are what the call does, as lists. `folder` is the project's.
+    """
+
+    files: tuple[str, ...] = ()
+    effects: Mapping[str, object] = {}
+    folder: str = ""
+
+
+def template_values(event: Event, facts: CallFacts, *, absolute: bool = True) -> dict[str, object]:
     """Return what templates may name: the context, `files` and `project`.
 
     The path of the file is `absolute`, so that it holds in every folder, or as the event has it.
