@@ -228,12 +228,11 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
                 ),
                 *texts(document.get("systemMessage"), EffectKind.MESSAGE, where="systemMessage"),
             ),
-            ends=decision is Decision.STOP,
             metadata={key: value for key, value in document.items() if key not in _ANSWER_FIELDS},
         )
         if decision is Decision.STOP and self.native_name(event) in self.replaces:
             # as in this agent: the model reads the reason in place of the result, and goes on
-            return _reply_codec.hide_result(replace(verdict, decision=Decision.DENY, ends=False))
+            return _reply_codec.hide_result(replace(verdict, decision=Decision.DENY))
         return verdict
 
     def _read_decision(

@@ -168,6 +168,9 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             DialectError: It looks like an answer, and no dialect has its words.
         """
         verdict = self.read(document, request)
+        if verdict.decision is Decision.STOP:
+            # it keeps later hooks from running as well
+            verdict = replace(verdict, ends=True)
         if verdict.decision >= Decision.DENY:
             if verdict.reason:
                 return verdict

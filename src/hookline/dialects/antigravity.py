@@ -181,7 +181,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=reason,
         effects=tuple(Effect(kind, text) for kind, text in texts if isinstance(text, str) and text),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 

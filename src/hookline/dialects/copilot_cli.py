@@ -397,7 +397,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
             *((Effect(EffectKind.REWRITE, output, ("output",)),) if result is not None else ()),
             *_RULES.text_effects(answer.get("additionalContext"), context, where="additionalContext"),
         ),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 

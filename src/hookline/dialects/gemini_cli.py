@@ -256,7 +256,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
             *_RULES.text_effects(own.get("additionalContext"), context, where="additionalContext"),
             *((Effect(EffectKind.MESSAGE, message),) if message else ()),
         ),
-        ends=decision is Decision.STOP,
         metadata={**without(document, *_READ), **without(own, *_READ_OWN)},
     )
 

@@ -101,7 +101,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=_READER.get_text(document, "reason"),
         effects=(*_RULES.read_effects(document, request.event), *_read_raised(document.get("raise"))),
-        ends=decision is Decision.STOP,
         metadata={**_RULES.extra_keys(document), **metadata},
     )
 

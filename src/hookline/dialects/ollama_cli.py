@@ -122,7 +122,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=Decision.STOP if stops else decision,
         reason=(stop_reason or reason) if stops else reason,
         effects=_RULES.read_effects(document, request.event),
-        ends=stops,
         metadata=_RULES.extra_keys(document),
     )
 

@@ -131,7 +131,7 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         reason=message if blocks else str(why),
         effects=(*effects, *context, *handed_on),
         failure=Failure(FailureKind.HOOK_ERROR, error) if error else None,
-        ends=not goes_on or decision is Decision.STOP,
+        ends=not goes_on,
     )
 
 

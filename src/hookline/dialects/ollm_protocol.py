@@ -214,7 +214,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         reason=(message if blocks else "") or (reason if isinstance(reason, str) else ""),
         effects=_read_effects(metadata, request.event, message="" if blocks else message),
         failure=failure,
-        ends=decision is Decision.STOP,
         metadata=metadata,
     )
 

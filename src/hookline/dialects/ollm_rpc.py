@@ -165,7 +165,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=_READER.get_text(result, "reason", within="result."),
         effects=_RULES.read_effects(result, request.event, within="result."),
-        ends=decision is Decision.STOP,
         metadata={**{key: value for key, value in result.items() if key not in _FIELDS}, **metadata},
     )
 

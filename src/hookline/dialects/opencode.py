@@ -193,7 +193,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=reason,
         effects=_RULES.read_effects(document, request.event),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 
