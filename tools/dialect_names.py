@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/dialect_names.py
 
-Run it after a change of a dialect's table; `tests/model/test_dialect_names.py` fails until then.
+Run it after a change of a dialect's table; `tests/model/test_names_of_dialects.py` fails until then.
 """
 
 import json
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_map import ToolMap
+from hookline.dialects._tools import ToolMap
+from hookline.model.event import TOOL_SPECS
 from hookline.model.hook import OnError
-from hookline.model.tools import TOOL_SPECS
 from hookline.ports import Dialect
 
 PAGE: Final = Path(__file__).parents[1] / "docs/tools.md"

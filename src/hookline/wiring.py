@@ -17,9 +17,9 @@ from hookline.kinds.python import Python
 from hookline.kinds.raise_event import RaiseEvent
 from hookline.kinds.rule import Rule
 from hookline.kinds.webhook import Webhook
-from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event
 from hookline.model.hook import Hook
+from hookline.model.names import EVENT_NAMES
 from hookline.model.settings import Settings
 from hookline.ports import StateStore
 from hookline.process.containment import Containment
@@ -108,7 +108,7 @@ async def _missing(hook: Hook, cwd: str) -> str:
 
 async def _gather_facts(wanted: Collection[str], event: Event) -> Mapping[str, object]:
     """Gather the facts that hooks ask for."""
-    from hookline.facts.gather import gather_facts  # noqa: PLC0415 - most hooks ask for none
+    from hookline.facts import gather_facts  # noqa: PLC0415 - most hooks ask for none
 
     return await gather_facts(wanted, event)
 

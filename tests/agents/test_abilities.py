@@ -14,8 +14,7 @@ from typing import Any, Final
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.model.capability import Ability
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName
 from tests.agents.agents import AGENTS, Agent
 from tests.agents.scenario import python
 from tests.agents.speech import Turn

@@ -7,7 +7,7 @@ from cel_expr_python import cel  # type: ignore[import-untyped]
 from hookline.conditions.condition import compile_condition
 from hookline.engine.components import Condition
 from hookline.model.event import Event, EventName
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 from tests.bench import harness
 from tests.bench.rows import Section
 

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from hookline.bridge.notices import Notices, append_lines, choose_channel
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.verdict import Outcome
 
 CALL = Event(name=EventName.BEFORE_TOOL)

@@ -6,7 +6,7 @@ from hookline.conditions.condition import compile_condition
 from hookline.conditions.parser import BeyondError
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 
 CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls", "n": 3, "token": None})
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hookline.conditions.condition import PolicyCondition, compile_condition
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName, Session
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 
 
 def call(tool: str, **args: object) -> Event:

@@ -9,7 +9,7 @@ from hookline.config.full_cel import compile_with_cel
 from hookline.engine.components import Condition
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 from hookline.wiring import make_components
 
 CALL = event_context(

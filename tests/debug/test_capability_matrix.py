@@ -11,9 +11,8 @@ from hookline.debug.capability_matrix import (
     translate_wish,
 )
 from hookline.dialects import DIALECTS
-from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName
 from hookline.model.hook import Hook
 from hookline.model.requirements import Needs
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_map import ToolMap
+from hookline.dialects._tools import ToolMap
 from hookline.model.event import EVENTS, Event, EventName, Session
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome

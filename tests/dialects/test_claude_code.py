@@ -7,8 +7,7 @@ from msgspec import UNSET
 
 from hookline.dialects.claude_code import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, FailureKind, Reply
 from hookline.model.hook import Hook, Layer
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome

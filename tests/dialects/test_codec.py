@@ -2,9 +2,9 @@
 
 import pytest
 
-from hookline.dialects import DIALECTS, _codec, _tool_calls
-from hookline.dialects._field_map import EventNames, field_maps
-from hookline.dialects._tool_map import ToolRow, tool_map
+from hookline.dialects import DIALECTS, _codec, _tools
+from hookline.dialects._codec import EventNames, field_maps
+from hookline.dialects._tools import ToolRow, tool_map
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName, Session
@@ -29,7 +29,7 @@ CODEC = _codec.AgentCodec(
 
 
 def event(document: dict[str, object], *, iso: bool = True) -> Event:
-    return CODEC.decode_document("onEnd", document, session=Session(), cwd="/p", call=_tool_calls.NO_CALL, iso=iso)
+    return CODEC.decode_document("onEnd", document, session=Session(), cwd="/p", call=_tools.NO_CALL, iso=iso)
 
 
 def test_name_in_the_document_counts_before_the_one_it_was_called_with() -> None:

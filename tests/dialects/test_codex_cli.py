@@ -6,8 +6,7 @@ import pytest
 
 from hookline.dialects.codex_cli import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Answer, FailureKind, Reply
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome

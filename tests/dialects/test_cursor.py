@@ -6,8 +6,7 @@ import pytest
 
 from hookline.dialects.cursor import SPEC, decode_event, encode_event
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import FailureKind
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.saying import HOOK, Plain, answered, event_of, heard, payload, told, verdict
@@ -206,6 +205,12 @@ def test_environment_is_what_cursor_gives_its_hooks() -> None:
         "CURSOR_VERSION": "2.4.1",
         "CURSOR_TRANSCRIPT_PATH": "/home/me/.cursor/talks/668320d2.jsonl",
     }
+
+
+def test_path_that_no_environment_can_hold_is_left_to_the_document() -> None:
+    event = Event(name=EventName.BEFORE_AGENT, data={"transcript_path": "x" * 200_000})
+
+    assert encode_event(event, HOOK).env == {}
 
 
 # answers to Cursor

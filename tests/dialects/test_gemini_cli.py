@@ -6,8 +6,7 @@ import pytest
 
 from hookline.dialects import gemini_cli
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import FailureKind, Reply
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from tests.dialects.agents import (

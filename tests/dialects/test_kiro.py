@@ -181,6 +181,12 @@ def test_environment_is_what_its_older_hooks_find() -> None:
     assert encode_event(event_of(AGENT, "PostFileSave"), HOOK).env == {"KIRO_HOOK_FILE": "/project/a.py"}
 
 
+def test_prompt_that_no_environment_can_hold_is_left_to_the_document() -> None:
+    asked = Event(name=EventName.BEFORE_AGENT, data={"prompt": "x" * 200_000})
+
+    assert encode_event(asked, HOOK).env == {}
+
+
 # answers
 
 BLOCKS = ["preToolUse", "PreToolUse.v1", "UserPromptSubmit.v1", "PreTaskExec"]

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade as degrade_for_agent
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Reply, Request
 from hookline.model.verdict import Decision, Outcome, Verdict
 from tests.dialects.strategies import (

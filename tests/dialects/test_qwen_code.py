@@ -7,8 +7,7 @@ import pytest
 from hookline.dialects import claude_code
 from hookline.dialects.qwen_code import SPEC, decode_event, decode_reply, encode_event, encode_outcome
 from hookline.engine.degrade import degrade
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Answer, Reply
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome

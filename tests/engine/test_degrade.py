@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from hookline.engine.degrade import WORDS, degrade
-from hookline.model.capability import FALLBACKS, Ability, fallback_for
-from hookline.model.event import Event, EventName
+from hookline.model.event import FALLBACKS, Ability, Event, EventName, fallback_for
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 
 CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls"}, host="somebody")

@@ -9,7 +9,7 @@ from hookline.errors import HostError
 from hookline.hosts import HOSTS, find
 from hookline.hosts.command_line import canonical_events
 from hookline.hosts.host import Host, Scope
-from hookline.model.agents import AGENTS
+from hookline.model.dialect import AGENTS
 from hookline.model.event import EventName
 from tests.hosts.settings import around
 

@@ -11,7 +11,7 @@ from hookline.kinds.ask_agent import LONGEST, LONGEST_VALUE, AskAgent, fill_prom
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import FailureKind
 from hookline.model.hook import Hook, Source
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 from hookline.model.verdict import Decision
 
 

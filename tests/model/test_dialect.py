@@ -1,8 +1,7 @@
 """What a dialect says an answer can do, and the names it has for events."""
 
-from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.wiring import native_names
 
 SPEC = DialectSpec(

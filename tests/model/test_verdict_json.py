@@ -1,7 +1,7 @@
 import json
 
 from hookline import json_codec
-from hookline.model.capability import Ability, Degradation
+from hookline.model.event import Ability, Degradation
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Skip

@@ -16,9 +16,8 @@ from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade
 from hookline.engine.merge import apply_changes, merge
 from hookline.errors import DialectError
-from hookline.model.capability import Ability, fallback_for
 from hookline.model.dialect import MCP_PREFIX
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session, fallback_for
 from hookline.model.exchange import Reply
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.model.capability import Ability
+from hookline.model.event import Ability
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "dialects"
 MARK = "<!-- abilities -->"

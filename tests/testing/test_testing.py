@@ -11,8 +11,9 @@ from hypothesis import given
 from hookline import Decision, Event, EventName, Verdict, testing
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, DialectError
+from hookline.model.hook import Hook, Source
 from hookline.testing import strategies
-from hookline.testing.recording_engine import RecordingEngine
+from hookline.testing.hook_run import RecordingEngine
 
 pytestmark = pytest.mark.spec("U-19")
 
@@ -148,6 +149,12 @@ def test_generated_events_are_read_from_every_agents_payload(event: Event) -> No
 @given(strategies.payloads("claude-code", "before_tool"))
 def test_generated_payloads_are_the_agents(raw: bytes) -> None:
     assert DIALECTS["claude-code"].decode_event(raw).name is EventName.BEFORE_TOOL
+
+
+def test_hook_is_vouched_for_wherever_it_comes_from() -> None:
+    hook = Hook(id="guard", command="echo no >&2; exit 2", shell=True, source=Source.WORKSPACE)
+
+    assert testing.run_hook(hook, DELETION) == testing.answer("deny", reason="no")
 
 
 def test_plugin_loads_nothing_heavy_and_explains_differences(tmp_path: Path) -> None:

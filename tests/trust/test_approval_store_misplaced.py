@@ -7,7 +7,7 @@ import pytest
 
 from hookline import Decision, Engine, Event, EventName, Hook, Outcome, Source
 from hookline.dialects import DIALECTS
-from hookline.model.capability import FALLBACKS, Ability
+from hookline.model.event import FALLBACKS, Ability
 from hookline.model.hook import OnError
 from tests.helpers.each import each
 

@@ -10,7 +10,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from hookline.adapters._calls import call_tool, format_refusal, join_context
+from hookline.adapters import call_tool, format_refusal, join_context
 from hookline.engine.engine import Engine
 from hookline.errors import Blocked
 from hookline.model.event import EventName, Session

@@ -19,7 +19,7 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from hookline import json_codec
-from hookline.adapters._calls import call_tool, format_refusal, join_context
+from hookline.adapters import call_tool, format_refusal, join_context
 from hookline.engine.engine import Engine
 from hookline.errors import Blocked
 from hookline.model.event import EventName, Session

@@ -9,7 +9,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 
-from hookline.adapters._calls import call_tool, format_refusal, join_context
+from hookline.adapters import call_tool, format_refusal, join_context
 from hookline.engine.engine import Engine
 from hookline.errors import Blocked
 from hookline.model.event import EventName, Session

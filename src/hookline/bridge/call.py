@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.dialects import DIALECTS
-from hookline.model.dialect_names import AGENT_ALIASES
 from hookline.model.event import Event, EventName
+from hookline.model.names import AGENT_ALIASES
 from hookline.model.plan import Plan
 from hookline.model.verdict import Outcome
 from hookline.ports import Dialect

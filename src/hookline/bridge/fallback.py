@@ -11,8 +11,7 @@ from hookline.config.loader import read_text
 from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade
 from hookline.errors import ConfigError, StoreError
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.hook import OWN_DIALECT
 from hookline.model.plan import Gate, Plan
 from hookline.model.scope import is_for_agent

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.files import make_private_folder
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Outcome
 from hookline.text import sanitize
 

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.bridge.call import Call, CallState, event_from_name
 from hookline.bridge.fallback import GUARDED
-from hookline.dialects import DIALECTS
-from hookline.dialects._detect import detect_agent
+from hookline.dialects import DIALECTS, detect_agent
 from hookline.errors import DialectError
 from hookline.json_codec import Payload
-from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import Event, EventName
+from hookline.model.names import EVENT_NAMES
 from hookline.text import sanitize
 
 # the keys under which agents write the name of an event

@@ -28,8 +28,7 @@ from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.dialects import DIALECTS
 from hookline.engine.tool_call import add_error_type
 from hookline.engine.trace_records import event_record, record
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Step

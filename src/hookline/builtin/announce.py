@@ -12,8 +12,7 @@ from typing import Final
 from hookline.builtin.catalogue import BuiltinScope, Judge, Options
 from hookline.kinds.notify import LONGEST, NOTIFIERS, Notifier, show
 from hookline.model.event import Event
-from hookline.model.exchange import CallFacts
-from hookline.model.template_context import template_values
+from hookline.model.templates import CallFacts, template_values
 from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import project_roots
 from hookline.shell.templates import fill

@@ -13,10 +13,8 @@ from hookline.hosts import HOSTS
 from hookline.hosts.detect import detect
 from hookline.hosts.host import HostEnvironment
 from hookline.hosts.status import find_installed
-from hookline.model.agents import AGENTS
-from hookline.model.dialect import DialectSpec
-from hookline.model.dialect_names import AGENT_ALIASES
-from hookline.model.names import resolve_agent
+from hookline.model.dialect import AGENTS, DialectSpec
+from hookline.model.names import AGENT_ALIASES, resolve_agent
 from hookline.project import Project, load_project
 from hookline.text import quote, suggest
 from hookline.user_dirs import find_user_dirs, working_folder

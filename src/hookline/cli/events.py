@@ -8,9 +8,8 @@ from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
 from hookline.cli._project import parse_dialect, parse_events
 from hookline.dialects import DIALECTS
-from hookline.model.dialect_names import EVENT_NAMES
 from hookline.model.event import EVENTS, EventName
-from hookline.model.names import tools_of_event
+from hookline.model.names import EVENT_NAMES, tools_of_event
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,8 +16,7 @@ from hookline.hosts import HOSTS
 from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host
 from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
-from hookline.model.capability import Ability, fallback_for
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName, fallback_for
 
 # what `--sort` puts first; the order of agents that are alike stays
 _ORDERS: Final[Mapping[str, Callable[[Host, DetectedAgent, Sequence[SettingsFile]], str | int]]] = {

@@ -7,10 +7,17 @@ from typing import Final
 from hookline.cli._command import JSON, CliCommand, argument
 from hookline.cli._output import Table, render
 from hookline.errors import ConfigError
-from hookline.model.agents import AGENTS
-from hookline.model.dialect_names import ARGUMENT_NAMES, TOOL_NAMES
-from hookline.model.names import is_mcp_name, known_tools, names_of_tool, resolve_agent, resolve_tools
-from hookline.model.tools import TOOL_SPECS
+from hookline.model.dialect import AGENTS
+from hookline.model.event import TOOL_SPECS
+from hookline.model.names import (
+    ARGUMENT_NAMES,
+    TOOL_NAMES,
+    is_mcp_name,
+    known_tools,
+    names_of_tool,
+    resolve_agent,
+    resolve_tools,
+)
 from hookline.text import quote, suggest
 
 

@@ -20,16 +20,12 @@ from hookline.debug.explain import Explanation, GateAnswer, explain
 from hookline.debug.samples import TOOLS as SAMPLES
 from hookline.errors import ConfigError, StoreError
 from hookline.hosts.status import find_installed
-from hookline.model.agents import AGENTS
-from hookline.model.capability import Ability
-from hookline.model.dialect import DialectSpec
-from hookline.model.dialect_names import EVENT_NAMES, TOOL_NAMES
-from hookline.model.event import Event, EventName
+from hookline.model.dialect import AGENTS, DialectSpec
+from hookline.model.event import TOOLS, Ability, Event, EventName
 from hookline.model.hook import Hook
-from hookline.model.names import find_unknown_tools, names_of_tool
+from hookline.model.names import EVENT_NAMES, TOOL_NAMES, find_unknown_tools, names_of_tool
 from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
-from hookline.model.tools import TOOLS
 from hookline.process.containment import find_refusal, list_layers
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter

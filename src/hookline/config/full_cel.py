@@ -41,7 +41,7 @@ class CelCondition:
         self._variables = names
 
     def __call__(self, context: Mapping[str, object]) -> bool:
-        """Return whether the condition holds for an event, given as the context of `model/template_context.py`.
+        """Return whether the condition holds for an event, given as the context of `model/templates.py`.
 
         Raises:
             ConditionError: It cannot be decided.

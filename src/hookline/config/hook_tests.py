@@ -8,11 +8,9 @@ from msgspec import Struct
 from hookline.config import keys
 from hookline.config.document import KeyPath
 from hookline.config.keys import describe
-from hookline.model.event import EVENTS, EventName
-from hookline.model.expectation import DECISION_WORDS, Expectation
+from hookline.model.event import EVENTS, TOOL_SPECS, EventName
 from hookline.model.names import known_events, resolve_events, resolve_tools
-from hookline.model.tools import TOOL_SPECS
-from hookline.model.verdict import Decision
+from hookline.model.verdict import DECISION_WORDS, Decision, Expectation
 from hookline.text import quote, suggest
 
 _KEYS: Final = ("given", "expect", "name")

@@ -8,11 +8,10 @@ from typing import Final, Generic, Literal, TypeVar
 from msgspec import Struct, structs
 
 from hookline import json_codec
-from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES
-from hookline.model.facts import FACTS, read_facts
 from hookline.model.hook import OnError, Priority, Unknown
 from hookline.model.language_models import PROVIDERS, ModelBudget, ModelSettings, parse_budget, split_model
-from hookline.model.requirements import READERS, Caching, Needs, parse_variable
+from hookline.model.names import AGENT_ALIASES, EVENT_NAMES
+from hookline.model.requirements import FACTS, READERS, Caching, Needs, parse_variable, read_facts
 from hookline.model.sandbox import LEVELS, PRIVATE, PROJECT, UNIX, Sandbox
 from hookline.model.sandbox import SHARED as SHARED_TMP
 from hookline.model.scope import ONCE_PER_TURN, WINDOW_PATTERN, find_agent, parse_window

@@ -14,11 +14,17 @@ from hookline.config.edit import value_at
 from hookline.config.keys import LONG, SHARED, Key, anything, describe, slug
 from hookline.config.known_names import KnownNames
 from hookline.errors import ConfigError
-from hookline.model.agents import AGENTS
-from hookline.model.dialect_names import CLOSED_DIALECTS
+from hookline.model.dialect import AGENTS
 from hookline.model.event import EVENTS, EventName
 from hookline.model.hook import INVALID, OWN_DIALECT, Hook, Layer, OnError, Source
-from hookline.model.names import find_unknown_tools, known_tools, resolve_events, resolve_tools, tools_of_event
+from hookline.model.names import (
+    CLOSED_DIALECTS,
+    find_unknown_tools,
+    known_tools,
+    resolve_events,
+    resolve_tools,
+    tools_of_event,
+)
 from hookline.text import find_closest, quote, suggest
 
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for

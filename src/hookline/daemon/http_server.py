@@ -23,7 +23,7 @@ from hookline.bridge.probe import MARK as CANARY_VARIABLE
 from hookline.bridge.recursion_guard import MARK as NESTING_VARIABLE
 from hookline.daemon import peer_check
 from hookline.daemon.socket_server import CallDispatcher
-from hookline.dialects._detect import ENVIRONMENT
+from hookline.dialects import ENVIRONMENT
 from hookline.hosts import HOSTS, http_endpoint
 from hookline.hosts.http_endpoint import HttpEndpoint
 from hookline.model.exchange import Answer

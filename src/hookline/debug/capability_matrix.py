@@ -5,9 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.capability import Ability, fallback_for
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import EVENTS, EventName
+from hookline.model.event import EVENTS, Ability, EventName, fallback_for
 from hookline.model.hook import Hook
 
 # the wishes that the matrix shows, and their events

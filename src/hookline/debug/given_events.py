@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from hookline.debug.samples import SESSION, TOOLS, Fits, sample
 from hookline.engine.event_factory import make_event
 from hookline.errors import ConfigError
-from hookline.model.event import EVENTS, Event
+from hookline.model.event import EVENTS, READING, TOOL_SPECS, Event
 from hookline.model.hook import Hook
-from hookline.model.tools import READING, TOOL_SPECS
 
 # the time of every event in a test, so that a payload is the same in each run
 TIME: Final = 1_767_225_600_000

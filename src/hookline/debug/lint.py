@@ -26,8 +26,6 @@ from hookline.errors import ConfigError, StoreError
 from hookline.kinds.command.command import can_run_warm
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName, EventSpec
-from hookline.model.exchange import CallFacts
-from hookline.model.facts import FACTS, NOTES
 from hookline.model.hook import DECISIONS, OWN_DIALECT, TEXT_TARGETS, Hook, Layer, OnError
 from hookline.model.language_models import find_model_settings
 from hookline.model.names import (
@@ -38,9 +36,9 @@ from hookline.model.names import (
     known_tools,
 )
 from hookline.model.plan import EFFECT_GATES, Gate
-from hookline.model.template_context import EFFECTS, template_values
-from hookline.model.template_context import FACTS as GATHERED
-from hookline.model.templates import body_texts, find_names
+from hookline.model.requirements import FACTS, NOTES
+from hookline.model.templates import EFFECTS, CallFacts, body_texts, find_names, template_values
+from hookline.model.templates import FACTS as GATHERED
 from hookline.requirements import find_missing
 from hookline.text import find_closest, shell_quote
 from hookline.trust.reachability import analyse_reach

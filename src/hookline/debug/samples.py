@@ -6,10 +6,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.model.event import EVENTS, Event, EventName, Session
+from hookline.model.event import EVENTS, OTHER, Event, EventName, Session
 from hookline.model.hook import Hook
 from hookline.model.names import is_known_tool
-from hookline.model.tools import OTHER
 
 SESSION: Final = Session(id="sample-session", user="sample", model="sample-model", provider="sample")
 

@@ -12,23 +12,19 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, fit_result, join_blocks
-from hookline.dialects._field_map import Field, FieldMaps, field_maps
+from hookline.dialects import _codec, _json_reader, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, Field, FieldMaps, field_maps, join_blocks
+from hookline.dialects._json_reader import key_set
 from hookline.dialects._reply_codec import ReplyRules, drop_unset
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import UnsupportedRewriteError, final_output
+from hookline.dialects._tools import NO_CALL, UnsupportedRewriteError, final_output
 from hookline.errors import DialectError
-from hookline.model.capability import Ability
-from hookline.model.event import EVENTS, Event, EventName, Session
+from hookline.model.event import EVENTS, Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 from hookline.text import fence
 
 _DENY_EXIT: Final = 2
-# a program does not start with a longer variable in its environment
-_LONGEST_VARIABLE: Final = 65_536
 
 _CALL: Final = Field("call_id", "tool_use_id")
 _DURATION: Final = Field("duration", "duration_ms", in_ms=True)
@@ -42,9 +38,7 @@ FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     EventName.SUBAGENT_STOP: _LAST_MESSAGE,
     EventName.NOTIFICATION: (Field("type", "notification_type"),),
     EventName.ERROR: (Field("error_type", "error"), Field("error", "error_details")),
-    **dict.fromkeys(
-        (EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED), (Field("path", "file_path"),)
-    ),
+    **dict.fromkeys(_codec.FILE_EVENTS, (Field("path", "file_path"),)),
 }
 
 
@@ -115,11 +109,11 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         if self.exported:
             document = self.write_event(event)
             plain = {key: value for key, value in document.items() if key in self.exported}
-            texts = {key: _tool_calls.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
+            texts = {key: _tools.to_text(plain[key]) for key in plain if isinstance(plain[key], str | int | float)}
             values = {**texts, **values}
-        # an environment cannot hold a NUL or a lone surrogate, and a guard has to start whatever the prompt contains
-        cleaned = {key: value.replace("\0", "").encode("utf-8", "replace").decode() for key, value in values.items()}
-        env = {key: value for key, value in cleaned.items() if value and len(value.encode()) <= _LONGEST_VARIABLE}
+        # an environment cannot hold a lone surrogate either
+        whole = {key: value.encode("utf-8", "replace").decode() for key, value in values.items()}
+        env = _codec.fit_environment(whole)
         return Request(event=event, document=document, later=partial(self.write_event, event), env=env)
 
     def write_event(self, event: Event) -> dict[str, object]:
@@ -130,7 +124,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             document["model"] = event.session.model
         if event.tool or event.name in TOOL_EVENTS:
             document["tool_name"], document["tool_input"] = self.encode_call(self._convert_call(event))
-        data = fit_result(event, self.spec.name, self.convert_result)
+        data = _codec.fit_result(event, self.spec.name, self.convert_result)
         if event.session.model and data.get("model") == event.session.model and "model" in EVENTS[event.name].fields:
             del data["model"]
         self.write_data(event, document, data)
@@ -140,7 +134,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
         """Return another agent's call with absolute paths, and as a tool that this agent has."""
         if event.host == self.spec.name or not event.tool:
             return event
-        args = _tool_calls.make_paths_absolute(dict(event.args), event.cwd)
+        args = _tools.make_paths_absolute(dict(event.args), event.cwd)
         whole = event if args == event.args else replace(event, args=args)
         return whole if self.convert_call is None else self.convert_call(whole)
 
@@ -234,12 +228,11 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
                 ),
                 *texts(document.get("systemMessage"), EffectKind.MESSAGE, where="systemMessage"),
             ),
-            ends=decision is Decision.STOP,
             metadata={key: value for key, value in document.items() if key not in _ANSWER_FIELDS},
         )
         if decision is Decision.STOP and self.native_name(event) in self.replaces:
             # as in this agent: the model reads the reason in place of the result, and goes on
-            return _reply_codec.hide_result(replace(verdict, decision=Decision.DENY, ends=False))
+            return _reply_codec.hide_result(replace(verdict, decision=Decision.DENY))
         return verdict
 
     def _read_decision(
@@ -299,7 +292,7 @@ class ClaudeFamily(AgentCodec, frozen=True, kw_only=True):
             stops=stops,
             blocks=outcome.blocked and not stops and Ability.BLOCK in able,
             reason=_reply_codec.find_reason(outcome),
-            changed=_tool_calls.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
+            changed=_tools.apply_rewrite(self.tools, outcome, event) if Ability.ARGS in able else UNSET,
             output=final_output(outcome) if Ability.OUTPUT in able else UNSET,
             output_origin=outcome.output_origin,
             context=join_blocks(outcome.context) if Ability.CONTEXT in able else "",
@@ -347,16 +340,13 @@ _PERMISSION: Final = {
     "defer": Decision.ASK,
 }
 _BEHAVIOR: Final = {"allow": Decision.ALLOW, "deny": Decision.DENY}
-_ANSWER_FIELDS: Final = frozenset(
-    {
-        *("continue", "stopReason", "decision", "reason", "hookSpecificOutput", "additionalContext", "systemMessage"),
-        "suppressOutput",
-    }
+_ANSWER_FIELDS: Final = key_set(
+    "continue stopReason decision reason hookSpecificOutput additionalContext systemMessage suppressOutput"
 )
-_OWN_FIELDS: Final = (
-    *("hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"),
-    *("decision", "reason", "updatedToolOutput", "updatedMCPToolOutput", "initialUserMessage"),
-    *("decision.behavior", "decision.message", "decision.interrupt", "decision.updatedInput"),
+_OWN_FIELDS: Final = key_set(
+    "hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext decision reason "
+    "updatedToolOutput updatedMCPToolOutput initialUserMessage "
+    "decision.behavior decision.message decision.interrupt decision.updatedInput"
 )
 _READS: Final = _ANSWER_FIELDS | {f"hookSpecificOutput.{key}" for key in _OWN_FIELDS}
 
@@ -425,7 +415,7 @@ def _answer_after_tool(parts: AnswerParts, result: object) -> dict[str, object]:
     if output is not UNSET or parts.output is UNSET:
         return {"updatedToolOutput": output, "additionalContext": parts.context or UNSET}
     # the agent drops a result of another type than the tool's and shows the old one without notice
-    text = _tool_calls.result_text(parts.output)
+    text = _tools.result_text(parts.output)
     text = fence(text, parts.output_origin) if parts.output_origin else text
     instead = f"A hook gives this in place of the result above: {text}"
     return {"additionalContext": join_blocks((parts.context, instead))}
@@ -455,6 +445,6 @@ def _replace_result(parts: AnswerParts) -> str:
     """Return what the model reads in place of a tool's result, empty where the result stays."""
     texts = [parts.reason] if parts.decision >= Decision.ASK else []
     if parts.output is not UNSET:
-        texts.append(_tool_calls.result_text(parts.output))
+        texts.append(_tools.result_text(parts.output))
     # a denial that hides the result is both reason and result; an emptied result has to be visible
     return join_blocks(dict.fromkeys((*texts, parts.context))) or _reply_codec.NOTHING if texts else ""

@@ -1,7 +1,13 @@
-"""Answers: find the document that a hook printed, apply the exit code, and convert effects both ways."""
+"""Answers: find the document that a hook printed, apply the exit code, and convert effects both ways.
+
+A guard that denies in the words of another system has denied. One table lists how every known system spells a decision and a
+change; `read_foreign` applies it to the keys that the hook's own dialect does not read. A foreign denial counts; a foreign allow
+is only noted, so that it never widens a permission. A document that looks like an answer in no system's words (a misspelt key, an
+unknown value) is reported as a problem, and the hook's failure policy decides.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -9,9 +15,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _foreign, _json_reader
-from hookline.dialects._json_reader import JsonReader
-from hookline.dialects._tool_map import ToolMap, UnsupportedRewriteError, final_output, tool_map
+from hookline.dialects import _json_reader
+from hookline.dialects._json_reader import JsonReader, key_set
+from hookline.dialects._tools import ToolMap, UnsupportedRewriteError, final_output, tool_map
 from hookline.errors import DialectError
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
@@ -86,15 +92,16 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         except DialectError as problem:
             verdict = self._salvage_denial(document, problem)
             is_pass = document is not None and verdict.decision is Decision.PASS
-            if document and is_pass and self.dialect == OWN_DIALECT and _foreign.is_yes(document, problem.where):
+            if document and is_pass and self.dialect == OWN_DIALECT and is_yes(document, problem.where):
                 # a yes in another system's word only lets the call go on; the protocols of others are kept to the letter
                 rest = {key: value for key, value in document.items() if key != problem.where}
                 verdict = self._read_document(rest, noise, request)
                 notes = (*notes, f"{problem.where} is a word of another system, and was read as pass")
             elif not reply.exit_code and verdict.decision is Decision.PASS:
-                problem.is_answer = document is not None and _foreign.is_decision(document)
+                foreign = read_foreign(document or {}, own=frozenset())
+                problem.is_answer = bool(foreign.notes) or foreign.is_meant
                 raise
-            reason = verdict.reason or (_foreign.find_reason(document) if document else "")
+            reason = verdict.reason or (find_foreign_reason(document) if document else "")
             verdict = replace(verdict, reason=reason, notes=(*verdict.notes, *notes))
         if not reply.exit_code:
             return verdict
@@ -127,10 +134,10 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         """
         for line in noise.splitlines() if "{" in noise else ():
             earlier, _ = find_object(line.encode())
-            if earlier is not None and _foreign.read(earlier, own=frozenset()).decision >= Decision.DENY:
+            if earlier is not None and read_foreign(earlier, own=frozenset()).decision >= Decision.DENY:
                 return earlier
         for key in document:
-            if _foreign.is_decision_key(key) and stdout.count(f'"{key}"'.encode()) > 1:
+            if is_decision_key(key) and stdout.count(f'"{key}"'.encode()) > 1:
                 values = _list_values(stdout, key)
                 if any(value != values[0] for value in values):
                     message = f"{key} stands there twice, with {_json_reader.preview(values)}"
@@ -161,20 +168,23 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
             DialectError: It looks like an answer, and no dialect has its words.
         """
         verdict = self.read(document, request)
+        if verdict.decision is Decision.STOP:
+            # it keeps later hooks from running as well
+            verdict = replace(verdict, ends=True)
         if verdict.decision >= Decision.DENY:
             if verdict.reason:
                 return verdict
             # a message that the dialect reads is shown as one, and is not a reason
             others = {key: value for key, value in document.items() if key not in self.reads or key == "reason"}
-            return replace(verdict, reason=_foreign.find_reason(others))
-        foreign = _foreign.read(document, own=self.reads)
-        if foreign is _foreign.NOTHING:
+            return replace(verdict, reason=find_foreign_reason(others))
+        foreign = read_foreign(document, own=self.reads)
+        if foreign is _NO_ANSWER:
             return verdict
         if foreign.problem:
             raise DialectError(foreign.problem, dialect=self.dialect)
         if foreign.decision > verdict.decision:
             verdict = replace(verdict, decision=foreign.decision, reason=foreign.reason, ends=foreign.ends)
-        effects = _foreign.read_effects(document, request.event, own=self.reads, tools=self.tools)
+        effects = read_foreign_effects(document, request.event, own=self.reads, tools=self.tools)
         return replace(verdict, effects=(*verdict.effects, *effects), notes=(*verdict.notes, *foreign.notes))
 
     def _salvage_denial(self, document: Document | None, problem: DialectError) -> Verdict:
@@ -185,10 +195,10 @@ class ReplyRules(Struct, frozen=True, kw_only=True):
         """
         if document is None:
             return Verdict()
-        foreign = _foreign.read(document, own=self.reads)
-        if foreign.decision and not self.reads.intersection(document) - _foreign.SHARED:
+        foreign = read_foreign(document, own=self.reads)
+        if foreign.decision and not self.reads.intersection(document) - _SHARED_KEYS:
             return Verdict(decision=foreign.decision, reason=foreign.reason, notes=foreign.notes, ends=foreign.ends)
-        foreign = foreign if foreign.decision else _foreign.read(document, own=frozenset())
+        foreign = foreign if foreign.decision else read_foreign(document, own=frozenset())
         if not foreign.decision:
             return Verdict()
         return Verdict(
@@ -367,7 +377,7 @@ def read_exit_code(reply: Reply, *, dialect: str, is_context: bool) -> Verdict:
             document that looks like an answer, and no dialect has its words.
     """
     document = find_object(reply.stdout)[0] if reply.value is UNSET else reply.value
-    foreign = _foreign.read(document, own=frozenset()) if isinstance(document, dict) else _foreign.NOTHING
+    foreign = read_foreign(document, own=frozenset()) if isinstance(document, dict) else _NO_ANSWER
     if foreign.problem and foreign.is_meant and reply.value is UNSET and not reply.exit_code:
         raise DialectError(foreign.problem, dialect=dialect)
     if foreign.decision and not reply.exit_code:
@@ -401,3 +411,283 @@ def encode_exit_code(outcome: Outcome, *, is_context: bool) -> Answer:
         return Answer(stderr=reason.encode("utf-8", "replace") + b"\n", exit_code=_DENY_EXIT)
     context = "\n\n".join(filter(None, outcome.context)) if is_context else ""
     return Answer(stdout=context.encode("utf-8", "replace") + b"\n") if context else Answer()
+
+
+# answers in the words of other dialects than the hook's own
+
+_PASS, _ASK, _DENY, _STOP = Decision.PASS, Decision.ASK, Decision.DENY, Decision.STOP
+
+WORDS: Final[Mapping[str, Decision]] = {
+    **dict.fromkeys(("deny", "block", "reject"), _DENY),
+    **dict.fromkeys(("ask", "defer", "force_ask"), _ASK),
+    **dict.fromkeys(("stop", "terminate"), _STOP),
+    # a foreign allow only lets the call go on to the user's own permissions
+    **dict.fromkeys(("allow", "approve", "pass", "continue", "none", "modify", "askagent", ""), _PASS),
+}
+
+
+class DecisionKey(Struct, frozen=True):
+    """How one key spells a decision, and the system that does so.
+
+    With `flag`, the key is a boolean and this value of it means `decision`; with `texts`, it may be a reason instead.
+    """
+
+    system: str
+    flag: bool | None = None
+    decision: Decision = _DENY
+    texts: bool = False
+
+    def decide(self, value: object) -> Decision | None:
+        """Return the decision, None for a value that no system accepts."""
+        if self.flag is None:
+            return WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+        if isinstance(value, bool):
+            return self.decision if value is self.flag else _PASS
+        return self.decision if self.texts else None
+
+
+# by key without case, dashes and underscores
+DECISIONS: Final[Mapping[str, DecisionKey]] = {
+    "decision": DecisionKey("claude-code"),
+    "permissiondecision": DecisionKey("ollama-cli"),
+    "permission": DecisionKey("cursor"),
+    "behavior": DecisionKey("claude-code"),
+    "action": DecisionKey("ollm-rpc"),
+    "allow": DecisionKey("ollm-protocol", flag=False),
+    "continue": DecisionKey("ollm", flag=False),
+    "cancel": DecisionKey("cline", flag=True),
+    "review": DecisionKey("cline", flag=True, decision=_ASK),
+    "block": DecisionKey("opencode", flag=True, texts=True),
+    "ask": DecisionKey("opencode", flag=True, decision=_ASK, texts=True),
+    "stop": DecisionKey("opencode", flag=True, decision=_STOP, texts=True),
+    "interrupt": DecisionKey("claude-code", flag=True, decision=_STOP),
+    "deny": DecisionKey("no system", flag=True, texts=True),
+    **dict.fromkeys(("ok", "allowed", "approved", "permitted", "proceed"), DecisionKey("no system", flag=False)),
+    **dict.fromkeys(("blocked", "denied", "rejected", "forbidden"), DecisionKey("no system", flag=True)),
+}
+# objects that systems wrap around their answers
+_CONTAINERS: Final = ("result", "hookSpecificOutput", "decision")
+
+_REASONS: Final = (
+    *("reason", "permissionDecisionReason", "stopReason", "message", "errorMessage", "user_message", "agent_message"),
+    *("systemMessage", "error"),
+)
+# keys that hold something else than a text, or none that says no
+_NEVER_TEXT: Final = frozenset({"result", "type"})
+# reasons that no agent shows without a decision
+_ONLY_REASONS: Final = frozenset({"reason", "permissionDecisionReason", "stopReason"})
+# keys that change a call or its result in every system that has them
+_ARGS_KEYS: Final = key_set("updatedInput updated_input modifiedArgs modified_args overrideInput")
+_OUTPUT_KEYS: Final = key_set(
+    "updatedOutput updatedToolOutput updatedMCPToolOutput updated_mcp_tool_output modifiedResult modified_result"
+)
+_TEXT_KEYS: Final[Mapping[str, EffectKind]] = {
+    **dict.fromkeys(("additionalContext", "additional_context", "contextModification"), EffectKind.CONTEXT),
+    **dict.fromkeys(("systemMessage", "user_message"), EffectKind.MESSAGE),
+    **dict.fromkeys(("askAgent", "ask_agent", "followup_message"), EffectKind.ASK_AGENT),
+}
+# keys of answers without a decision: they are not misspelt decisions
+_KNOWN: Final = frozenset(_CONTAINERS).union(_ARGS_KEYS, _OUTPUT_KEYS, _TEXT_KEYS) | key_set(
+    "args context data message metadata output prompt raise tool_input version hookEventName suppressOutput "
+    "terminationBehavior injectSteps toolConfig llm_response jsonrpc id type suppressOriginalPrompt initialUserMessage "
+    "updatedPermissions watchPaths"
+)
+# keys and values of reports of success, as `{"status": "ok"}` and `{"logged": true}`
+_REPORTS: Final = key_set("status success logged saved sent notified recorded done handled")
+_FINE: Final = key_set("ok success passed pass done allow allowed approved true yes")
+_NO_LIKE: Final = key_set(
+    "no deny denied block blocked reject rejected forbid forbidden refuse refused disallow disallowed stop abort cancel "
+    "veto fail failed unsafe"
+)
+# shorter names are similar to too many words
+_SHORTEST_MISSPELT: Final = 5
+_LONG: Final = 8
+
+
+class ForeignAnswer(Struct, frozen=True, kw_only=True):
+    """What a reply says in the words of other dialects.
+
+    `problem` says why the document is not an answer; it is empty for an answer and for a document that says nothing. With
+    `is_meant`, the document is meant as a decision, and is not just JSON of some other kind.
+    """
+
+    decision: Decision = _PASS
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    is_meant: bool = False
+
+    @property
+    def ends(self) -> bool:
+        """Whether the agent's run is to end."""
+        return self.decision is _STOP
+
+
+# keys that explain an answer in most dialects and are not answers by themselves
+_SHARED_KEYS: Final = frozenset({*_REASONS, "metadata", "data", "context"})
+_NO_ANSWER: Final = ForeignAnswer()
+
+
+def read_foreign(document: Mapping[str, object], *, own: frozenset[str]) -> ForeignAnswer:
+    """Read the decision that a document has under keys other than `own`, the dotted keys that its dialect reads."""
+    if own.issuperset(document) and not any(isinstance(document.get(key), dict) for key in _CONTAINERS):
+        return _only_reason(document)
+    found: list[tuple[Decision, str, str]] = []
+    problems: list[str] = []
+    unknown: list[tuple[str, object]] = []
+    is_answer = decides = False
+    for prefix, part in _parts(document):
+        for key, value in part.items():
+            name = f"{prefix}{key}"
+            is_own = name in own
+            spelling = DECISIONS.get(_bare(key))
+            if value is None or (key in _CONTAINERS and isinstance(value, dict)):
+                is_answer = is_answer or is_own or key in _CONTAINERS
+            elif is_own:
+                decides = decides or spelling is not None
+                is_answer = is_answer or key not in _ONLY_REASONS
+            elif spelling is None:
+                says_no = isinstance(value, str) and value.strip().lower() in _NO_LIKE
+                if key == "hookSpecificOutput" or (key in _NEVER_TEXT and says_no):
+                    problems.append(f"{name} is {_json_reader.preview(value)}, where no decision stands")
+                is_answer = is_answer or key in _KNOWN
+                if key not in _KNOWN and key not in _REASONS:
+                    unknown.append((name, value))
+            elif (decision := spelling.decide(value)) is None:
+                problems.append(f"{name} is {_json_reader.preview(value)}, which is neither a yes nor a no")
+            else:
+                why = value if isinstance(value, str) and spelling.texts else find_foreign_reason(part, document)
+                if key == "continue" and decision and part.get("stopReason"):
+                    decision = _STOP
+                found.append((decision, why, f"read as {spelling.system}: {name}"))
+    decides = decides or bool(found)
+    strongest = max((decision for decision, _, _ in found), default=_PASS)
+    problem = _find_problem(document, unknown, problems, decides=decides)
+    return ForeignAnswer(
+        decision=strongest,
+        reason="\n".join(dict.fromkeys(why for decision, why, _ in found if decision is strongest and why)),
+        notes=tuple(note for _, _, note in found),
+        problem=problem or ("" if is_answer or decides else _find_unknown_key(document, unknown)),
+        is_meant=bool(problem),
+    )
+
+
+def is_decision_key(key: object) -> bool:
+    """Return whether a key spells a decision in any dialect."""
+    return _bare(key) in DECISIONS
+
+
+def is_yes(document: Mapping[str, object], key: str) -> bool:
+    """Return whether the value of a key that spells a decision is a word with which a known system lets a call go on."""
+    word = document.get(key)
+    return is_decision_key(key) and isinstance(word, str) and bool(word) and WORDS.get(word.strip().lower()) is _PASS
+
+
+def read_foreign_effects(
+    document: Mapping[str, object], event: Event, *, own: frozenset[str], tools: ToolMap
+) -> list[Effect]:
+    """Read the changes, the context and the messages that a document has under keys other than `own`.
+
+    Arguments are under the names of the hook's own dialect, which the hook was given.
+
+    Raises:
+        UnsupportedRewriteError: The arguments cannot be changed like this.
+    """
+    effects: list[Effect] = []
+    for prefix, part in _parts(document):
+        for key in part:
+            value = part[key]
+            if f"{prefix}{key}" in own or value is None:
+                continue
+            if key in _ARGS_KEYS and isinstance(value, dict):
+                effects += tools.rewrite_effects(event, value)
+            elif key in _OUTPUT_KEYS:
+                effects.append(Effect(EffectKind.REWRITE, value, ("output",)))
+            elif (kind := _TEXT_KEYS.get(key)) is not None and isinstance(value, str) and value:
+                effects.append(Effect(kind, value))
+    return effects
+
+
+def _parts(
+    document: Mapping[str, object], prefix: str = "", depth: int = 3
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the document and the nested objects that hold answers, each with the prefix of its keys."""
+    yield prefix, document
+    for name in _CONTAINERS if depth else ():
+        part = document.get(name)
+        if isinstance(part, dict):
+            yield from _parts(part, f"{prefix}{name}.", depth - 1)
+
+
+def find_foreign_reason(*parts: Mapping[str, object]) -> str:
+    """Return the first reason in these objects, empty where there is none."""
+    reasons = (part.get(key) for part in parts for key in _REASONS)
+    return next((text for text in reasons if isinstance(text, str) and text), "")
+
+
+def _only_reason(document: Mapping[str, object]) -> ForeignAnswer:
+    """Report a reason without a decision: the decision was lost."""
+    lost = [key for key in document if key in _ONLY_REASONS]
+    if lost and len(lost) == len(document) and all(document.values()):
+        return ForeignAnswer(problem=f"{lost[0]} comes without a decision", is_meant=True)
+    return _NO_ANSWER
+
+
+def _find_problem(
+    document: Mapping[str, object], unknown: list[tuple[str, object]], problems: list[str], *, decides: bool
+) -> str:
+    """Return the problem with a key that is meant as a decision and cannot be read; beside a readable one it is an extra."""
+    for name, value in unknown:
+        meant = _misspelt(name.rpartition(".")[2]) if isinstance(value, bool | str) else ""
+        decision = DECISIONS[meant].decide(value) if meant else None
+        if meant and (not decides or decision is None or decision >= _ASK):
+            return f"{_json_reader.preview(name)} is no key of an answer, did you mean {meant!r}?"
+        if not decides and isinstance(value, str) and value.strip().lower() in _NO_LIKE:
+            return f"{_json_reader.preview(name)} is no key of an answer, and says {_json_reader.preview(value)}"
+    if decides:
+        return ""
+    error = document.get("error")
+    if error and not problems:
+        message = error.get("message") if isinstance(error, Mapping) else error
+        return f"it reports an error: {_json_reader.preview(message)}"
+    return problems[0] if problems else ""
+
+
+def _find_unknown_key(document: Mapping[str, object], unknown: list[tuple[str, object]]) -> str:
+    """Return why a document without a known key is not an answer; a report of success is not meant as one."""
+    is_report = any(_bare(name) in _REPORTS and str(value).strip().lower() in _FINE for name, value in unknown)
+    if not document or is_report:
+        return ""
+    return (
+        f"{_json_reader.preview(unknown[0][0])} is no key of an answer" if unknown else _only_reason(document).problem
+    )
+
+
+def _bare(key: object) -> str:
+    # a function may return anything as a key
+    return str(key).replace("_", "").replace("-", "").lower()
+
+
+def _misspelt(key: str) -> str:
+    """Return the decision key that a key misspells, empty where there is none."""
+    bare = _bare(key)
+    for name in DECISIONS:
+        if len(name) >= _SHORTEST_MISSPELT and _is_near(bare, name, most=2 if len(name) >= _LONG else 1):
+            return name
+    return ""
+
+
+def _is_near(one: str, two: str, *, most: int) -> bool:
+    """Return whether at most `most` letters were changed, omitted, added or transposed."""
+    if abs(len(one) - len(two)) > most:
+        return False
+    before: list[int] = []
+    row = list(range(len(two) + 1))
+    for place, mark in enumerate(one, 1):
+        earlier, before, row = before, row, [place]
+        for other, letter in enumerate(two, 1):
+            cost = min(before[other] + 1, row[-1] + 1, before[other - 1] + (mark != letter))
+            if place > 1 and other > 1 and mark == two[other - 2] and one[place - 2] == letter:
+                cost = min(cost, earlier[other - 2] + 1)
+            row.append(cost)
+    return row[-1] <= most

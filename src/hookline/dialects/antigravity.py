@@ -10,15 +10,14 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, tool_event_by_error
+from hookline.dialects import _codec
+from hookline.dialects._codec import TURN_ENDS, AgentCodec, EventNames, EventTable, Field, agent_spec, join_blocks
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_answer, find_reason
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
+from hookline.dialects._tools import LINES, NO_CALL, ONE_URL, OVERWRITE, edits, rename, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
@@ -95,10 +94,10 @@ _FOLDERS: Final = "workspacePaths"
 
 _CODEC: Final = AgentCodec(
     spec=SPEC,
-    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": _codec.tool_event_by_error}),
     tools=_TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             **dict.fromkeys(EventName, (_TRANSCRIPT,)),
             EventName.AFTER_AGENT: (_TRANSCRIPT, Field("reason", "terminationReason")),
@@ -126,7 +125,7 @@ def _write_event(event: Event) -> dict[str, object]:
             document["error"] = ""
     if event.name is EventName.TOOL_FAILED and not event.data.get("error"):
         # only the error distinguishes a failed tool
-        event = replace(event, data={**event.data, "error": NO_MESSAGE})
+        event = replace(event, data={**event.data, "error": _codec.NO_MESSAGE})
     return _CODEC.write_data(event, document)
 
 
@@ -160,11 +159,6 @@ _UNDECIDED: Final = "the hook's answer has no decision, which is a no to Antigra
 _STEPS: Final = {"ephemeralMessage": EffectKind.CONTEXT, "userMessage": EffectKind.ASK_AGENT}
 
 
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _CODEC.read_reply(_RULES, reply, request)
-
-
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     word = document.get("decision")
     # at the end of a turn one word sends the agent back to work, and every other lets it rest
@@ -187,7 +181,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=reason,
         effects=tuple(Effect(kind, text) for kind, text in texts if isinstance(text, str) and text),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 
@@ -202,6 +195,7 @@ _RULES: Final = ReplyRules(
     deny_exit=2,
     strict_json=True,
 )
+decode_reply = partial(_CODEC.read_reply, _RULES)
 
 # answers to the agent
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
-from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import EventNames
-from hookline.dialects._tool_calls import result_text
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, milliseconds, tool_map, tool_row
+from hookline.dialects._codec import EventNames, EventTable, agent_spec
+from hookline.dialects._json_reader import key_set
+from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, edits, milliseconds, result_text, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 
@@ -131,9 +130,7 @@ _CODEC: Final = ClaudeFamily(
     ignore_exit_code=True,
     texts=frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"}),
     # the program ignores a `decision` at the top there
-    exits=frozenset(
-        {"TaskCreated", "TaskCompleted", "TeammateIdle", "WorktreeCreate", "Elicitation", "ElicitationResult"}
-    ),
+    exits=key_set("TaskCreated TaskCompleted TeammateIdle WorktreeCreate Elicitation ElicitationResult"),
     defaults={"transcript_path": "", "permission_mode": "default"},
     variables=("CLAUDE_PROJECT_DIR",),
 )

@@ -17,12 +17,11 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader
-from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
+from hookline.dialects import _codec, _json_reader
+from hookline.dialects._codec import ERROR_TAKEN, NO_MESSAGE, SESSION, BodyCodec, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
+from hookline.dialects._tools import ONE_URL, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import EVENTS, Event, EventName
 from hookline.model.exchange import Answer, Request
@@ -59,7 +58,7 @@ _TOOLS: Final = tool_map(
 SPEC: Final = DialectSpec(  # noqa: S604 - says that hooks are shell lines, and runs none
     name=_NAME,
     title="CLI-Agent, compatible with Claude Code",
-    events=parse_events(
+    events=_codec.parse_events(
         "before_tool=PreToolUse after_tool=PostToolUse tool_failed=PostToolUse notification=Notification "
         "after_agent=Stop"
     ),
@@ -73,7 +72,7 @@ _DURATION: Final = Field("duration", "execution_time")
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="",
-    names=EventNames(SPEC.events, {"PostToolUse": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"PostToolUse": _codec.tool_event_by_error}),
     tools=_TOOLS,
     field_maps=field_maps(
         {
@@ -94,7 +93,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
     document: dict[str, object] = {"hook_event_name": _BODY.names.encode(event), "session_id": event.session.id}
     if event.timestamp:
         document["timestamp"] = _json_reader.to_iso(event.timestamp)
-    if session := write_session(event.session, without=("id",)):
+    if session := _codec.write_session(event.session, without=("id",)):
         document["session"] = session
     _BODY.write(event, document)
     if event.name is EventName.TOOL_FAILED and not document.get("error"):
@@ -110,7 +109,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
     native = _READER.require_text(document.pop("hook_event_name", None), "hook_event_name")
     known = {"id": _READER.pop_text(document, "session_id")}
     timestamp = _READER.read_time(document.pop("timestamp", None), "timestamp")
-    session = read_session(document, "session", _READER, known=known)
+    session = _codec.read_session(document, "session", _READER, known=known)
     event = _BODY.read(native, document, session=session, timestamp=timestamp)
     data = dict(event.data)
     if "user_input" in data and "prompt" in data:
@@ -166,16 +165,8 @@ _RULES: Final = ReplyRules(
     read=_read_answer,
     reads=key_set(
         "continue decision reason metadata modified_args modified_result stopReason data hookSpecificOutput "
-        "additionalContext systemMessage askAgent"
-    ).union(
-        _OWN + key
-        for key in (
-            "hookEventName",
-            "permissionDecision",
-            "permissionDecisionReason",
-            "updatedInput",
-            "additionalContext",
-        )
+        "additionalContext systemMessage askAgent hookSpecificOutput.hookEventName hookSpecificOutput.permissionDecision "
+        "hookSpecificOutput.permissionDecisionReason hookSpecificOutput.updatedInput hookSpecificOutput.additionalContext"
     ),
     effects=EffectKeys("modified_args", "modified_result", "additionalContext", "systemMessage", "askAgent", "data"),
     tools=_TOOLS,

@@ -10,16 +10,13 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventNames, EventTable, Field, agent_spec, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, final_args, parse_pairs, tool_map, tool_row, without
-from hookline.model.capability import Ability
+from hookline.dialects._tools import NO_CALL, ONE_URL, PLAIN, ArgsCodec, DecodedCall, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
@@ -39,10 +36,10 @@ _STRUCTURED: Final = frozenset({"commands", "files", "requests", "queries", "arg
 def _command_line(command: object) -> str:
     """Return one command as a line: it may be a text, or a program with its arguments."""
     if not isinstance(command, Mapping):
-        return _tool_calls.to_text(command)
+        return _tools.to_text(command)
     args = command.get("args")
     words = [command.get("command"), *(args if isinstance(args, list) else ())]
-    return " ".join(_tool_calls.to_text(word) for word in words if word is not None)
+    return " ".join(_tools.to_text(word) for word in words if word is not None)
 
 
 def _commands_to_command(args: dict[str, object]) -> dict[str, object]:
@@ -50,7 +47,7 @@ def _commands_to_command(args: dict[str, object]) -> dict[str, object]:
     key = "commands" if "commands" in args else PLAIN
     if key not in args or "command" in args:
         return args
-    commands = _tool_calls.parse_text(args[key])
+    commands = _tools.parse_text(args[key])
     lines = [_command_line(item) for item in (commands if isinstance(commands, list) else [commands])]
     return {"command": "\n".join(lines), **without(args, key)}
 
@@ -77,7 +74,7 @@ def _list_of_parts(key: str, ours: str, part: str) -> ArgsCodec:
         return {**args, ours: values} if values and ours not in args else args
 
     def read_parts(value: object) -> list[object]:
-        parsed = _tool_calls.parse_text(value)
+        parsed = _tools.parse_text(value)
         items = parsed if isinstance(parsed, list) else [] if parsed is None else [parsed]
         return [item.get(part) if isinstance(item, Mapping) else item for item in items]
 
@@ -147,7 +144,7 @@ SPEC: Final = agent_spec(
 )
 
 # event names on the wire, by the names of their files
-_WIRE: Final = parse_pairs(
+_WIRE: Final = _tools.parse_pairs(
     "TaskStart=agent_start TaskResume=agent_resume TaskCancel=agent_abort TaskComplete=agent_end "
     "TaskError=agent_error PreToolUse=tool_call PostToolUse=tool_result UserPromptSubmit=prompt_submit "
     "PreCompact=pre_compact SessionShutdown=session_shutdown"
@@ -166,7 +163,7 @@ _CODEC: Final = AgentCodec(
     names=EventNames({**SPEC.events, EventName.TOOL_FAILED: "PostToolUse"}, more=SPEC.more_events),
     tools=TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.AFTER_TOOL: (Field("result", "postToolUse.result"), _DURATION),
             EventName.TOOL_FAILED: (Field("error", "postToolUse.result"), _DURATION),
@@ -222,13 +219,13 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
 def _encode_call(event: Event) -> tuple[str, object]:
     """Return the tool and its arguments, each of them a text."""
     name, args = _CODEC.encode_call(event)
-    parts = _tool_calls.split_name(event.tool)
+    parts = _tools.split_name(event.tool)
     if event.host == _NAME and event.native_args is not None:
         return (event.native_tool or name, _encode_server_args(event, event.args)) if parts else (name, args)
     if parts:
-        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _tool_calls.to_text(dict(event.args))}
+        server = {"server_name": parts[0], "tool_name": parts[1], "arguments": _tools.to_text(dict(event.args))}
         return _SERVER_TOOL, server
-    return name, {key: _tool_calls.to_text(value) for key, value in args.items()} if isinstance(args, Mapping) else args
+    return name, {key: _tools.to_text(value) for key, value in args.items()} if isinstance(args, Mapping) else args
 
 
 def _encode_server_args(event: Event, args: Mapping[str, object]) -> object:
@@ -239,12 +236,12 @@ def _encode_server_args(event: Event, args: Mapping[str, object]) -> object:
     before = native.get("arguments")
     if _read_server_args(before) == args:
         return native
-    changed = _tool_calls.to_same_text(dict(args), text=before) if isinstance(before, str) else dict(args)
+    changed = _tools.to_same_text(dict(args), text=before) if isinstance(before, str) else dict(args)
     return {**native, "arguments": changed}
 
 
 def _read_server_args(native_args: object) -> dict[str, object]:
-    args = _tool_calls.parse_text(native_args)
+    args = _tools.parse_text(native_args)
     return args if isinstance(args, dict) else {} if args in (None, "") else {PLAIN: args}
 
 
@@ -270,7 +267,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
     data = _CODEC.field_maps(canonical).read(document, "", _READER)
     # data that hooks of other agents expect
     if canonical is EventName.TOOL_FAILED and not data.get("error"):
-        data["error"] = NO_MESSAGE
+        data["error"] = _codec.NO_MESSAGE
     if canonical is EventName.SESSION_START and native in _SOURCES:
         data.setdefault("source", _SOURCES[native])
     match data.get("tool_call"):
@@ -287,7 +284,7 @@ def _read_call(body: dict[str, object], *, cwd: str) -> DecodedCall:
     native_args = body.pop("parameters", None)
     body.pop("success", None)
     if tool == _SERVER_TOOL and isinstance(native_args, Mapping):
-        called = _tool_calls.join_name(str(native_args.get("server_name", "")), str(native_args.get("tool_name", "")))
+        called = _tools.join_name(str(native_args.get("server_name", "")), str(native_args.get("tool_name", "")))
         return DecodedCall(called, _read_server_args(native_args.get("arguments")), tool, native_args)
     return _CODEC.decode_call(tool, native_args, cwd=cwd)
 
@@ -311,8 +308,8 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     changed = document.get("overrideInput")
     if changed is not None and not isinstance(changed, dict):
         changed = {PLAIN: changed}
-    if changed is not None and _tool_calls.split_name(request.event.tool) and "arguments" in changed:
-        changed = _READER.read_object(_tool_calls.parse_text(changed["arguments"]), "overrideInput.arguments")
+    if changed is not None and _tools.split_name(request.event.tool) and "arguments" in changed:
+        changed = _READER.read_object(_tools.parse_text(changed["arguments"]), "overrideInput.arguments")
     return Verdict(
         decision=decision,
         reason=reason if decision else "",
@@ -352,10 +349,10 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
 
 def _apply_rewrite(outcome: Outcome, event: Event) -> object:
     """Return the whole arguments for Cline: lists and objects as such, as its tools take them."""
-    final = final_args(outcome, event)
-    if final is not None and _tool_calls.split_name(event.tool) and event.native_args is not None:
+    final = _tools.final_args(outcome, event)
+    if final is not None and _tools.split_name(event.tool) and event.native_args is not None:
         return UNSET if final == event.args else _encode_server_args(event, final)
-    changed = _tool_calls.apply_rewrite(TOOLS, outcome, event)
+    changed = _tools.apply_rewrite(TOOLS, outcome, event)
     if not isinstance(changed, Mapping):
         return changed
-    return {key: _tool_calls.parse_text(value) if key in _STRUCTURED else value for key, value in changed.items()}
+    return {key: _tools.parse_text(value) if key in _STRUCTURED else value for key, value in changed.items()}

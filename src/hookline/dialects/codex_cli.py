@@ -11,10 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
-from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import EventNames
-from hookline.dialects._tool_calls import result_text
-from hookline.dialects._tool_map import milliseconds, tool_map, tool_row
+from hookline.dialects._codec import EventNames, EventTable, agent_spec
+from hookline.dialects._tools import milliseconds, result_text, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import Event, EventName
 

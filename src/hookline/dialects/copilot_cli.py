@@ -14,15 +14,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _json_reader, _tool_calls, _tool_map
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, fit_result, join_blocks
-from hookline.dialects._field_map import EventNames, Field, field_maps
+from hookline.dialects import _codec, _json_reader, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules, encode_opinion, find_reason
-from hookline.dialects._tool_calls import NO_CALL, PLAIN, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, as_int, convert, final_output, tool_map, tool_row, without
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName, Session
+from hookline.dialects._tools import NO_CALL, PLAIN, ArgsCodec, DecodedCall, as_int, tool_map, tool_row, without
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
@@ -47,18 +44,15 @@ def _range_to_native(args: dict[str, object]) -> dict[str, object]:
 def _range_to_canonical(args: dict[str, object]) -> dict[str, object]:
     match args.get("view_range"):
         case [int(first), int(last)] if first >= 1 and (last >= first or last == _END):
-            return {
-                **without(args, "view_range"),
-                "offset": first,
-                **({} if last == _END else {"limit": last - first + 1}),
-            }
+            limit = {} if last == _END else {"limit": last - first + 1}
+            return {**without(args, "view_range"), "offset": first, **limit}
         case _:
             return args
 
 
 def _background(word: str) -> ArgsCodec:
     """Convert the flag for a background run to the mode."""
-    return convert(
+    return _tools.convert(
         "background",
         "mode",
         lambda flag: (word if flag else "sync") if isinstance(flag, bool) else UNSET,
@@ -75,7 +69,7 @@ def _is_patch(args: Mapping[str, object]) -> bool:
 
 
 # one directory is the canonical `path`; several stay a list under the native name
-_ONE_PATH: Final = convert("path", "paths", _text_only, _text_only)
+_ONE_PATH: Final = _tools.convert("path", "paths", _text_only, _text_only)
 _LINES: Final = ArgsCodec(_range_to_native, _range_to_canonical)
 
 # a file is `file_path` in permission requests
@@ -97,7 +91,7 @@ TOOLS: Final = tool_map(
     ),
     tool_row("grep", "grep rg", keys="include=glob", codecs=(_ONE_PATH,)),
     tool_row("glob", "glob", codecs=(_ONE_PATH,)),
-    tool_row("web_fetch", "web_fetch WebFetch", codecs=(ONE_URL,)),
+    tool_row("web_fetch", "web_fetch WebFetch", codecs=(_tools.ONE_URL,)),
     tool_row("web_search", "web_search WebSearch"),
     tool_row("subagent", "task Agent", keys="type=agent_type", codecs=(_background("background"),)),
     tool_row("agent_message", "write_agent", keys="target=agent_id text=message"),
@@ -107,7 +101,7 @@ TOOLS: Final = tool_map(
 )
 
 # the tools' names in documents of the other form; their arguments are the same
-_PASCAL_TOOLS: Final = _tool_map.parse_pairs(
+_PASCAL_TOOLS: Final = _tools.parse_pairs(
     "bash=Bash powershell=Bash view=Read create=Write edit=Edit str_replace_editor=Edit apply_patch=Edit "
     "grep=Grep rg=Grep glob=Glob web_fetch=WebFetch web_search=WebSearch ask_user=AskUserQuestion "
     "update_todo=TodoWrite task=Agent"
@@ -157,7 +151,7 @@ def _is_author(document: Mapping[str, object]) -> bool:
     return name in _PASCAL and isinstance(time, str) and not is_other
 
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "GitHub Copilot CLI",
     events=_EVENTS,
@@ -221,7 +215,7 @@ _CODEC: Final = AgentCodec(
         },
     ),
     tools=TOOLS,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.SESSION_START: (Field("initial_prompt", "initialPrompt"),),
             EventName.BEFORE_TOOL: _AGENT,
@@ -252,13 +246,13 @@ _FORM: Final = "hook_event_name"
 def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
     folder = hook.project(event.cwd.replace("\0", ""))
-    environment = dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder) if folder else {}
-    return Request(event=event, later=partial(_write_event, event, hook.native_event), env=environment)
+    env = _codec.fit_environment(dict.fromkeys(("COPILOT_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), folder))
+    return Request(event=event, later=partial(_write_event, event, hook.native_event), env=env)
 
 
 def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     """Return the document in the form that the hook is configured for, else in the one that the agent sent."""
-    data = fit_result(event, _NAME)
+    data = _codec.fit_result(event, _NAME)
     form = ""
     # the name under which the agent sent an event in the other form
     name = data.get(_FORM) if event.host == _NAME else None
@@ -277,10 +271,10 @@ def _write_event(event: Event, wanted: str = "") -> dict[str, object]:
     if event.name is EventName.PERMISSION_REQUEST:
         document["hookName"] = "permissionRequest"
     if event.tool or event.name in TOOL_EVENTS:
-        tool, args = _CODEC.encode_call(replace(event, native_args=_tool_calls.parse_text(event.native_args)))
+        tool, args = _CODEC.encode_call(replace(event, native_args=_tools.parse_text(event.native_args)))
         if isinstance(event.native_args, str) and not isinstance(args, str) and event.host == _NAME:
             # arguments that came as JSON in a text are sent as one
-            args = _tool_calls.to_same_text(args, text=event.native_args)
+            args = _tools.to_same_text(args, text=event.native_args)
         document["toolName"] = _PASCAL_TOOLS.get(tool, tool) if form else tool
         document["toolInput" if event.name is EventName.PERMISSION_REQUEST else "toolArgs"] = args
     _CODEC.write_data(event, document, data)
@@ -323,7 +317,7 @@ def _decode_call(name: str, args: object, cwd: str) -> DecodedCall:
         server, tool = _BUNDLED, name.removeprefix(f"{_BUNDLED}-")
     elif name.casefold() not in TOOLS.by_native:
         server, _, tool = name.partition("/" if "/" in name else "-")
-    call = _CODEC.decode_call(name, _tool_calls.parse_text(args), cwd=cwd, server=server, tool=tool)
+    call = _CODEC.decode_call(name, _tools.parse_text(args), cwd=cwd, server=server, tool=tool)
     return replace(call, native_args=args)
 
 
@@ -378,6 +372,8 @@ def _take_progress(reply: Reply) -> tuple[tuple[Effect, ...], Reply]:
     return tuple(messages), replace(reply, stdout=b"".join(rest))
 
 
+# each key with a decision, and the key of its reason
+_REASON_KEYS: Final = {"permissionDecision": "permissionDecisionReason", "behavior": "message", "decision": "reason"}
 _WORDS: Final = {"allow": Decision.ALLOW, "ask": Decision.ASK, "block": Decision.DENY, "deny": Decision.DENY}
 
 
@@ -401,18 +397,13 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
             *((Effect(EffectKind.REWRITE, output, ("output",)),) if result is not None else ()),
             *_RULES.text_effects(answer.get("additionalContext"), context, where="additionalContext"),
         ),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 
 
 def _read_decision(answer: Mapping[str, object], event: Event) -> tuple[Decision, str]:
     found: list[tuple[Decision, str]] = [(Decision.PASS, "")]
-    for key, why in (
-        ("permissionDecision", "permissionDecisionReason"),
-        ("behavior", "message"),
-        ("decision", "reason"),
-    ):
+    for key, why in _REASON_KEYS.items():
         if answer.get(key) is None:
             continue
         decision = _READER.read_decision(answer[key], key, _WORDS, wanted=", ".join(sorted(_WORDS)))
@@ -457,8 +448,8 @@ def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
     if Ability.CONTEXT in SPEC.abilities.get(SPEC.native(event), ()):
         document["additionalContext"] = join_blocks(outcome.context) or UNSET
     if event.name is EventName.BEFORE_TOOL:
-        plain = replace(event, native_args=_tool_calls.parse_text(event.native_args))
-        changed = UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(TOOLS, outcome, plain)
+        plain = replace(event, native_args=_tools.parse_text(event.native_args))
+        changed = UNSET if decision >= Decision.DENY else _tools.apply_rewrite(TOOLS, outcome, plain)
         word = _PERMISSION.get(decision, UNSET)
         why = reason or UNSET if word is not UNSET else UNSET
         return {**document, "permissionDecision": word, "permissionDecisionReason": why, "modifiedArgs": changed}
@@ -469,11 +460,11 @@ def _build_answer(outcome: Outcome, event: Event) -> dict[str, object]:
         return {"behavior": "deny", "message": reason, "interrupt": interrupt} if decision >= Decision.DENY else {}
     if event.name not in _BLOCKED:
         return document
-    output = final_output(outcome)
+    output = _tools.final_output(outcome)
     if event.name is EventName.AFTER_TOOL and output is not UNSET:
         result = event.data.get(_RESULT)
         rest = result if isinstance(result, dict) else {"resultType": "success"}
-        document["modifiedResult"] = {**rest, "textResultForLlm": _tool_calls.result_text(output)}
+        document["modifiedResult"] = {**rest, "textResultForLlm": _tools.result_text(output)}
     ends = event.name in TURN_ENDS
     prompts = join_blocks(outcome.follow_ups) if ends else ""
     if (decision is Decision.STOP and ends) or not (outcome.blocked or prompts):

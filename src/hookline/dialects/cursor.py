@@ -11,19 +11,15 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import EventNames, Field, field_maps
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, one_of, tool_map, tool_row
-from hookline.model.capability import Ability
+from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, DecodedCall, edits, one_of, tool_map, tool_row
 from hookline.model.dialect import MCP_PREFIX, MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import READING, WRITING, Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
-from hookline.model.tools import READING, WRITING
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "cursor"
@@ -55,8 +51,6 @@ TOOLS: Final = tool_map(
     tool_row("subagent", "Task", keys="type=subagent_type"),
     tool_row("todo", "TodoWrite", keys="items=todos"),
 )
-
-_A: Final = Ability
 
 # preToolUse accepts `ask` and does not enforce it; sessionStart does not wait for the answer
 _EVENTS: Final[EventTable] = {
@@ -91,7 +85,7 @@ def _is_author(document: Mapping[str, object]) -> bool:
     )
 
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "Cursor",
     events=_EVENTS,
@@ -106,7 +100,7 @@ SPEC: Final = agent_spec(
     runs_files_of=("claude-code",),
     signature=_is_author,
     mcp="MCP:{tool}",
-    of_mcp={"postToolUse": frozenset({_A.OUTPUT})},
+    of_mcp={"postToolUse": frozenset({Ability.OUTPUT})},
     event_tools={
         **dict.fromkeys(("beforeShellExecution", "afterShellExecution"), ("shell",)),
         **dict.fromkeys(("beforeMCPExecution", "afterMCPExecution"), ("mcp__*",)),
@@ -150,7 +144,7 @@ _FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     "afterAgentResponse": (Field("response", "text"),),
     "sessionEnd": (_DURATION_MS,),
 }
-_FIELD_MAPS: Final = field_maps(
+_FIELD_MAPS: Final = _codec.field_maps(
     _FIELDS,
     taken=("conversation_id", "session_id", "hook_event_name", "model", "cwd", "tool_name", "tool_input"),
     taken_at={native: keys for native, (_, keys) in _TOOL_EVENTS.items()},
@@ -189,7 +183,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
         "CURSOR_USER_EMAIL": event.data.get("user_email"),
         "CURSOR_TRANSCRIPT_PATH": event.data.get("transcript_path"),
     }
-    env = {name: value.replace("\0", "") for name, value in variables.items() if isinstance(value, str) and value}
+    env = _codec.fit_environment(variables)
     return Request(event=event, later=partial(_write_event, event, native), env=env)
 
 
@@ -223,10 +217,10 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
 def _write_call(event: Event, native: str, document: dict[str, object]) -> None:
     is_own = event.host == _NAME
     name, args = _CODEC.encode_call(event)
-    server, tool = _tool_calls.split_name(event.tool) or ("", "")
+    server, tool = _tools.split_name(event.tool) or ("", "")
     if native in _MCP_EVENTS:
         document["tool_name"] = tool or name
-        document["tool_input"] = _tool_calls.to_same_text(dict(event.args), text=event.native_args)
+        document["tool_input"] = _tools.to_same_text(dict(event.args), text=event.native_args)
         if server:
             document["mcp_server_name"] = server
     elif native in _TOOL_EVENTS:
@@ -234,11 +228,11 @@ def _write_call(event: Event, native: str, document: dict[str, object]) -> None:
         given = dict(args) if isinstance(args, Mapping) else {}
         if "edits" in keys and "edits" not in event.args and not (is_own and event.native_name in _TOOL_EVENTS):
             # the change of another tool
-            given["edits"] = [_tool_calls.as_edit(event.args)]
+            given["edits"] = [_tools.as_edit(event.args)]
         document.update((key, given[key]) for key in keys if key in given)
     else:
         document["tool_name"] = f"{_MCP}{tool}" if tool else name
-        document["tool_input"] = _tool_calls.parse_text(args) if tool else args
+        document["tool_input"] = _tools.parse_text(args) if tool else args
 
 
 def _encode_data(event: Event, native: str) -> dict[str, object]:
@@ -251,9 +245,9 @@ def _encode_data(event: Event, native: str) -> dict[str, object]:
             data.setdefault("loop_count", 1 if again is True else 0)
     key = _JSON_RESULTS.get(native)
     if key is not None and "result" in data:
-        data["result"] = _tool_calls.to_same_text(data["result"], text=data.pop(key, None))
+        data["result"] = _tools.to_same_text(data["result"], text=data.pop(key, None))
     elif native == "afterShellExecution" and "result" in data:
-        data["result"] = _tool_calls.to_text(data["result"])
+        data["result"] = _tools.to_text(data["result"])
     return data
 
 
@@ -279,10 +273,10 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         data.setdefault("stop_hook_active", data.get("loop_count") not in (0, None))
     key = _JSON_RESULTS.get(native)
     text = data.get("result")
-    result = _tool_calls.parse_text(text)
+    result = _tools.parse_text(text)
     if key is not None and result is not text:
         data["result"] = result
-        if _tool_calls.to_text(result) != text:
+        if _tools.to_text(result) != text:
             # we would write the text differently
             data[key] = text
     return _CODEC.build_event(canonical, native, data, call=call, session=session, cwd=cwd)
@@ -299,8 +293,8 @@ def _read_call(name: EventName, native: str, document: dict[str, object], *, cwd
     if native not in _MCP_EVENTS and not tool.startswith((_MCP, MCP_PREFIX)):
         return _CODEC.decode_call(tool, native_args, cwd=cwd)
     named = _READER.pop_text(document, "mcp_server_name") if not tool.startswith(MCP_PREFIX) else ""
-    server, bare = _tool_calls.split_name(tool) or (named, tool.removeprefix(_MCP))
-    return _tool_calls.normalise_server_call(server, bare, native_args, native_tool=f"{_MCP}{bare}")
+    server, bare = _tools.split_name(tool) or (named, tool.removeprefix(_MCP))
+    return _tools.normalise_server_call(server, bare, native_args, native_tool=f"{_MCP}{bare}")
 
 
 # answers of hooks
@@ -386,7 +380,7 @@ def _build_answer(outcome: Outcome, event: Event, native: str) -> dict[str, obje
             # a denial is written also where Cursor is not known to read one; no opinion is empty there
             return {"permission": "deny", "user_message": reason} if outcome.blocked else {}
         case _ if not outcome.blocked:
-            changed = _tool_calls.apply_rewrite(TOOLS, outcome, event) if Ability.ARGS in able else UNSET
+            changed = _tools.apply_rewrite(TOOLS, outcome, event) if Ability.ARGS in able else UNSET
             return {"permission": "allow", "updated_input": changed, "user_message": message}
     asks = outcome.decision is Decision.ASK and Ability.ASK in able
     answer: dict[str, object] = {"permission": "ask" if asks else "deny", "user_message": reason}

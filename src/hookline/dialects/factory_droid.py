@@ -7,13 +7,11 @@ but never exit code 2: so a denial is both. Every plain field of an event is an 
 from typing import Final
 
 from hookline.dialects._claude_family import FIELDS, ClaudeFamily, family_field_maps
-from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import EventNames, Field
+from hookline.dialects._codec import EventNames, EventTable, Field, agent_spec
 from hookline.dialects._json_reader import key_set
-from hookline.dialects._tool_map import ONE_URL, edits, parse_pairs, tool_map, tool_row
-from hookline.model.capability import Ability
+from hookline.dialects._tools import ONE_URL, edits, parse_pairs, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName
 
 _NAME: Final = "factory-droid"
 

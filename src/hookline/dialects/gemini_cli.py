@@ -13,16 +13,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.dialects import _reply_codec, _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects import _codec, _reply_codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import ReplyRules
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import LINES, ArgsCodec, final_output, rename, tool_map, tool_row, without
-from hookline.model.capability import Ability
+from hookline.dialects._tools import LINES, NO_CALL, ArgsCodec, final_output, rename, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
@@ -100,7 +97,7 @@ _EVENTS: Final[EventTable] = {
     "PreCompress": ("message", EventName.PRE_COMPRESS),
 }
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "Gemini CLI",
     events=_EVENTS,
@@ -131,7 +128,7 @@ _CODEC: Final = AgentCodec(
     names=EventNames(SPEC.events, {"AfterTool": _tool_event}),
     tools=_TOOLS,
     has_iso_time=True,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.AFTER_AGENT: (Field("response", "prompt_response"),),
             EventName.BEFORE_MODEL: (_MODEL, _MESSAGES),
@@ -149,13 +146,10 @@ _CODEC: Final = AgentCodec(
 
 def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
-    folder, session = event.cwd.replace("\0", ""), event.session.id.replace("\0", "")
-    environment = {"GEMINI_CWD": folder} if folder else {}
-    if project := hook.project(folder):
-        environment.update(dict.fromkeys(("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), project))
-    if session:
-        environment["GEMINI_SESSION_ID"] = session
-    return Request(event=event, later=partial(_write_event, event), env=environment)
+    folder = event.cwd.replace("\0", "")
+    project = dict.fromkeys(("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), hook.project(folder))
+    env = _codec.fit_environment({"GEMINI_CWD": folder, **project, "GEMINI_SESSION_ID": event.session.id})
+    return Request(event=event, later=partial(_write_event, event), env=env)
 
 
 def _write_event(event: Event) -> dict[str, object]:
@@ -168,11 +162,11 @@ def _write_event(event: Event) -> dict[str, object]:
         document["transcript_path"] = ""
     if event.tool or event.name in TOOL_EVENTS:
         document["tool_name"], document["tool_input"] = _CODEC.encode_call(event)
-        if event.host != _NAME and (parts := _tool_calls.split_name(event.tool)) is not None:
+        if event.host != _NAME and (parts := _tools.split_name(event.tool)) is not None:
             document["mcp_context"] = {"server_name": parts[0], "tool_name": parts[1]}
     if event.name is EventName.TOOL_FAILED:
         # only the error distinguishes a failed tool
-        error = event.data.get("error") or NO_MESSAGE
+        error = event.data.get("error") or _codec.NO_MESSAGE
         if "error_type" in event.data:
             error = {"message": error, "type": event.data["error_type"]}
         event = replace(event, data={**without(event.data, "error_type"), "error": error})
@@ -262,7 +256,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
             *_RULES.text_effects(own.get("additionalContext"), context, where="additionalContext"),
             *((Effect(EffectKind.MESSAGE, message),) if message else ()),
         ),
-        ends=decision is Decision.STOP,
         metadata={**without(document, *_READ), **without(own, *_READ_OWN)},
     )
 
@@ -321,7 +314,7 @@ def _answer_decision(outcome: Outcome, event: Event, reason: str) -> tuple[str, 
         # the call itself must not run either; at the end of a turn, a denial would continue the run
         return ("", "") if event.name in TURN_ENDS else ("deny", reason)
     output = final_output(outcome) if event.name is EventName.AFTER_TOOL else UNSET
-    instead = "" if output is UNSET else _tool_calls.result_text(output)
+    instead = "" if output is UNSET else _tools.result_text(output)
     if outcome.decision >= Decision.ASK:
         more = outcome.follow_ups if event.name in TURN_ENDS else outcome.context if event.name in _RESULTS else ()
         return ("deny", join_blocks(dict.fromkeys((reason, instead, *more))))
@@ -344,7 +337,7 @@ def _answer_own(outcome: Outcome, event: Event) -> dict[str, object]:
         is_selection = event.name is EventName.BEFORE_TOOL_SELECTION
         return {"toolConfig": {"mode": "NONE"} if is_selection else UNSET, "additionalContext": context}
     if event.name is EventName.BEFORE_TOOL:
-        return {"tool_input": _tool_calls.apply_rewrite(_TOOLS, outcome, event)}
+        return {"tool_input": _tools.apply_rewrite(_TOOLS, outcome, event)}
     if event.name is EventName.AFTER_MODEL:
         return {"llm_response": _answer_chunk(outcome, event)}
     return {"additionalContext": context}
@@ -354,7 +347,7 @@ def _answer_chunk(outcome: Outcome, event: Event) -> object:
     output = final_output(outcome)
     if output is UNSET:
         return UNSET
-    text = _tool_calls.to_text(output)
+    text = _tools.to_text(output)
     response = event.data.get("llm_response")
     rest = dict(response) if isinstance(response, dict) else {}
     content = {"role": "model", "parts": [text]}

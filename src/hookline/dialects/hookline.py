@@ -16,8 +16,8 @@ from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
 from hookline.model.dialect import DialectSpec, MatcherStyle
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Reply, Request
-from hookline.model.facts import NOTES
 from hookline.model.hook import Hook
+from hookline.model.requirements import NOTES
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome, Verdict
 
 _NAME: Final = "hookline"
@@ -101,7 +101,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=_READER.get_text(document, "reason"),
         effects=(*_RULES.read_effects(document, request.event), *_read_raised(document.get("raise"))),
-        ends=decision is Decision.STOP,
         metadata={**_RULES.extra_keys(document), **metadata},
     )
 

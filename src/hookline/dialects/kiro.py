@@ -9,16 +9,13 @@ from functools import partial
 from typing import Final
 
 from hookline import json_codec
-from hookline.dialects import _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventTable, agent_spec
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps
+from hookline.dialects import _codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, AgentCodec, EventNames, EventTable, Field, agent_spec, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import ONE_URL, ArgsCodec, tool_map, tool_row, without
-from hookline.model.capability import Ability
+from hookline.dialects._tools import NO_CALL, ONE_URL, ArgsCodec, DecodedCall, tool_map, tool_row, without
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import Ability, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome, Verdict
@@ -192,7 +189,6 @@ SPEC: Final = agent_spec(
     mcp="@{server}/{tool}",
 )
 
-_FILE: Final = (Field("path", "file_path"),)
 _RESULT: Final = (Field("result", "tool_response"),)
 _CODEC: Final = AgentCodec(
     spec=SPEC,
@@ -204,9 +200,7 @@ _CODEC: Final = AgentCodec(
             EventName.AFTER_TOOL: _RESULT,
             EventName.TOOL_FAILED: _RESULT,
             EventName.AFTER_AGENT: (Field("response", "assistant_response"),),
-            EventName.FILE_CREATED: _FILE,
-            EventName.FILE_EDITED: _FILE,
-            EventName.FILE_DELETED: _FILE,
+            **dict.fromkeys(_codec.FILE_EVENTS, (Field("path", "file_path"),)),
         },
         taken=("hook_event_name", "session_id", "cwd", "tool_name", "tool_input"),
     ),
@@ -220,8 +214,7 @@ def encode_event(event: Event, hook: Hook) -> Request:
     """Return the request for a hook of this dialect."""
     native = _CODEC.native_name(event, hook.native_event)
     # variables of the editor's older hooks
-    values = {"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")}
-    env = {name: value.replace("\0", "") for name, value in values.items() if isinstance(value, str) and value}
+    env = _codec.fit_environment({"USER_PROMPT": event.data.get("prompt"), "KIRO_HOOK_FILE": event.data.get("path")})
     return Request(event=event, later=partial(_write_event, event, native), env=env, native=native)
 
 
@@ -238,7 +231,7 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
     if event.name is EventName.TOOL_FAILED:
         error = data.pop("error", None)
         if event.host != _NAME or "result" not in data:
-            data["result"] = {"success": False, "result": [error or NO_MESSAGE]}
+            data["result"] = {"success": False, "result": [error or _codec.NO_MESSAGE]}
     elif event.name is EventName.AFTER_TOOL and ("result" in data or event.host != _NAME):
         data["result"] = _wrap_result(data.get("result"))
     return _CODEC.write_data(event, document, data)
@@ -273,7 +266,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:
         response = data.get("result")
         result = response.get("result") if isinstance(response, Mapping) else None
         parts = result if isinstance(result, list) else [result] if result else []
-        data["error"] = "\n".join(_tool_calls.to_text(part) for part in parts) or NO_MESSAGE
+        data["error"] = "\n".join(_tools.to_text(part) for part in parts) or _codec.NO_MESSAGE
     elif canonical is EventName.AFTER_TOOL:
         match data.get("result"):
             case {"success": True, "result": [result], **more} if not more and _wrap_result(result) is not result:

@@ -14,12 +14,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader
-from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import EventNames, field_maps, parse_events
+from hookline.dialects import _codec, _json_reader
+from hookline.dialects._codec import SESSION, BodyCodec, EventNames, field_maps, parse_events, read_session
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer
-from hookline.dialects._tool_map import ONE_URL, tool_map, tool_row
+from hookline.dialects._tools import ONE_URL, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event
 from hookline.model.exchange import Answer, Request
@@ -81,7 +80,7 @@ def encode_event(event: Event, hook: Hook) -> Request:  # noqa: ARG001 - the doc
 def _write_event(event: Event) -> dict[str, object]:
     session = event.session
     data: dict[str, object] = {}
-    if rest := write_session(session, without=("id", "model", "provider")):
+    if rest := _codec.write_session(session, without=("id", "model", "provider")):
         data["session"] = rest
     _BODY.write(event, data, flatten=True)
     return {
@@ -123,7 +122,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=Decision.STOP if stops else decision,
         reason=(stop_reason or reason) if stops else reason,
         effects=_RULES.read_effects(document, request.event),
-        ends=stops,
         metadata=_RULES.extra_keys(document),
     )
 

@@ -9,12 +9,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import ERROR_TAKEN, SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import NO_MESSAGE, EventNames, Field, field_maps, parse_events, tool_event_by_error
+from hookline.dialects import _codec, _json_reader, _reply_codec
+from hookline.dialects._codec import ERROR_TAKEN, NO_MESSAGE, SESSION, BodyCodec, EventNames, Field, field_maps
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules
-from hookline.dialects._tool_map import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
+from hookline.dialects._tools import LINES, ONE_EDIT, ONE_URL, OVERWRITE, TIMEOUT_MS, edits, tool_map, tool_row
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Answer, Failure, FailureKind, Request
@@ -47,7 +46,7 @@ _TOOLS: Final = tool_map(*TOOL_ROWS)
 SPEC: Final = DialectSpec(
     name=_NAME,
     title="OLLM CLI, hook system",
-    events=parse_events(
+    events=_codec.parse_events(
         "session_start=session_start session_end=session_end before_agent=before_agent after_agent=after_agent "
         "before_model=before_model after_model=after_model before_tool_selection=before_tool_selection "
         "before_tool=before_tool after_tool=after_tool tool_failed=after_tool pre_compress=pre_compress "
@@ -60,7 +59,7 @@ _MODEL: Final = (Field("model", "model", default="model"),)
 _BODY: Final = BodyCodec(
     dialect=_NAME,
     where="data",
-    names=EventNames(SPEC.events, {"after_tool": tool_event_by_error}),
+    names=EventNames(SPEC.events, {"after_tool": _codec.tool_event_by_error}),
     tools=_TOOLS,
     field_maps=field_maps(
         {EventName.BEFORE_MODEL: _MODEL, EventName.AFTER_MODEL: _MODEL},
@@ -84,7 +83,7 @@ def _write_event(event: Event) -> dict[str, object]:
         data["session_id"] = data["sessionId"] = event.session.id
     if event.timestamp:
         data["timestamp"] = _json_reader.to_iso(event.timestamp)
-    if session := write_session(event.session, without=("id",)):
+    if session := _codec.write_session(event.session, without=("id",)):
         data["session"] = session
     _BODY.write(event, data)
     if event.name is EventName.TOOL_FAILED and not data.get("error"):
@@ -98,7 +97,7 @@ def decode_event(raw: bytes, name: str = "") -> Event:  # noqa: ARG001 - the doc
     native = _READER.require_text(document.get("event"), "event")
     data = _READER.get_object(document, "data")
     ids = [_READER.read_text(data.pop(key, None), f"data.{key}") for key in ("session_id", "sessionId")]
-    session = read_session(data, "data.session", _READER, known={"id": ids[0] or ids[1]})
+    session = _codec.read_session(data, "data.session", _READER, known={"id": ids[0] or ids[1]})
     timestamp = _READER.read_time(data.pop("timestamp", None), "data.timestamp")
     return _BODY.read(native, data, session=session, timestamp=timestamp)
 
@@ -132,7 +131,7 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         reason=message if blocks else str(why),
         effects=(*effects, *context, *handed_on),
         failure=Failure(FailureKind.HOOK_ERROR, error) if error else None,
-        ends=not goes_on or decision is Decision.STOP,
+        ends=not goes_on,
     )
 
 

@@ -15,12 +15,11 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader, _reply_codec
-from hookline.dialects._codec import SESSION, BodyCodec, read_session, write_session
-from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
+from hookline.dialects import _codec, _json_reader, _reply_codec
+from hookline.dialects._codec import SESSION, BodyCodec, EventNames, Field, field_maps, parse_events, read_session
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules
-from hookline.dialects._tool_map import tool_map
+from hookline.dialects._tools import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
@@ -57,7 +56,8 @@ _ERROR: Final = (
     Field("error_stack", "error.stack"),
 )
 _FILE: Final = (
-    *(Field("path", "file"), Field("size", "changes.size")),
+    Field("path", "file"),
+    Field("size", "changes.size"),
     Field("changed", "changes.timestamp", time=True),
 )
 _DURATION: Final = Field("duration", "metrics.duration")
@@ -71,9 +71,7 @@ _FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     EventName.AFTER_TOOL: (_DURATION,),
     EventName.TOOL_FAILED: (_DURATION, *_ERROR),
     EventName.ERROR: _ERROR,
-    EventName.FILE_CREATED: _FILE,
-    EventName.FILE_EDITED: _FILE,
-    EventName.FILE_DELETED: _FILE,
+    **dict.fromkeys(_codec.FILE_EVENTS, _FILE),
     EventName.SESSION_END: (
         Field("ended", "session.endTime", time=True),
         Field("duration", "session.duration"),
@@ -136,7 +134,7 @@ def _write_event(event: Event, hook: Hook) -> dict[str, object]:
     session: dict[str, object] = {
         "id": event.session.id,
         "user": event.session.user,
-        **write_session(event.session, without=("id", "user")),
+        **_codec.write_session(event.session, without=("id", "user")),
     }
     if event.name is EventName.SESSION_START:
         session.setdefault("config", {})
@@ -216,7 +214,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         reason=(message if blocks else "") or (reason if isinstance(reason, str) else ""),
         effects=_read_effects(metadata, request.event, message="" if blocks else message),
         failure=failure,
-        ends=decision is Decision.STOP,
         metadata=metadata,
     )
 

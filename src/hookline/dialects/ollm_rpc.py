@@ -13,16 +13,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _json_reader
-from hookline.dialects._codec import BodyCodec, read_session, write_session
-from hookline.dialects._field_map import EventNames, Field, field_maps, parse_events
+from hookline.dialects import _codec, _json_reader
+from hookline.dialects._codec import FILE_EVENTS, BodyCodec, EventNames, Field, field_maps, parse_events, read_session
 from hookline.dialects._json_reader import JsonReader, decision_words, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, encode_answer, join_texts
-from hookline.dialects._tool_map import tool_map
+from hookline.dialects._tools import tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.errors import DialectError
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import Event, EventName
+from hookline.model.event import Event
 from hookline.model.exchange import Answer, Failure, FailureKind, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, Verdict
@@ -50,7 +49,6 @@ SPEC: Final = DialectSpec(
 _AGENT: Final[Mapping[str, object]] = {"mode": "", "context": {}, "history": []}
 _USER: Final[Mapping[str, object]] = {"preferences": {}, "settings": {}}
 
-_FILE_EVENTS: Final = frozenset({EventName.FILE_CREATED, EventName.FILE_EDITED, EventName.FILE_DELETED})
 _FILE: Final = (("path", "path"), ("content", "content"), ("diff", "changes"))
 
 _BODY: Final = BodyCodec(
@@ -58,7 +56,7 @@ _BODY: Final = BodyCodec(
     where="params.event.data",
     names=EventNames(SPEC.events),
     tools=_TOOLS,
-    field_maps=field_maps(dict.fromkeys(_FILE_EVENTS, (Field("diff", "changes"),)), taken=("tool_name", "args", "cwd")),
+    field_maps=field_maps(dict.fromkeys(FILE_EVENTS, (Field("diff", "changes"),)), taken=("tool_name", "args", "cwd")),
     tool=("tool_name",),
     args=("args",),
 )
@@ -76,14 +74,14 @@ def _write_event(event: Event) -> dict[str, object]:
     if request_id != _ID:
         del data[_ID_KEY]
     context: dict[str, object] = {}
-    if event.name in _FILE_EVENTS:
+    if event.name in FILE_EVENTS:
         context["file"] = {theirs: event.data[key] for key, theirs in _FILE if key in event.data}
         # contents can be large, and the document has them in the context
         data.pop("content", None)
     # built anew: a hook that is a function may change it
     context["agent"] = {**{name: type(value)() for name, value in _AGENT.items()}, **event.session.agent}
     context["user"] = {**{name: type(value)() for name, value in _USER.items()}, **event.session.profile}
-    if session := write_session(event.session, without=("agent", "profile")):
+    if session := _codec.write_session(event.session, without=("agent", "profile")):
         context["session"] = session
     said = {"type": _BODY.names.encode(event), "timestamp": event.timestamp, "data": data}
     return {"jsonrpc": _RPC, "method": "execute", "params": {"event": said, "context": context}, "id": request_id}
@@ -167,7 +165,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=_READER.get_text(result, "reason", within="result."),
         effects=_RULES.read_effects(result, request.event, within="result."),
-        ends=decision is Decision.STOP,
         metadata={**{key: value for key, value in result.items() if key not in _FIELDS}, **metadata},
     )
 

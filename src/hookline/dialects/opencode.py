@@ -11,15 +11,13 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from hookline.dialects import _tool_calls
-from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventTable, agent_spec, join_blocks
-from hookline.dialects._field_map import EventNames, Field, field_maps
+from hookline.dialects import _codec, _tools
+from hookline.dialects._codec import TOOL_EVENTS, TURN_ENDS, AgentCodec, EventNames, EventTable, Field, join_blocks
 from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import EffectKeys, ReplyRules, drop_unset, encode_opinion, find_reason
-from hookline.dialects._tool_calls import NO_CALL
-from hookline.dialects._tool_map import ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
+from hookline.dialects._tools import NO_CALL, ONE_URL, TIMEOUT_MS, edits, final_output, tool_map, tool_row, without
 from hookline.model.event import Event, EventName, Session
-from hookline.model.exchange import Answer, Reply, Request
+from hookline.model.exchange import Answer, Request
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, Verdict
 
@@ -68,7 +66,7 @@ BY_MODE: Final[Mapping[str, str]] = {
     "permission.asked": "only in the terminal program: `opencode run` refuses by itself, before a hook is asked",
 }
 
-SPEC: Final = agent_spec(
+SPEC: Final = _codec.agent_spec(
     _NAME,
     "opencode",
     events=_EVENTS,
@@ -105,7 +103,7 @@ _CODEC: Final = AgentCodec(
         },
     ),
     tools=_TOOLS,
-    field_maps=field_maps(
+    field_maps=_codec.field_maps(
         {
             EventName.BEFORE_TOOL: (_CALL,),
             EventName.AFTER_TOOL: (_CALL, Field("result", "output.output")),
@@ -136,7 +134,7 @@ def _write_event(event: Event) -> dict[str, object]:
     if event.tool or event.name in TOOL_EVENTS:
         given["tool"], args = _CODEC.encode_call(event)
         (output if event.name is EventName.BEFORE_TOOL else given)["args"] = args
-        if (parts := _tool_calls.split_name(event.tool)) is not None:
+        if (parts := _tools.split_name(event.tool)) is not None:
             document["mcp"] = {"server": parts[0], "tool": parts[1]}
     if event.name in _CHILDREN and event.host != _NAME:
         document["parent"] = event.session.id or "main"
@@ -184,11 +182,6 @@ def decode_event(raw: bytes, name: str = "") -> Event:
 # answers of hooks and answers to the plugin have the same form
 
 
-def decode_reply(reply: Reply, request: Request) -> Verdict:
-    """Return the verdict of a hook's reply."""
-    return _CODEC.read_reply(_RULES, reply, request)
-
-
 def _read_answer(document: dict[str, object], request: Request) -> Verdict:
     found = [(Decision.PASS, "")]
     found += [(decision, _READER.get_text(document, key)) for decision, key in _KEYS.items() if key in document]
@@ -200,7 +193,6 @@ def _read_answer(document: dict[str, object], request: Request) -> Verdict:
         decision=decision,
         reason=reason,
         effects=_RULES.read_effects(document, request.event),
-        ends=decision is Decision.STOP,
         metadata=_RULES.extra_keys(document),
     )
 
@@ -217,6 +209,7 @@ _RULES: Final = ReplyRules(
     deny_exit=2,
     strict_json=True,
 )
+decode_reply = partial(_CODEC.read_reply, _RULES)
 
 
 def encode_outcome(outcome: Outcome, event: Event) -> Answer:
@@ -225,8 +218,8 @@ def encode_outcome(outcome: Outcome, event: Event) -> Answer:
     output = final_output(outcome)
     document: dict[str, object] = {
         "allow": True if decision is Decision.ALLOW else UNSET,
-        "args": UNSET if decision >= Decision.DENY else _tool_calls.apply_rewrite(_TOOLS, outcome, event),
-        "output": UNSET if output is UNSET else _tool_calls.result_text(output),
+        "args": UNSET if decision >= Decision.DENY else _tools.apply_rewrite(_TOOLS, outcome, event),
+        "output": UNSET if output is UNSET else _tools.result_text(output),
         "context": join_blocks(outcome.context) or UNSET,
         "message": join_blocks(outcome.messages) or UNSET,
     }

@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from hookline.dialects._claude_family import ClaudeFamily, family_field_maps
-from hookline.dialects._codec import EventTable, agent_spec
-from hookline.dialects._field_map import EventNames
-from hookline.dialects._tool_calls import result_text
-from hookline.dialects._tool_map import FROM_ZERO, ONE_URL, TIMEOUT_MS, tool_map, tool_row
+from hookline.dialects._codec import EventNames, EventTable, agent_spec
+from hookline.dialects._tools import FROM_ZERO, ONE_URL, TIMEOUT_MS, result_text, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
 from hookline.model.event import EventName
 from hookline.model.verdict import EffectKind

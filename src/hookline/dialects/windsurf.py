@@ -10,18 +10,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.dialects import _tool_calls
-from hookline.dialects._codec import AgentCodec, EventTable, agent_spec
-from hookline.dialects._field_map import EventNames, Field, field_maps
-from hookline.dialects._json_reader import JsonReader
+from hookline.dialects import _tools
+from hookline.dialects._codec import AgentCodec, EventNames, EventTable, Field, agent_spec, field_maps
+from hookline.dialects._json_reader import JsonReader, key_set
 from hookline.dialects._reply_codec import encode_exit_code, read_exit_code
-from hookline.dialects._tool_calls import NO_CALL, DecodedCall
-from hookline.dialects._tool_map import edits, tool_map, tool_row
+from hookline.dialects._tools import NO_CALL, DecodedCall, edits, tool_map, tool_row
 from hookline.model.dialect import MatcherStyle
-from hookline.model.event import Event, EventName, Session
+from hookline.model.event import READING, WRITING, Event, EventName, Session
 from hookline.model.exchange import Answer, Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.tools import READING, WRITING
 from hookline.model.verdict import Outcome, Verdict
 
 _NAME: Final = "windsurf"
@@ -103,18 +100,8 @@ _CODEC: Final = AgentCodec(
         },
         taken=("agent_action_name", "trajectory_id", "model_name", "cwd", _INFO),
         objects={
-            _INFO: frozenset(
-                {
-                    "command_line",
-                    "cwd",
-                    "file_path",
-                    "edits",
-                    "mcp_server_name",
-                    "mcp_tool_name",
-                    "mcp_tool_arguments",
-                    "tool_name",
-                    "tool_args",
-                }
+            _INFO: key_set(
+                "command_line cwd file_path edits mcp_server_name mcp_tool_name mcp_tool_arguments tool_name tool_args"
             )
         },
     ),
@@ -146,9 +133,9 @@ def _write_event(event: Event, native: str) -> dict[str, object]:
 def _encode_call(event: Event, native: str) -> dict[str, object]:
     is_own = event.host == _NAME
     if native in _MCP_EVENTS:
-        server, tool = _tool_calls.split_name(event.tool) or ("", event.tool)
+        server, tool = _tools.split_name(event.tool) or ("", event.tool)
         native_args = event.native_args if is_own else None
-        is_same = native_args is not None and _tool_calls.parse_text(native_args) == event.args
+        is_same = native_args is not None and _tools.parse_text(native_args) == event.args
         args = native_args if is_same else dict(event.args)
         return {"mcp_server_name": server, "mcp_tool_name": tool, "mcp_tool_arguments": args}
     if not event.tool and native not in _TOOL_EVENTS:
@@ -159,7 +146,7 @@ def _encode_call(event: Event, native: str) -> dict[str, object]:
         return {"tool_name": name, "tool_args": given}
     about = _TOOL_EVENTS[native][0]
     if about == "write_code" and not is_own:
-        edits_given = given.get("edits", []) if event.tool == "multi_edit" else [_tool_calls.as_edit(event.args)]
+        edits_given = given.get("edits", []) if event.tool == "multi_edit" else [_tools.as_edit(event.args)]
         return {**given, "file_path": event.args.get("path", ""), "edits": edits_given}
     if about == "run_command" and not is_own and event.cwd:
         given.setdefault("cwd", event.cwd)
@@ -191,7 +178,7 @@ def _read_call(name: EventName, native: str, info: dict[str, object], *, cwd: st
         server = _READER.read_text(info.pop("mcp_server_name", None), f"{_INFO}.mcp_server_name")
         tool = _READER.require_text(info.pop("mcp_tool_name", None), f"{_INFO}.mcp_tool_name")
         native_args = info.pop("mcp_tool_arguments", None)
-        call = _tool_calls.normalise_server_call(server, tool, native_args, native_tool="")
+        call = _tools.normalise_server_call(server, tool, native_args, native_tool="")
         return call if server else replace(call, tool=tool)
     if "tool_name" not in info and name not in _WHEN:
         return NO_CALL

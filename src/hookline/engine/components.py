@@ -26,7 +26,7 @@ GatherFacts = Callable[[Collection[str], Event], Awaitable[Mapping[str, object]]
 
 
 class Condition(Protocol):
-    """A compiled condition over the names of `model/template_context.py`.
+    """A compiled condition over the names of `model/templates.py`.
 
     `names` are those that it uses, none where they cannot be listed.
     """

@@ -7,8 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.model.capability import Ability, Degradation, fallback_for
-from hookline.model.event import Event
+from hookline.model.event import Ability, Degradation, Event, fallback_for
 from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.ports import Dialect
 from hookline.text import fence

@@ -10,9 +10,8 @@ from hookline import json_codec
 from hookline.engine.registry import event_key
 from hookline.engine.trace_records import new_id
 from hookline.errors import ConfigError
-from hookline.model.event import CUSTOM_PREFIX, Event, EventName, Session
+from hookline.model.event import CUSTOM_PREFIX, TOOL_SPECS, TOOLS, Event, EventName, Session
 from hookline.model.names import resolve_events, resolve_tools
-from hookline.model.tools import TOOL_SPECS, TOOLS
 
 _NAMES: Final = {str(name): name for name in EventName}
 ANONYMOUS: Final = Session()

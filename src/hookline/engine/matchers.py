@@ -12,7 +12,7 @@ from msgspec import Struct
 from hookline.engine.call_splitting import equivalent_tools
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.dialect import MCP_PREFIX, DialectSpec, MatcherStyle
-from hookline.model.event import Event
+from hookline.model.event import OTHER, TOOLS, Event
 from hookline.model.names import (
     BUILTIN_PREFIX,
     alternatives,
@@ -22,7 +22,6 @@ from hookline.model.names import (
     own_names_of_tool,
     primary_name,
 )
-from hookline.model.tools import OTHER, TOOLS
 
 _REGEX_ONLY: Final = re.compile(r"[.^$()\[\]+?\\{}]")
 # characters that stand for themselves in both pattern languages

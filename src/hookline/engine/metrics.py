@@ -6,8 +6,7 @@ from itertools import islice
 from math import inf
 from typing import Final
 
-from hookline.model.record import Record, Step, text_size
-from hookline.model.run_figures import RunFigures
+from hookline.model.record import Record, RunFigures, Step, text_size
 
 KEEP: Final = 1_000
 RECENT: Final = 100

@@ -24,12 +24,12 @@ from hookline.engine.registry import HookRegistry
 from hookline.errors import ConditionError, ConfigError, MissingValueError
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName
-from hookline.model.facts import find_named_facts, read_facts
 from hookline.model.hook import Hook, OnError
 from hookline.model.names import primary_name, spell_agents
 from hookline.model.plan import Gate, Plan, Skip
+from hookline.model.requirements import find_named_facts, read_facts
 from hookline.model.scope import find_agent, is_for_agent, parse_window
-from hookline.model.template_context import EFFECTS, FACTS, event_context
+from hookline.model.templates import EFFECTS, FACTS, event_context
 from hookline.ports import Dialect
 from hookline.text import find_closest
 

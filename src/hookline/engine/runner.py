@@ -40,10 +40,10 @@ from hookline.engine.translator import HookTranslator
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, snapshot
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
-from hookline.model.facts import NOTES
 from hookline.model.hook import Hook, Layer, OnError, Unknown
 from hookline.model.plan import Gate, Plan, Skip
 from hookline.model.record import Step
+from hookline.model.requirements import NOTES
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, EffectKind, Outcome, OutcomeCode, Verdict
 from hookline.trust.policy import TrustedHooks

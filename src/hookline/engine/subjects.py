@@ -16,11 +16,17 @@ from hookline.effects.effects import make_absolute
 from hookline.engine.filters import HookFilters
 from hookline.engine.hook_index import has_filters
 from hookline.model.event import Event, EventName, has_files
-from hookline.model.exchange import CallFacts
 from hookline.model.hook import OWN_DIALECT, Hook
 from hookline.model.plan import Gate
-from hookline.model.template_context import template_values
-from hookline.model.templates import NamePath, command_names, describe_missing, has_value, hook_names
+from hookline.model.templates import (
+    CallFacts,
+    NamePath,
+    command_names,
+    describe_missing,
+    has_value,
+    hook_names,
+    template_values,
+)
 
 # after these events a file that the call deleted does not exist any more
 _AFTER: Final = frozenset({EventName.AFTER_TOOL, EventName.FILE_DELETED})

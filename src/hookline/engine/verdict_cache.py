@@ -20,7 +20,7 @@ from hookline.errors import ConfigError
 from hookline.model.event import Event
 from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
-from hookline.model.template_context import EFFECTS, event_context
+from hookline.model.templates import EFFECTS, event_context
 from hookline.model.verdict import Verdict
 from hookline.trust.file_cache import FileCache
 from hookline.trust.fingerprint import HookFingerprint, get_naming_root

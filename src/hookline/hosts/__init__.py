@@ -6,8 +6,7 @@ from typing import Final
 from hookline.errors import HostError
 from hookline.hosts.agents import TABLE
 from hookline.hosts.host import Host
-from hookline.model.dialect_names import AGENT_ALIASES
-from hookline.model.names import resolve_agent
+from hookline.model.names import AGENT_ALIASES, resolve_agent
 from hookline.text import quote, suggest
 
 HOSTS: Final[Mapping[str, Host]] = {host.name: host for host in TABLE}

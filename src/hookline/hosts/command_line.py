@@ -7,11 +7,10 @@ import sysconfig
 from typing import Final
 
 from hookline.dialects import DIALECTS
-from hookline.model.capability import Ability
-from hookline.model.dialect_names import EVENT_NAMES
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Answer
 from hookline.model.installed_entry import LAUNCHER, PROVE, launcher_line
+from hookline.model.names import EVENT_NAMES
 from hookline.model.verdict import Decision, Outcome
 from hookline.version import __version__
 

@@ -12,10 +12,10 @@ from msgspec.structs import force_setattr
 from hookline.dialects import DIALECTS
 from hookline.errors import HostError
 from hookline.hosts.acceptance import UNKNOWN, ReadingStrictness
-from hookline.model.capability import Ability
 from hookline.model.dialect import DialectSpec
-from hookline.model.dialect_names import EVENT_NAMES
+from hookline.model.event import Ability
 from hookline.model.installed_entry import InstalledEntry
+from hookline.model.names import EVENT_NAMES
 
 # the agent's limit for one call; each hook has a shorter timeout of its own
 CALL_SECONDS: Final = 600

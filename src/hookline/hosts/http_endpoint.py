@@ -19,8 +19,7 @@ from hookline.hosts.command_line import canonical_events, waits_for_decision
 from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
 from hookline.hosts.installer import InstallPlan
 from hookline.hosts.settings_shapes import find_commands
-from hookline.model.capability import Ability
-from hookline.model.event import EventName
+from hookline.model.event import Ability, EventName
 from hookline.model.installed_entry import NESTING, URL
 
 # in which headers a call carries what a command has in its environment

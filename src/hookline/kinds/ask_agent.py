@@ -6,7 +6,7 @@ from typing import Final
 
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.shell.templates import fill
 from hookline.text import escape

@@ -26,7 +26,7 @@ from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.language_models import ModelUsage
 from hookline.model.settings import Settings
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 from hookline.model.verdict import Decision, Verdict
 from hookline.ports import StateStore
 from hookline.text import escape_all

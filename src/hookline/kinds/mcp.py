@@ -21,8 +21,15 @@ from hookline.mcp.tokens import TokenStore
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, get_process_hook
 from hookline.model.mcp_server import McpServer
-from hookline.model.template_context import template_values
-from hookline.model.templates import body_texts, describe_missing, find_marks, find_names, has_value, look_up
+from hookline.model.templates import (
+    body_texts,
+    describe_missing,
+    find_marks,
+    find_names,
+    has_value,
+    look_up,
+    template_values,
+)
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.shell.templates import fill
 from hookline.text import sanitize

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.model.workspace_paths import workspace_roots
 from hookline.process.named_program import run_named

@@ -5,7 +5,7 @@ from typing import Final
 from hookline.kinds.ask_agent import fill_prompt
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import DECISIONS, Hook
-from hookline.model.template_context import template_values
+from hookline.model.templates import template_values
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
 
 _DECISIONS: Final = {"deny": Decision.DENY, "confirm": Decision.ASK, "allow": Decision.ALLOW}

@@ -14,8 +14,7 @@ from hookline.http_client import PORTS, HttpClient, HttpRequest, origin
 from hookline.kinds.function import timeout_failure
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import OWN_DIALECT, Hook, Source
-from hookline.model.template_context import template_values
-from hookline.model.templates import find_names, look_up
+from hookline.model.templates import find_names, look_up, template_values
 from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import USER_SOURCES
 from hookline.shell.templates import fill

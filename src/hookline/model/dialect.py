@@ -1,4 +1,8 @@
-"""The fixed facts of a dialect, as data."""
+"""The list of coding agents, and the fixed facts of a dialect, as data.
+
+Each agent has a module named after it, `dialects/<name>.py`, a row in `hosts/agents.py` and, unless its hooks are plugins, a
+row in `config/formats/agents/tables.py`.
+"""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -6,12 +10,24 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.capability import Ability
-from hookline.model.event import Event, EventName
+from hookline.model.event import Ability, Event, EventName
 from hookline.model.hook import OnError
+
+# Settings files are searched in this order, and commands list the agents in it.
+AGENTS: Final = (
+    *("claude-code", "codex-cli", "gemini-cli", "qwen-code", "cursor", "copilot-cli"),
+    *("kiro", "windsurf", "cline", "factory-droid", "opencode", "antigravity"),
+)
+# Agents that also run the settings files of another, as `runs_files_of` of their specs says; their specs have a `signature`.
+FILE_READERS: Final[Mapping[str, tuple[str, ...]]] = {"claude-code": ("cursor", "copilot-cli")}
 
 # what stands before the tools of MCP servers: `mcp__SERVER__TOOL`
 MCP_PREFIX: Final = "mcp__"
+
+
+def module_name(agent: str) -> str:
+    """Return the name that the modules of an agent have."""
+    return agent.replace("-", "_")
 
 
 class MatcherStyle(StrEnum):

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 
 from hookline import json_codec
 from hookline.model.event import Event, has_files
-from hookline.model.template_context import template_values
+from hookline.model.templates import CallFacts, template_values
 
 # the files of a hook, by absolute path, as they were when it was vetted
 Sealed = Mapping[str, bytes]
@@ -40,18 +40,6 @@ class Failure(Struct, frozen=True):
 
     kind: FailureKind
     message: str
-
-
-class CallFacts(Struct, frozen=True, kw_only=True):
-    """What the engine found out about an event for one hook.
-
-    `files` are the absolute paths of the files that the event is about, only those that the hook's own patterns match
-    where it has any. `effects` are what the call does, as lists. `folder` is the project's.
-    """
-
-    files: tuple[str, ...] = ()
-    effects: Mapping[str, object] = {}
-    folder: str = ""
 
 
 class Request:

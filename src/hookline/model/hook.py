@@ -1,7 +1,8 @@
 """One configured hook, and where it came from."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum, StrEnum
 from typing import Final, Literal
@@ -10,11 +11,9 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from hookline.errors import ConfigError
-from hookline.model.facts import find_named_facts, read_facts
 from hookline.model.language_models import ModelBudget
 from hookline.model.mcp_server import McpServer
-from hookline.model.platforms import choose_platform
-from hookline.model.requirements import Caching, Needs
+from hookline.model.requirements import Caching, Needs, find_named_facts, read_facts
 from hookline.model.sandbox import LEVELS, PROJECT, UNCONTAINED, Sandbox
 
 
@@ -129,6 +128,13 @@ UNDO_SUFFIX: Final = ":undo"
 
 # a command as files have it: one line, a list with one word each, or one of both for each platform
 Undo = str | tuple[str, ...] | Mapping[str, str | Sequence[str]]
+
+# the keys of a table with a command for each platform, with what `sys.platform` says there
+PLATFORMS: Final = {"windows": "win32", "macos": "darwin", "linux": "linux"}
+DEFAULT_PLATFORM: Final = "default"
+
+# the key of this platform; "" on one that has none
+THIS_PLATFORM: Final = next((name for name, platform in PLATFORMS.items() if sys.platform == platform), "")
 
 # the kind of a hook that stands for a guard whose definition cannot be used
 INVALID: Final = "invalid"
@@ -385,6 +391,11 @@ class Hook(Struct, frozen=True, kw_only=True):
             found = " and ".join(fields) or "none of them"
             message = f"needs exactly one of {', '.join(TARGETS)}; it has {found}"
         raise ConfigError(f'hook "{self.id}" {message}', path=self.source_path, line=self.source_line)
+
+
+def choose_platform(keys: Collection[str]) -> str:
+    """Return the key of a table whose command runs on this platform; "" where the table has none."""
+    return next((name for name in (THIS_PLATFORM, DEFAULT_PLATFORM) if name in keys), "")
 
 
 def make_server_hook(server: McpServer) -> Hook:

@@ -2,20 +2,51 @@
 
 A tool's name that the calling agent has means what it means there. Any other name means what most systems mean by it, and
 what all of them mean where they differ evenly. An event's name means every event that any system calls so.
+
+The names are in `dialect_names.json`, so that a lookup imports no dialect: `tools/dialect_names.py` writes them from the
+tables of the dialects.
 """
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from hookline.errors import ConfigError
-from hookline.model.agents import AGENTS
-from hookline.model.dialect import MCP_PREFIX
-from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES, EVENT_TOOLS, MCP_FORMS, TOOL_NAMES
-from hookline.model.event import CUSTOM_PREFIX, EventName
-from hookline.model.tools import OTHER, TOOLS
+from hookline.model.dialect import AGENTS, MCP_PREFIX
+from hookline.model.event import CUSTOM_PREFIX, OTHER, TOOLS, EventName
+
+
+class _DialectNames(msgspec.Struct, frozen=True):
+    closed_dialects: tuple[str, ...]
+    agent_aliases: Mapping[str, str]
+    event_names: Mapping[str, Mapping[str, tuple[str, ...]]]
+    event_tools: Mapping[str, tuple[str, ...]]
+    tool_names: Mapping[str, Mapping[str, tuple[str, ...]]]
+    argument_names: Mapping[str, Mapping[str, Mapping[str, str]]]
+    mcp_forms: Mapping[str, str]
+
+
+_NAMES: Final = msgspec.json.decode(Path(__file__).with_name("dialect_names.json").read_bytes(), type=_DialectNames)
+
+# the dialects whose hooks fail closed unless they say otherwise
+CLOSED_DIALECTS: Final = _NAMES.closed_dialects
+# other words for an agent -> its name
+AGENT_ALIASES: Final = _NAMES.agent_aliases
+# dialect -> its name of an event -> the canonical events it stands for
+EVENT_NAMES: Final = _NAMES.event_names
+# an agent's name of an event -> the tools that the event is about
+EVENT_TOOLS: Final = _NAMES.event_tools
+# dialect -> canonical tool -> the dialect's names of it, the one it sends first
+TOOL_NAMES: Final = _NAMES.tool_names
+# agent -> canonical tool -> our name of an argument -> the agent's, where they differ
+ARGUMENT_NAMES: Final = _NAMES.argument_names
+# agent -> how it spells the tool of an MCP server
+MCP_FORMS: Final = _NAMES.mcp_forms
 
 BUILTIN_PREFIX: Final = "builtin:"
 

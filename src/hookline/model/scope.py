@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from hookline.model.dialect_names import AGENT_ALIASES, EVENT_NAMES
-from hookline.model.names import resolve_agent
+from hookline.model.names import AGENT_ALIASES, EVENT_NAMES, resolve_agent
 from hookline.text import suggest
 
 # `once`: in a session, or in a turn of the agent, which begins with a prompt

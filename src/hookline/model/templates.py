@@ -1,8 +1,11 @@
-"""Find `{{name}}` in the texts of hooks, and look up the values that the names stand for."""
+"""Find `{{name}}` in the texts of hooks, and look up the values of an event that the names stand for."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
+from msgspec import Struct
 
 from hookline.model.event import Event
 from hookline.model.hook import TEXT_TARGETS, Hook
@@ -80,3 +83,72 @@ def describe_missing(name: str, event: Event, hook: Hook) -> str:
     if hook.files or hook.writes or hook.deletes or hook.reads:
         return f"{text}: no file is known that it touches and the hook is for"
     return f"{text}; narrow the hook with `files` or `writes`"
+
+
+# the values of an event
+
+# what is known of what a call does stands under this name
+EFFECTS: Final = "effects"
+# and what was gathered about its place
+FACTS: Final = "facts"
+
+_FILE: Final[Mapping[str, str]] = {"path": "path", "content": "content", "diff": "changes"}
+
+
+class CallFacts(Struct, frozen=True, kw_only=True):
+    """What the engine found out about an event for one hook.
+
+    `files` are the absolute paths of the files that the event is about, only those that the hook's own patterns match
+    where it has any. `effects` are what the call does, as lists. `folder` is the project's.
+    """
+
+    files: tuple[str, ...] = ()
+    effects: Mapping[str, object] = {}
+    folder: str = ""
+
+
+def template_values(event: Event, facts: CallFacts, *, absolute: bool = True) -> dict[str, object]:
+    """Return what templates may name: the context, `files` and `project`.
+
+    The path of the file is `absolute`, so that it holds in every folder, or as the event has it.
+    """
+    context = event_context(event, effects=facts.effects)
+    file = context["file"]
+    if facts.files and isinstance(file, Mapping) and (absolute or "path" not in file):
+        context["file"] = {**file, "path": facts.files[0]}
+    # an event that no agent raised has no agent's name
+    context["agent"] = context["agent"] or "agent"
+    return {**context, "files": list(facts.files), "project": os.path.basename(facts.folder)}  # noqa: PTH119 - a text
+
+
+def event_context(event: Event, *, effects: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Return the event's own fields, and what OLLM's document calls the context.
+
+    `tool`, `args` and `file` are there at every event, empty where it has none, so that a condition can ask for them.
+    `effects` are computed by the caller; an event does not carry them.
+    """
+    path = (event.files[0] if event.files else "") or event.data.get("path") or event.args.get("path")
+    file = {theirs: event.data[key] for key, theirs in _FILE.items() if key in event.data}
+    session = event.session
+    return {
+        "file": {},
+        **event.data,
+        "data": event.data,
+        "event": {
+            "type": event.native_name or str(event.name),
+            "name": str(event.name),
+            "timestamp": event.timestamp,
+            "data": event.data,
+        },
+        "cwd": event.cwd,
+        "session": {"id": session.id, "user": session.user, "model": session.model, "provider": session.provider},
+        # what a session says of its agent is more than the agent's name
+        "agent": session.agent or event.host,
+        "user": session.profile,
+        **({"file": {**file, "path": path}} if path else {}),
+        "tool": event.tool,
+        "args": event.args,
+        **({"tool_name": event.native_tool or event.tool, "tool_args": event.args} if event.tool else {}),
+        **({EFFECTS: effects} if effects is not None else {}),
+        **({FACTS: event.facts} if event.facts is not None else {}),
+    }

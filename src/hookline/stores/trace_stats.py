@@ -11,8 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.model.record import Record, Step
-from hookline.model.run_figures import RunFigures
+from hookline.model.record import Record, RunFigures, Step
 from hookline.stores._sqlite_file import SqliteConnection
 from hookline.stores.counters import Counter, Labels, read_counts
 from hookline.stores.sqlite import FAILED, OUTCOMES, RUNS, TRACES

@@ -28,10 +28,13 @@ if TYPE_CHECKING:
         git_commit,
         git_message,
         git_push,
+        list_agents,
         notification,
+        payload,
         permission_request,
         post_compress,
         pre_compress,
+        read_payload,
         scheduled,
         session_end,
         session_start,
@@ -42,34 +45,45 @@ if TYPE_CHECKING:
         tool_failed,
         user_triggered,
     )
-    from hookline.testing.contract import ContractReport, check_hook_contract
-    from hookline.testing.expected_answer import ExpectedAnswer, answer
-    from hookline.testing.hook_run import HookRun, run_hook, run_hook_async
-    from hookline.testing.payloads import list_agents, payload, read_payload
-    from hookline.testing.project_folder import HooklineProject
-    from hookline.testing.recording_engine import EngineCall, HookCall, RecordingEngine, engine
+    from hookline.testing.hook_run import (
+        ContractReport,
+        EngineCall,
+        ExpectedAnswer,
+        HookCall,
+        HooklineProject,
+        HookRun,
+        RecordingEngine,
+        answer,
+        check_hook_contract,
+        engine,
+        run_hook,
+        run_hook_async,
+    )
 else:
-    _HOMES = {
-        "builders": "after_agent after_model after_tool before_agent before_model before_tool before_tool_selection"
-        " context_overflow custom error event file_created file_deleted file_edited git_checkout git_commit git_message"
-        " git_push notification permission_request post_compress pre_compress scheduled session_end session_start setup"
-        " skill_trigger subagent_start subagent_stop tool_failed user_triggered",
-        "contract": "ContractReport check_hook_contract",
-        "expected_answer": "ExpectedAnswer answer",
-        "hook_run": "HookRun run_hook run_hook_async",
-        "project_folder": "HooklineProject",
-        "payloads": "list_agents payload read_payload",
-        "recording_engine": "EngineCall HookCall RecordingEngine engine",
-    }
-    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+    _OF_RUNS = frozenset(
+        [
+            "ContractReport",
+            "EngineCall",
+            "ExpectedAnswer",
+            "HookCall",
+            "HookRun",
+            "HooklineProject",
+            "RecordingEngine",
+            "answer",
+            "check_hook_contract",
+            "engine",
+            "run_hook",
+            "run_hook_async",
+        ]
+    )
 
     def __getattr__(name: str) -> object:
         """Import what is asked for, and keep it."""
         if name == "strategies":
             return _import_module(f"{__name__}.strategies")
-        home = _HOME_OF.get(name)
-        if home is None:
+        if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = "hook_run" if name in _OF_RUNS else "builders"
         value = globals()[name] = getattr(_import_module(f"{__name__}.{home}"), name)
         return value
 

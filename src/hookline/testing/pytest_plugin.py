@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from hookline.testing.project_folder import HooklineProject
-    from hookline.testing.recording_engine import RecordingEngine
+    from hookline.testing.hook_run import HooklineProject, RecordingEngine
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def hookline_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 @pytest.fixture
 def hookline_project(tmp_path: Path, hookline_home: Path) -> "HooklineProject":  # noqa: ARG001 - for its environment
     """A project in `tmp_path`, in an empty home folder: write its hooks, and run them."""
-    from hookline.testing.project_folder import HooklineProject  # noqa: PLC0415
+    from hookline.testing.hook_run import HooklineProject  # noqa: PLC0415
 
     return HooklineProject(tmp_path)
 
@@ -38,12 +37,10 @@ def hookline_project(tmp_path: Path, hookline_home: Path) -> "HooklineProject": 
 @pytest.fixture
 def hookline_engine() -> "Iterator[RecordingEngine]":
     """A recording engine without hooks, closed after the test."""
-    from hookline.testing.recording_engine import RecordingEngine  # noqa: PLC0415
+    from hookline.testing.hook_run import RecordingEngine, wait_for  # noqa: PLC0415
 
     engine = RecordingEngine()
     yield engine
-    from hookline.testing.hook_run import wait_for  # noqa: PLC0415
-
     wait_for(engine.close())
 
 

@@ -7,7 +7,7 @@ from hookline.debug.samples import DATA, TOOLS
 from hookline.errors import ConfigError
 from hookline.events import TYPED_EVENTS
 from hookline.model.event import EVENTS, Event, EventName, Session
-from hookline.testing.payloads import list_agents, payload
+from hookline.testing.builders import list_agents, payload
 
 try:
     from hypothesis import strategies as st

@@ -29,13 +29,25 @@ from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
 from hookline.model import names as model_names
-from hookline.model.agents import AGENTS
-from hookline.model.dialect_names import TOOL_NAMES
+from hookline.model.dialect import AGENTS
 from hookline.model.event import EventName
-from hookline.model.hook import ACTIONS, DECISIONS, TARGETS, TEXT_TARGETS, Hook, Layer, Source, Undo
+from hookline.model.hook import (
+    ACTIONS,
+    DECISIONS,
+    DEFAULT_PLATFORM,
+    PLATFORMS,
+    TARGETS,
+    TEXT_TARGETS,
+    THIS_PLATFORM,
+    Hook,
+    Layer,
+    Source,
+    Undo,
+    choose_platform,
+)
 from hookline.model.language_models import PROVIDERS
+from hookline.model.names import TOOL_NAMES
 from hookline.model.plan import EFFECT_GATES
-from hookline.model.platforms import DEFAULT, PLATFORMS, THIS_PLATFORM, choose_platform
 from hookline.model.requirements import Caching, Needs
 from hookline.model.templates import TEMPLATE
 from hookline.text import find_closest, quote, suggest
@@ -55,7 +67,7 @@ def _run(value: object) -> tuple[str, ...] | str | PlatformCommand:
 
 
 def _run_by_platform(value: Mapping[object, object]) -> PlatformCommand:
-    known = (*PLATFORMS, DEFAULT)
+    known = (*PLATFORMS, DEFAULT_PLATFORM)
     commands: dict[str, tuple[str, ...] | str] = {}
     for name, command in value.items():
         if name not in known:
@@ -66,7 +78,7 @@ def _run_by_platform(value: Mapping[object, object]) -> PlatformCommand:
     chosen = choose_platform(commands)
     if not chosen:
         raise ValueError(
-            f'there is no command for {THIS_PLATFORM or sys.platform}: add {THIS_PLATFORM or DEFAULT} = "…", or default = "…"'
+            f'there is no command for {THIS_PLATFORM or sys.platform}: add {THIS_PLATFORM or DEFAULT_PLATFORM} = "…", or default = "…"'
         )
     table = {name: list(one) if isinstance(one, tuple) else one for name, one in commands.items()}
     return PlatformCommand(commands[chosen], {**table, chosen: ""})
@@ -110,7 +122,7 @@ def _tools(value: object) -> str:
 _COMMAND: Final = (SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
 _COMMANDS: Final = {
     "type": "object",
-    "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, DEFAULT)},
+    "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, DEFAULT_PLATFORM)},
     "additionalProperties": False,
     "minProperties": 1,
 }

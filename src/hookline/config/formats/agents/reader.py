@@ -12,9 +12,9 @@ from msgspec import Struct, structs
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
 from hookline.config.reader import FileOrigin, FileReader
+from hookline.model.event import READING, WRITING
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
-from hookline.model.tools import READING, WRITING
 from hookline.text import quote, suggest
 
 # canonical tools by what agents call "to run", "to read" and "to write"

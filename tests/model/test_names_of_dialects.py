@@ -1,7 +1,7 @@
 """The written table is what the dialects say now."""
 
-from hookline.model import dialect_names
-from hookline.model.agents import AGENTS
+from hookline.model.dialect import AGENTS
+from hookline.model.names import TOOL_NAMES
 from tools.dialect_names import PAGE, TARGET, render, render_page
 
 
@@ -14,4 +14,4 @@ def test_the_page_on_tools_has_the_names_of_the_dialects() -> None:
 
 
 def test_every_agent_has_names_for_the_shell() -> None:
-    assert all(dialect_names.TOOL_NAMES[agent]["shell"] for agent in AGENTS)
+    assert all(TOOL_NAMES[agent]["shell"] for agent in AGENTS)

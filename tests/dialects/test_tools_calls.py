@@ -5,12 +5,12 @@ import json
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_calls import normalise_call
+from hookline.dialects._tools import normalise_call
 from hookline.dialects.claude_code import TOOLS as CLAUDE
 from hookline.effects import tools
 from hookline.effects.tools import find_effects
+from hookline.model.event import OTHER, TOOLS
 from hookline.model.hook import Hook
-from hookline.model.tools import OTHER, TOOLS
 
 
 def said(tool: str, **args: object) -> bytes:

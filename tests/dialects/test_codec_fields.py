@@ -1,15 +1,15 @@
 """Event fields as tables."""
 
-from hookline.dialects._field_map import Field, field_map
+from hookline.dialects._codec import Field, field_maps
 from hookline.dialects._json_reader import JsonReader
 from hookline.model.event import Session
 
-TOOL = field_map(
-    (Field("duration", "metrics.duration"), Field("at", "when", time=True)),
+TOOL = field_maps(
+    {"tool": (Field("duration", "metrics.duration"), Field("at", "when", time=True))},
     taken=("tool",),
-    marks=(("metrics.success", True),),
+    marks={"tool": (("metrics.success", True),)},
     objects={"session": frozenset({"id"})},
-)
+)("tool")
 
 
 def write(data: dict[str, object], body: dict[str, object]) -> dict[str, object]:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hookline.dialects import DIALECTS
-from hookline.dialects._detect import detect_agent
+from hookline.dialects import DIALECTS, detect_agent
 from hookline.errors import DialectError
-from hookline.model.agents import FILE_READERS
+from hookline.model.dialect import FILE_READERS
 from tests.helpers.each import each
 
 FILES = sorted((Path(__file__).parent / "payloads").glob("*/*.json"))

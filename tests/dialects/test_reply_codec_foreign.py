@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookline import Decision, Engine, Event, EventName, Hook, Outcome, Source
-from hookline.dialects import DIALECTS, _foreign
+from hookline.dialects import DIALECTS, _reply_codec
 from hookline.errors import DialectError
 from hookline.model.exchange import Reply
 from hookline.model.hook import OnError
@@ -148,7 +148,7 @@ def test_unclear_answer_is_never_a_silent_pass(what: str, dialect: str) -> None:
     ],
 )
 def test_yes_in_foreign_words_skips_no_permission(document: dict[str, object]) -> None:
-    foreign = _foreign.read(document, own=frozenset())
+    foreign = _reply_codec.read_foreign(document, own=frozenset())
 
     assert foreign.decision is Decision.PASS
     assert not foreign.problem

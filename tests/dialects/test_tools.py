@@ -3,7 +3,7 @@
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_map import ONE_EDIT, ToolMap, ToolRow, UnsupportedRewriteError, edits, tool_map
+from hookline.dialects._tools import ONE_EDIT, ToolMap, ToolRow, UnsupportedRewriteError, edits, tool_map
 from hookline.dialects.ollm import TOOL_ROWS
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook

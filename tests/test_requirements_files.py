@@ -78,7 +78,7 @@ def test_pattern_through_folders_that_link_to_each_other_comes_to_an_end(tmp_pat
 
 
 def test_pattern_that_leads_through_too_much_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hookline.requirements.files.TIMEOUT", -1.0)
+    monkeypatch.setattr("hookline.requirements._PATTERN_TIMEOUT", -1.0)
 
     assert 'nothing was found for "**/x" within' in missing(tmp_path, "**/x")
 

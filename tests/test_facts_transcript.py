@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline.facts import transcript
-from tests.facts.test_git import gather
+from hookline.facts import LONGEST_MESSAGE, MOST_MESSAGES
+from tests.test_facts_git import gather
 
 LINES: dict[str, list[dict[str, object]]] = {
     "claude-code": [
@@ -48,8 +48,8 @@ def test_only_the_last_messages_of_a_long_transcript_are_read(tmp_path: Path) ->
     path.write_text("\n".join([line] * 300 + [json.dumps({"type": "user", "content": "last"})]))
     fact = gather(tmp_path, "transcript", transcript_path=str(path))["transcript"]
     assert isinstance(fact, dict)
-    assert len(fact["messages"]) == transcript.MOST_MESSAGES
-    assert (len(fact["messages"][0]["text"]), fact["messages"][-1]["text"]) == (transcript.LONGEST_MESSAGE, "last")
+    assert len(fact["messages"]) == MOST_MESSAGES
+    assert (len(fact["messages"][0]["text"]), fact["messages"][-1]["text"]) == (LONGEST_MESSAGE, "last")
 
 
 def test_event_without_a_transcript_has_no_messages(tmp_path: Path) -> None:

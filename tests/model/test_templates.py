@@ -1,5 +1,5 @@
 from hookline.model.event import Event, EventName, Session
-from hookline.model.template_context import event_context
+from hookline.model.templates import event_context
 
 
 def test_fields_of_an_event_are_names_and_its_own_words_stay_what_they_are() -> None:

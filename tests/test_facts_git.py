@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.facts import git as facts_git
-from hookline.facts.gather import gather_facts
+from hookline.facts import MOST_DIFF, gather_facts
 from hookline.model.event import Event, EventName
 
 
@@ -88,7 +87,7 @@ def test_git_is_not_asked_where_the_repository_would_start_a_program(repository:
 
 
 def test_diff_that_is_too_large_is_none_rather_than_half(repository: Path) -> None:
-    (repository / "a.txt").write_text("x" * (facts_git.MOST_DIFF + 1))
+    (repository / "a.txt").write_text("x" * (MOST_DIFF + 1))
     found = gather(repository, "diff")
     assert found["diff"] is None
     assert "more than 256" in str(found["notes"])

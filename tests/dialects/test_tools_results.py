@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hookline.dialects import DIALECTS
-from hookline.dialects._tool_calls import result_text
+from hookline.dialects._tools import result_text
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Outcome
 from tests.dialects.agents import HOOK, Plain

@@ -1,7 +1,7 @@
 """One name for several tools, several names for one argument, one value where we have a list."""
 
-from hookline.dialects import _tool_calls
-from hookline.dialects._tool_map import ToolRow, one_of, tool_map
+from hookline.dialects import _tools
+from hookline.dialects._tools import ToolRow, one_of, tool_map
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Outcome
 
@@ -13,7 +13,7 @@ TOOLS = tool_map(
 
 
 def rewritten(said: object, args: dict[str, object], *, name: str = "Write") -> object:
-    call = _tool_calls.normalise_call(TOOLS, name, said, cwd="/p")
+    call = _tools.normalise_call(TOOLS, name, said, cwd="/p")
     event = Event(
         name=EventName.BEFORE_TOOL,
         tool=call.tool,
@@ -22,7 +22,7 @@ def rewritten(said: object, args: dict[str, object], *, name: str = "Write") -> 
         native_args=said,
         cwd="/p",
     )
-    return _tool_calls.apply_rewrite(TOOLS, Outcome(args={**call.args, **args}), event)
+    return _tools.apply_rewrite(TOOLS, Outcome(args={**call.args, **args}), event)
 
 
 def test_arguments_say_which_tool_is_meant() -> None:
@@ -55,15 +55,15 @@ def test_one_value_stands_for_a_list_of_one() -> None:
 
 def test_a_plain_value_stays_one_unless_the_change_has_a_name() -> None:
     tools = tool_map(
-        ToolRow("apply_patch", ("patch",), keys={"patch": _tool_calls.PLAIN}),
+        ToolRow("apply_patch", ("patch",), keys={"patch": _tools.PLAIN}),
     )
-    call = _tool_calls.normalise_call(tools, "patch", "a", cwd="")
+    call = _tools.normalise_call(tools, "patch", "a", cwd="")
     event = Event(
         name=EventName.BEFORE_TOOL, tool=call.tool, args=call.args, native_tool=call.native_tool, native_args="a"
     )
 
-    assert _tool_calls.apply_rewrite(tools, Outcome(args={"patch": "b"}), event) == "b"
-    assert _tool_calls.apply_rewrite(tools, Outcome(args={"patch": "a", "strict": True}), event) == {
-        _tool_calls.PLAIN: "a",
+    assert _tools.apply_rewrite(tools, Outcome(args={"patch": "b"}), event) == "b"
+    assert _tools.apply_rewrite(tools, Outcome(args={"patch": "a", "strict": True}), event) == {
+        _tools.PLAIN: "a",
         "strict": True,
     }
