@@ -162,7 +162,7 @@ def test_undo_is_added_shown_and_different_by_platform(home: Path) -> None:
     assert hookline(home, "rollback", "--yes").stdout == "lock: taken back\n"
     assert not (home.parent / "project" / "lock").exists()
     assert "unknown platform" in _check(home, "{ dos = 'del' }")
-    assert "undo: the command holds \"*\"" in _check(home, "'touch *'")
+    assert 'undo: the command holds "*"' in _check(home, "'touch *'")
 
 
 def _check(home: Path, undo: str) -> str:
