@@ -30,10 +30,10 @@ from hookline.engine.background import TellAgent
 from hookline.engine.components import Components
 from hookline.engine.confirmation import Ask
 from hookline.engine.engine import Engine
-from hookline.engine.failure_policy import fails_closed
 from hookline.engine.ordering import find_relation_problems
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
+from hookline.engine.translator import fails_closed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
 from hookline.model.sandbox import PROJECT

@@ -17,8 +17,7 @@ from hookline.engine.components import (
 )
 from hookline.engine.event_factory import event_of
 from hookline.engine.filters import AskGate, GateResult, HookFilters
-from hookline.engine.hook_index import HookIndex, IndexBucket, has_filters
-from hookline.engine.matchers import SubjectMatcher, matcher_of_subject, names_of
+from hookline.engine.matchers import HookIndex, IndexBucket, SubjectMatcher, has_filters, matcher_of_subject, names_of
 from hookline.engine.ordering import HookNames, Order, Rank, arrange, is_untrusted, trust_rank
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConditionError, ConfigError, MissingValueError

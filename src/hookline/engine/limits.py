@@ -1,18 +1,19 @@
-"""The rules of rate limits, cooldowns, debouncing and circuit breakers, without a clock and without a store.
+"""The limits of hooks: rate limits, cooldowns, debouncing and circuit breakers; and time budgets that hooks share.
 
-Times are seconds since the epoch, passed in. Every rule is bounded by its own span: a clock that was set back delays a
-hook by that span at most, and never blocks it forever.
+The rules have neither a clock nor a store: times are seconds since the epoch, passed in. Every rule is bounded by its own
+span: a clock that was set back delays a hook by that span at most, and never blocks it forever.
 """
 
 import math
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Layer
 from hookline.model.plan import Gate
 from hookline.model.settings import Settings
 
@@ -23,6 +24,10 @@ DAY: Final = 86_400.0
 FAILURES_EXPIRY: Final = 7 * DAY
 # added to the timeout: a process that is killed while it probes a paused hook blocks other probes no longer than this
 GRACE: Final = 10.0
+
+# a message names at most this many hooks, and none that took less than this part of the budget
+_MOST_NAMED: Final = 3
+_WORTH_NAMING: Final = 0.05
 
 
 class RunHistory(Struct, frozen=True, omit_defaults=True):
@@ -121,18 +126,18 @@ def add_result(limits: RateLimits, history: RunHistory, now: float, *, failed: b
     return replace(history, failures=failures, opened=now, probe=0.0)
 
 
-def expiry(limits: RateLimits, history: RunHistory, now: float) -> float:
+def history_expiry(limits: RateLimits, history: RunHistory, now: float) -> float:
     """Return when a history does not matter any more."""
     failures = FAILURES_EXPIRY + limits.lease if history.failures else 0.0
     return now + max(MINUTE, limits.cooldown, limits.debounce, failures)
 
 
-def encode(history: RunHistory) -> bytes:
+def encode_history(history: RunHistory) -> bytes:
     """Serialise a history."""
     return msgspec.msgpack.encode(history)
 
 
-def decode(raw: bytes | None) -> RunHistory:
+def decode_history(raw: bytes | None) -> RunHistory:
     """Deserialise a history; an unreadable one is empty, as if the hook had never run."""
     if raw is None:
         return RunHistory()
@@ -216,3 +221,44 @@ def format_seconds(seconds: float) -> str:
     if seconds <= 2 * MINUTE * 60:
         return f"{math.ceil(seconds / MINUTE)} min"
     return f"{math.ceil(seconds / MINUTE / 60)} h"
+
+
+class TimeBudget:
+    """How long the hooks of one event, or the steps of one hook, may take together."""
+
+    def __init__(self, seconds: float, what: str = "the event's budget") -> None:
+        self._seconds = seconds
+        self._what = what
+        self._deadline = perf_counter() + seconds
+        self._spent: dict[str, float] = {}
+
+    @property
+    def remaining(self) -> float:
+        """The remaining seconds; zero or less when it is used up."""
+        return self._deadline - perf_counter()
+
+    def spend(self, hook: Hook, seconds: float) -> None:
+        """Record how long a hook took."""
+        self._spent[hook.id] = self._spent.get(hook.id, 0.0) + seconds
+
+    def applies_to(self, hook: Hook) -> bool:
+        """Return whether it limits a hook: managed hooks keep their own time, and background hooks are only queued."""
+        return hook.layer is not Layer.MANAGED and not hook.background
+
+    def limit(self, timeout: float, hook: Hook) -> float:
+        """Return the timeout of a hook: its own, or what is left."""
+        # an exhausted budget does not start the hook at all, so a kind always gets a positive time
+        return min(timeout, max(self.remaining, 0.001)) if self.applies_to(hook) else timeout
+
+    def __str__(self) -> str:
+        return f"{self._what} of {self._seconds:.3g} s was used up" + self._spenders(" by ")
+
+    @property
+    def remainder(self) -> str:
+        """Describes the time of a hook that got less than its own timeout."""
+        return f"all that was left of {self._what} of {self._seconds:.3g} s" + self._spenders(" after ")
+
+    def _spenders(self, word: str) -> str:
+        longest = sorted(self._spent.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+        shown = [f'"{name}" ({seconds:.3g} s)' for name, seconds in longest if seconds > self._seconds * _WORTH_NAMING]
+        return word + ", ".join(shown) if shown else ""
