@@ -16,7 +16,7 @@ from msgspec import Struct
 from hookline import caller_context
 from hookline.errors import ConfigError, StoreError
 from hookline.http_client import HttpClient
-from hookline.kinds.function import timeout_failure
+from hookline.kinds.python import timeout_failure
 from hookline.llm.client import ModelAnswer, ask_model
 from hookline.llm.judge_prompt import JudgeQuestion, make_prompt, make_question
 from hookline.llm.spending import BudgetLedger

@@ -14,8 +14,8 @@ from mcp_types import jsonrpc_message_adapter
 
 from hookline.errors import McpError
 from hookline.model.exchange import Failure
-from hookline.process import native_transport
-from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
+from hookline.process.limits import LONG_LIVED_PERIOD, GroupWatch
+from hookline.process.long_lived import start_child
 from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
 from hookline.process.result import (
     GRACE_SECONDS,
@@ -79,7 +79,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         writing: asyncio.Task[None] | None = None
         try:
             try:
-                await native_transport.start(spec.add_wrapper(), self)
+                await start_child(spec.add_wrapper(), self)
             except (OSError, ValueError) as problem:
                 failure = start_failure_reply(spec.program, spec.cwd, self.launch.display_argv, problem=problem).failure
                 why = failure.message if failure is not None else str(problem)

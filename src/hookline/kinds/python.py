@@ -1,6 +1,10 @@
-"""Hooks that are functions in Python modules, called with the dialect's document.
+"""Hooks that are Python functions: of the embedding program, and of modules.
 
-Without `isolated`, the module is imported into this process. A plain function runs in a thread, an `async def` function
+A function of the embedding program gets an `Event` whose `args` and `data` are the hook's own copies; the session is
+shared with the program and read-only by convention. A plain function runs at once on the event loop, so it must be quick:
+it cannot be ended. An `async def` function is cancelled at its timeout.
+
+A function of a module is called with the dialect's document. Without `isolated`, the module is imported into this process. A plain function runs in a thread, an `async def` function
 on the event loop, and both share everything with the embedding program: the environment and the working folder are the
 program's own, what a hook prints goes where the program prints, and a function that hangs cannot be ended, only left
 alone. With `isolated: true` a warm worker process calls the function, with the hook's environment and working folder,
@@ -12,10 +16,12 @@ Modules are looked up in the hook's folders first and among the installed ones t
 `hooks.py` of two projects do not collide, and no file of a project can stand in for a module of this program. A hook
 module imports the files beside it as if its folder were on `sys.path`.
 """
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120 - paths are texts here, as in events
+# paths are texts here, as in events
+# ruff: noqa: PTH100, PTH117, PTH118, PTH120
 
 import asyncio
 import contextvars
+import inspect
 import os
 import sys
 import threading
@@ -28,23 +34,122 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import caller_context, json_codec
-from hookline.kinds.function import finish, timeout_failure
-from hookline.model.event import Event
+from hookline.model.event import Event, copy_fields
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
+from hookline.process.bootstrap import has_changed
 from hookline.process.containment import CellKey, Containment, make_cell_key
 from hookline.process.environment import Environment, EnvironmentAllowList
 from hookline.process.hook_state import STATE, describe_state_problem
-from hookline.process.memfd import has_changed
-from hookline.process.module_loader import CallResult, ModuleLoader, call_function, locate_module
 from hookline.process.result import describe_limit
-from hookline.process.worker_main import ANSWER_LIMIT, pack_header
+from hookline.process.worker_main import (
+    ANSWER_LIMIT,
+    CallResult,
+    ModuleLoader,
+    call_function,
+    describe_exception,
+    locate_module,
+    pack_header,
+)
 from hookline.process.worker_pool import GroupKey, WorkerLimits, WorkerPool, WorkerResponse, WorkerStatus, tie_to_loop
 
 THREAD_LIMIT: Final = 32
 IDLE_THREADS: Final = 4
 HUNG_LIMIT: Final = 4
 _ISOLATE: Final = "with isolated: true it would be ended"
+
+# seconds that a hook has to clean up after its timeout
+GRACE_SECONDS: Final = 1.0
+# tasks that ignore their cancellation; the event loop itself holds only weak references
+_UNENDED: Final[set[asyncio.Task[Reply]]] = set()
+
+
+class Function:
+    """Calls functions of the embedding program."""
+
+    def refusal(self, hook: Hook) -> str:
+        """Return why the hook cannot be called, or ""."""
+        return "" if callable(hook.call) else f'hook "{hook.id}" names no function: give it one with call='
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
+        """Call the function with the event; only an `async def` function can be ended after `timeout`."""
+        function = hook.call
+        if function is None:
+            return Reply(failure=Failure(FailureKind.NOT_FOUND, self.refusal(hook)))
+        try:
+            value = function(_copy_event(request.event))
+        # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
+        except (Exception, SystemExit, asyncio.CancelledError) as problem:  # noqa: BLE001 - a hook may raise anything
+            return exception_reply(problem)
+        if hasattr(value, "__await__"):
+            return await finish(value, timeout=timeout)
+        return Reply(value=value)
+
+    async def close(self) -> None:
+        """Release nothing: a function holds no resources."""
+
+
+async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
+    """Wait for the answer of an `async def` hook; a hook that ignores its cancellation is left behind."""
+    task = asyncio.create_task(_await_reply(value))
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        await _end(task)
+        _close_unstarted(value)
+        raise
+    if task.done() and not task.cancelled():
+        return task.result()
+    ended = await _end(task)
+    return Reply(
+        failure=timeout_failure(timeout)
+        if ended
+        else timeout_failure(timeout, what_now="it does not let itself be ended")
+    )
+
+
+def _close_unstarted(value: Awaitable[object]) -> None:
+    """Close a coroutine that was cancelled before its first step; Python would warn about it."""
+    if isinstance(value, Coroutine) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
+
+
+async def _await_reply(value: Awaitable[object]) -> Reply:
+    try:
+        return Reply(value=await value)
+    except asyncio.CancelledError as problem:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return exception_reply(problem)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a hook may raise anything
+        return exception_reply(problem)
+
+
+async def _end(task: asyncio.Task[Reply]) -> bool:
+    """Cancel the task of a hook, and return whether it ended."""
+    _UNENDED.add(task)
+    task.add_done_callback(_UNENDED.discard)
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    return task.done()
+
+
+def exception_reply(problem: BaseException) -> Reply:
+    """Return the reply for a hook that raised an exception."""
+    return Reply(failure=Failure(FailureKind.RAISED, describe_exception(problem)))
+
+
+def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
+    """Return the failure of a hook that took too long; `what_now` says what became of it."""
+    return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; {what_now}")
+
+
+def _copy_event(event: Event) -> Event:
+    """Return an event with copies of what a hook could change by accident."""
+    copies: dict[int, object] = {}
+    args = copy_fields(event.args, copies) if event.args else {}
+    return replace(event, args=args, data=copy_fields(event.data, copies))
 
 
 class Python:

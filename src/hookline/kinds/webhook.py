@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hookline import caller_context, json_codec
 from hookline.http_client import PORTS, HttpClient, HttpRequest, origin
-from hookline.kinds.function import timeout_failure
+from hookline.kinds.python import timeout_failure
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import OWN_DIALECT, Hook, Source
 from hookline.model.template_context import template_values

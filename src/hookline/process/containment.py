@@ -29,8 +29,16 @@ from hookline.model.hook import Hook
 from hookline.model.sandbox import PRIVATE, UNIX, Sandbox
 from hookline.model.workspace_paths import is_inside
 from hookline.process import native
+from hookline.process.file_access import (
+    PORTS_SINCE,
+    SCOPES_SINCE,
+    TRUNCATES_SINCE,
+    Listing,
+    Ruleset,
+    Secrets,
+    read_mtime,
+)
 from hookline.process.hook_state import prepare_state
-from hookline.process.landlock import PORTS_SINCE, SCOPES_SINCE, TRUNCATES_SINCE, Listing, Ruleset, read_mtime
 from hookline.process.result import ContainmentError
 from hookline.process.sandbox_wrappers import (
     BUBBLEWRAP,
@@ -41,7 +49,6 @@ from hookline.process.sandbox_wrappers import (
     list_gaps,
     make_words,
 )
-from hookline.process.secrets import Secrets
 
 if TYPE_CHECKING:
     from hookline.process.connect_proxy import ConnectProxy

@@ -12,7 +12,7 @@ from hookline.model.sandbox import LIMITS, format_limit
 from hookline.process import native
 from hookline.process.containment import Cell
 from hookline.process.environment import EnvironmentAllowList
-from hookline.process.group_limits import PERIOD, find_exceeded
+from hookline.process.limits import PERIOD, find_exceeded
 
 _STREAMS: Final = (0, 1, 2)
 
