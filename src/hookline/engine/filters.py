@@ -66,19 +66,18 @@ AskGate = Callable[[Hook, Event], GateResult]
 
 
 class _Words(Struct, frozen=True):
-    """The words that describe a gate: what a call does, to what, and what a hook without the gate does not wait for."""
+    """The words that describe a gate: what a call does, and to what."""
 
     does: str
     what: str
-    waits: str
 
 
 _WORDS: Final = {
-    Gate.WRITES: _Words("writes", "file", "certain files to be written"),
-    Gate.DELETES: _Words("deletes", "file", "certain files to be deleted"),
-    Gate.READS: _Words("reads", "file", "certain files to be read"),
-    Gate.RUNS: _Words("runs", "command", "certain commands to be run"),
-    Gate.URLS: _Words("reaches", "URL", "certain URLs to be reached"),
+    Gate.WRITES: _Words("writes", "file"),
+    Gate.DELETES: _Words("deletes", "file"),
+    Gate.READS: _Words("reads", "file"),
+    Gate.RUNS: _Words("runs", "command"),
+    Gate.URLS: _Words("reaches", "URL"),
 }
 
 
@@ -174,7 +173,7 @@ class HookFilters:
         if not hook.files:
             yield self._files_gate(hook, event)
         if not hook.writes:
-            yield _open_gate(Gate.WRITES)
+            yield GateResult(Gate.WRITES, passed=True, reason="it does not wait for certain files to be written")
         yield from self._ask_gates(hook, event)
 
     def _ask_gates(self, hook: Hook, event: Event) -> Iterator[GateResult]:
@@ -434,10 +433,6 @@ def _base_folder(hook: Hook, event: Event) -> str:
     return hook.root if _has_project(hook) else event.cwd
 
 
-def _open_gate(gate: Gate) -> GateResult:
-    return GateResult(gate, passed=True, reason=f"it does not wait for {_WORDS[gate].waits}")
-
-
 def _join_alternatives(results: list[GateResult]) -> list[GateResult]:
     """Return the results of gates of which one open gate is enough, the strongest answer taken over by all.
 
@@ -555,8 +550,8 @@ class EventSubjects:
         if not required:
             return ""
         values = template_values(event, self.call_facts(hook, event))
-        missing = [".".join(path) for path in required if not has_value(values, path)]
-        return describe_missing(missing[0], event, hook) if missing else ""
+        missing = next((path for path in required if not has_value(values, path)), None)
+        return describe_missing(".".join(missing), event, hook) if missing else ""
 
     def _template_use(self, hook: Hook) -> _TemplateUse:
         use = self._templates.get(hook.id)

@@ -5,7 +5,7 @@ span: a clock that was set back delays a hook by that span at most, and never bl
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Final
 
@@ -71,9 +71,6 @@ class LimitStatus(Struct, frozen=True):
     failed: bool = False
 
 
-Rule = Callable[[RateLimits, RunHistory, float], LimitStatus]
-
-
 def limits_of(hook: Hook, *, lease: float) -> RateLimits:
     """Return the limits of a hook. The queue debounces background hooks, and runs them with the last event."""
     return RateLimits(
@@ -96,9 +93,14 @@ def check_limits(limits: RateLimits, history: RunHistory, now: float, *, event: 
 
     Hooks of one event need no cooldown from each other, so `event` does not count against itself.
     """
-    for is_set, rule in _RULES:
-        if is_set(limits) and not (rule is _cooldown_status and event and history.event == event):
-            yield rule(limits, history, now)
+    if limits.breaker:
+        yield breaker_status(limits, history, now)
+    if limits.debounce:
+        yield _debounce_status(limits, history, now)
+    if limits.cooldown and not (event and history.event == event):
+        yield _cooldown_status(limits, history, now)
+    if limits.per_minute:
+        yield _rate_status(limits, history, now)
 
 
 def add_run(limits: RateLimits, history: RunHistory, now: float, *, event: str = "") -> RunHistory:
@@ -106,8 +108,7 @@ def add_run(limits: RateLimits, history: RunHistory, now: float, *, event: str =
     history = add_probe(limits, history, now)
     if not limits.per_minute and not limits.cooldown:
         return history
-    recent = [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
-    return replace(history, runs=(*recent, now)[-max(limits.per_minute, 1) :], event=event)
+    return replace(history, runs=(*_recent_runs(history, now), now)[-max(limits.per_minute, 1) :], event=event)
 
 
 def add_probe(limits: RateLimits, history: RunHistory, now: float) -> RunHistory:
@@ -184,7 +185,7 @@ def _cooldown_status(limits: RateLimits, history: RunHistory, now: float) -> Lim
 
 
 def _rate_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
-    recent = [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
+    recent = _recent_runs(history, now)
     count = f"{limits.label}{len(recent)} of {limits.per_minute} runs in the last minute"
     if len(recent) < limits.per_minute:
         return LimitStatus(Gate.RATE, passed=True, reason=count)
@@ -193,13 +194,8 @@ def _rate_status(limits: RateLimits, history: RunHistory, now: float) -> LimitSt
     return LimitStatus(Gate.RATE, passed=False, reason=f"{count}, the next in {format_seconds(left)}")
 
 
-# in the order they are checked: which limit enables a rule, and the rule
-_RULES: Final[tuple[tuple[Callable[[RateLimits], object], Rule], ...]] = (
-    (lambda limits: limits.breaker, breaker_status),
-    (lambda limits: limits.debounce, _debounce_status),
-    (lambda limits: limits.cooldown, _cooldown_status),
-    (lambda limits: limits.per_minute, _rate_status),
-)
+def _recent_runs(history: RunHistory, now: float) -> list[float]:
+    return [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
 
 
 def _is_open(limits: RateLimits, history: RunHistory, now: float) -> bool:

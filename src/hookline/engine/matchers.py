@@ -105,13 +105,6 @@ def is_backtracking_safe(expression: str) -> bool:
     return not _REPEATED_GROUP.search(expression) and len(_REPEAT.findall(expression)) <= MOST_REPEATS
 
 
-def _compile(expression: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():
-        # a warning on stderr would reach the agent with the answer
-        warnings.simplefilter("ignore", FutureWarning)
-        return re.compile(expression, _FLAGS)
-
-
 def matcher_for(style: MatcherStyle, text: str, *, is_untrusted: bool = False) -> Matcher:
     """Compile a matcher; an empty one and `*` match everything.
 
@@ -123,7 +116,7 @@ def matcher_for(style: MatcherStyle, text: str, *, is_untrusted: bool = False) -
         ConfigError: The text is no regular expression, or needs backtracking in an untrusted hook.
     """
     if text in {"", "*"}:
-        return _matches_everything
+        return lambda _name: True
     if _is_pattern(style, text):
         expression = "|".join(fnmatch.translate(part.strip()) for part in _BETWEEN.split(text))
     elif style is MatcherStyle.NAMES and _WORDS.fullmatch(text):
@@ -134,7 +127,10 @@ def matcher_for(style: MatcherStyle, text: str, *, is_untrusted: bool = False) -
     if all(is_whole for _, is_whole in prefixes):
         return partial(_is_one_of, frozenset(name for name, _ in prefixes), expression)
     try:
-        compiled = _compile(expression)
+        with warnings.catch_warnings():
+            # a warning on stderr would reach the agent with the answer
+            warnings.simplefilter("ignore", FutureWarning)
+            compiled = re.compile(expression, _FLAGS)
     except re.error as problem:
         raise ConfigError(f"matcher {text!r} is no regular expression: {problem}") from None
     if is_untrusted and not _is_pattern(style, text) and not is_backtracking_safe(text):
@@ -142,10 +138,6 @@ def matcher_for(style: MatcherStyle, text: str, *, is_untrusted: bool = False) -
     if _is_searched(style, text):
         return lambda name: compiled.search(name) is not None
     return lambda name: compiled.fullmatch(name) is not None
-
-
-def _matches_everything(_name: str) -> bool:
-    return True
 
 
 def _is_one_of(names: frozenset[str], expression: str, name: str) -> bool:

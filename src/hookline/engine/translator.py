@@ -101,11 +101,6 @@ def fails_closed(hook: Hook, default: OnError, failure: Failure | None = None) -
     return (hook.on_error or default) is OnError.BLOCK
 
 
-def suggest_command(hook: Hook, failure: Failure) -> str:
-    """Return the command that helps with a failure, or "" where its message names one."""
-    return "" if _MARK in failure.message else _REMEDIES[failure.kind].format(shell_quote(hook.id))
-
-
 def apply_failure_policy(verdict: Verdict, *, hook: Hook, default: OnError) -> Verdict:
     """Deny where the hook failed and fails closed; the reason names the failure and the command that helps.
 
@@ -115,8 +110,9 @@ def apply_failure_policy(verdict: Verdict, *, hook: Hook, default: OnError) -> V
     if verdict.failure is None or verdict.blocks or not fails_closed(hook, default, verdict.failure):
         return verdict
     reason = f'hook "{escape_all(hook.name or hook.id)}" failed: {verdict.failure.message}'
-    remedy = suggest_command(hook, verdict.failure)
-    return replace(verdict, decision=Decision.DENY, reason=f"{reason}; {remedy}" if remedy else reason)
+    if _MARK not in verdict.failure.message:
+        reason = f"{reason}; {_REMEDIES[verdict.failure.kind].format(shell_quote(hook.id))}"
+    return replace(verdict, decision=Decision.DENY, reason=reason)
 
 
 class HookTranslator:
@@ -171,8 +167,11 @@ class HookTranslator:
                 verdict = self._decode(reply, request, hook)
             except DialectError as problem:
                 verdict = failed_verdict(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
-            if reply.exit_code and verdict.failure is None and (hook.background or not event.spec.can_block):
-                verdict = _fail_late_denial(verdict, reply)
+            is_late = hook.background or not event.spec.can_block
+            if reply.exit_code and verdict.failure is None and is_late and verdict.decision >= Decision.DENY:
+                # a denial by exit code, at an event that cannot be denied any more
+                message = f"ended with exit code {reply.exit_code}" + (f": {verdict.reason}" if verdict.reason else "")
+                verdict = failed_verdict(Failure(FailureKind.EXIT_CODE, message), notes=verdict.notes)
         if verdict.effects and verdict.decision < Decision.DENY:
             verdict = _fail_misplaced_rewrites(verdict, event, hook)
         verdict = sanitize_verdict(verdict)
@@ -236,15 +235,6 @@ def _fail_misplaced_rewrites(verdict: Verdict, event: Event, hook: Hook) -> Verd
         effects=tuple(effect for effect in verdict.effects if effect not in misplaced),
         failure=verdict.failure or Failure(FailureKind.INVALID_REPLY, message),
     )
-
-
-def _fail_late_denial(verdict: Verdict, reply: Reply) -> Verdict:
-    """Turn a denial by exit code into a failure at an event that cannot be denied any more."""
-    if verdict.decision < Decision.DENY:
-        return verdict
-    reason = f": {verdict.reason}" if verdict.reason else ""
-    message = f"ended with exit code {reply.exit_code}{reason}"
-    return failed_verdict(Failure(FailureKind.EXIT_CODE, message), notes=verdict.notes)
 
 
 def _plain_text(reply: Reply) -> Verdict:

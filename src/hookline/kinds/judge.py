@@ -116,7 +116,7 @@ class ModelJudge:
         case = _Case(hook, question)
         try:
             async with asyncio.timeout(timeout):
-                ruling = await (self._ask_together(case, request) if hook.parallel else self._ask_alone(case))
+                ruling = await self._ask_together(case, request) if hook.parallel else (await self._ask([case]))[0]
         except TimeoutError:
             return Reply(
                 failure=timeout_failure(timeout, what_now=f"the model {hook.model} is not waited for any more")
@@ -128,9 +128,6 @@ class ModelJudge:
     async def close(self) -> None:
         """Close the connections to models."""
         await self._client.close()
-
-    async def _ask_alone(self, case: _Case) -> _Ruling:
-        return (await self._ask([case]))[0]
 
     async def _ask_together(self, case: _Case, request: Request) -> _Ruling:
         """Ask with other hooks of the same event and model that ask in this turn of the event loop.
@@ -256,14 +253,13 @@ def _read_answers(answer: ModelAnswer, count: int) -> list[Judgement | Failure]:
         if len(raws) != count:
             message = f"the model gave {len(raws)} answers to {count} questions"
             return [Failure(FailureKind.INVALID_REPLY, message)] * count
-    return [_read_answer(bytes(raw)) for raw in raws]
-
-
-def _read_answer(raw: bytes) -> Judgement | Failure:
-    try:
-        return msgspec.json.decode(raw, type=Judgement)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        return _unfit(raw, problem)
+    found: list[Judgement | Failure] = []
+    for raw in map(bytes, raws):
+        try:
+            found.append(msgspec.json.decode(raw, type=Judgement))
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            found.append(_unfit(raw, problem))
+    return found
 
 
 def _unfit(raw: bytes, problem: Exception) -> Failure:

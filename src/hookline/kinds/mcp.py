@@ -22,7 +22,7 @@ from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, get_process_hook
 from hookline.model.mcp_server import McpServer
 from hookline.model.template_context import template_values
-from hookline.model.templates import body_texts, describe_missing, find_marks, find_names, has_value, look_up
+from hookline.model.templates import body_texts, describe_missing, find_marks, find_names, has_value, look_up, map_texts
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.shell.templates import fill
 from hookline.text import sanitize
@@ -68,7 +68,7 @@ class Mcp:
             if not has_value(values, path):
                 text = describe_missing(".".join(path), request.event, hook).replace("the command", "the tool")
                 return _fail(FailureKind.UNAVAILABLE, text)
-        arguments = {name: _fill(item, values) for name, item in hook.arguments.items()}
+        arguments = {name: map_texts(item, partial(_fill, values)) for name, item in hook.arguments.items()}
         try:
             result = await self.call_tool(hook, request, arguments, timeout=timeout)
         except McpError as problem:
@@ -155,18 +155,12 @@ class Mcp:
         return McpError(f"{problem}; {detail}", kind=problem.kind) if detail else problem
 
 
-def _fill(value: object, values: Mapping[str, object]) -> object:
-    """Fill the templates of a JSON value. A text that is one template becomes the value itself, of whatever type."""
-    if isinstance(value, str):
-        marks = list(find_marks(value))
-        if len(marks) == 1 and marks[0][0] == value:
-            return look_up(values, marks[0][1].split("."))
-        return fill(value, values)
-    if isinstance(value, Mapping):
-        return {key: _fill(item, values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_fill(item, values) for item in value]
-    return value
+def _fill(values: Mapping[str, object], text: str) -> object:
+    """Fill the templates of a text. One that is one template becomes the value itself, of whatever type."""
+    marks = list(find_marks(text))
+    if len(marks) == 1 and marks[0][0] == text:
+        return look_up(values, marks[0][1].split("."))
+    return fill(text, values)
 
 
 def _read(hook: Hook, result: McpResult) -> Reply:

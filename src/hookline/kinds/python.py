@@ -38,7 +38,7 @@ from hookline.model.event import Event, copy_fields
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
 from hookline.process.bootstrap import has_changed
-from hookline.process.containment import CellKey, Containment, make_cell_key
+from hookline.process.containment import Containment, make_cell_key
 from hookline.process.environment import Environment, EnvironmentAllowList
 from hookline.process.hook_state import STATE, describe_state_problem
 from hookline.process.result import describe_limit
@@ -100,12 +100,8 @@ async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
         raise
     if task.done() and not task.cancelled():
         return task.result()
-    ended = await _end(task)
-    return Reply(
-        failure=timeout_failure(timeout)
-        if ended
-        else timeout_failure(timeout, what_now="it does not let itself be ended")
-    )
+    what_now = "ended" if await _end(task) else "it does not let itself be ended"
+    return Reply(failure=timeout_failure(timeout, what_now=what_now))
 
 
 def _close_unstarted(value: Awaitable[object]) -> None:
@@ -300,7 +296,8 @@ class Python:
         if cell_key is not None:
             with suppress(OSError):  # that folder was removed
                 cwd = cwd or caller_context.folder()
-            whole = self._filter_environment(cell_key)
+            env = self._environment.with_layers(env_filter=EnvironmentAllowList(cell_key.sandbox.env))
+            whole = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
         header = {
             "module": hook.module,
             "function": hook.function,
@@ -318,11 +315,6 @@ class Python:
             failure = describe_limit(response.detail, hook.containment)
             return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
         return self._read_response(response, timeout)
-
-    def _filter_environment(self, key: CellKey) -> Mapping[str, str]:
-        """Return the caller's variables that a contained hook gets."""
-        env = self._environment.with_layers(env_filter=EnvironmentAllowList(key.sandbox.env))
-        return {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
 
     async def _pool_of_loop(self) -> WorkerPool:
         loop = asyncio.get_running_loop()
@@ -440,7 +432,8 @@ class _ThreadPool:
 
     async def run(self, job: Callable[[], CallResult], *, owner: str, timeout: float) -> CallResult | Failure:
         """Run a job and wait at most `timeout` seconds, also for a free thread."""
-        if self._count_hung(owner) >= HUNG_LIMIT:
+        self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]
+        if sum(name == owner for name, _ in self._hung) >= HUNG_LIMIT:
             text = f"not called: {HUNG_LIMIT} earlier calls of it still hang in this program; {_ISOLATE}"
             return Failure(FailureKind.REFUSED, text)
         semaphore = self._semaphore_of_loop()
@@ -493,23 +486,16 @@ class _ThreadPool:
             worker.jobs.put(None)
             self._hung.append((owner, worker.thread))
             raise
-        self._release(worker)
-        return result
-
-    def _release(self, worker: _WorkerThread) -> None:
         if len(self._idle) < IDLE_THREADS:
             self._idle.append(worker)
         else:
             self._dismiss(worker)
+        return result
 
     def _dismiss(self, worker: _WorkerThread) -> None:
         worker.jobs.put(None)
         self._leaving = [thread for thread in self._leaving if thread.is_alive()]
         self._leaving.append(worker.thread)
-
-    def _count_hung(self, owner: str) -> int:
-        self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]
-        return sum(name == owner for name, _ in self._hung)
 
     def _semaphore_of_loop(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()

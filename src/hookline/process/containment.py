@@ -61,19 +61,7 @@ logger: Final = logging.getLogger(__name__)
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # what programs need to start at all, where a hook names what it reads
 _SYSTEM: Final = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/etc",
-    "/proc",
-    "/sys",
-    "/var/lib",
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/gnu", "/etc", "/proc", "/sys", "/var/lib"),
 )
 # In the project, these are run or obeyed by git, editors and agents outside of any sandbox.
 _OBEYED: Final = (
@@ -82,18 +70,8 @@ _OBEYED: Final = (
     *(".gitmodules", ".githooks", ".husky"),
     # agents
     *(".claude", ".codex", ".gemini", ".cursor", ".qwen", ".mcp.json", ".github/copilot", ".opencode", "opencode.json"),
-    *(
-        ".factory",
-        ".kiro",
-        ".windsurf",
-        ".amazonq",
-        ".roo",
-        ".continue",
-        ".ollm",
-        ".ollama",
-        "hookline.toml",
-        ".hookline",
-    ),
+    *(".factory", ".kiro", ".windsurf", ".amazonq", ".roo", ".continue", ".ollm", ".ollama"),
+    *("hookline.toml", ".hookline"),
     # editors and shells
     *(".vscode", ".idea", ".zed", ".devcontainer", ".envrc"),
 )

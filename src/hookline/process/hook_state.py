@@ -118,14 +118,14 @@ def list_files(folder: str) -> list[tuple[str, int]]:
 
 def remove_old_sessions(folder: str, now: float) -> int:
     """Remove the folders of sessions that nothing was written to for a month, and return how many."""
-    old = [path for path in _list_sessions(folder) if now - _newest(path) > SESSION_AGE]
+    old = [
+        path
+        for path in _list_sessions(folder)
+        if now - max(measure_state(path).changed, Path(path).stat().st_mtime) > SESSION_AGE
+    ]
     for path in old:
         shutil.rmtree(path, ignore_errors=True)
     return len(old)
-
-
-def _newest(folder: str) -> float:
-    return max(measure_state(folder).changed, Path(folder).stat().st_mtime)
 
 
 def _list_sessions(folder: str) -> list[str]:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import Final
 
-from msgspec import Struct
-
 from hookline.model.sandbox import Sandbox
 
 PERIOD: Final = 0.1
@@ -40,14 +38,6 @@ PATIENCE: Final = 2.0
 _TIMER_RESOLUTION: Final = 0.0005
 
 
-class GroupUse(Struct, frozen=True):
-    """What the processes of a group use now; `memory` counts pages that they share for each of them."""
-
-    processes: int
-    memory: int
-    cpu: float
-
-
 class GroupWatch:
     """Looks at a group until it is cancelled, and calls a function once with the limit that the group exceeds."""
 
@@ -72,26 +62,20 @@ class GroupWatch:
             self._timer = self._loop.call_later(self._period, self._look)
 
 
-def measure_group(group: int) -> GroupUse:
-    """Return what the processes of a group use."""
-    found = list(_list_members(group))
-    # children that have ended count for their parents
-    ticks = sum(int(field) for _pid, fields in found for field in fields[_USER_TICKS : _USER_TICKS + 4])
-    pages = sum(int(fields[_PAGES]) for _pid, fields in found)
-    return GroupUse(len(found), pages * _PAGE, ticks / _TICKS)
-
-
 def find_exceeded(group: int, sandbox: Sandbox) -> str:
     """Return the name of the limit that a group exceeds, or ""."""
-    use = measure_group(group)
-    if sandbox.processes and use.processes > sandbox.processes:
+    found = list(_list_members(group))
+    if sandbox.processes and len(found) > sandbox.processes:
         return "processes"
-    if sandbox.cpu and use.cpu > sandbox.cpu:
+    # children that have ended count for their parents
+    ticks = sum(int(field) for _pid, fields in found for field in fields[_USER_TICKS : _USER_TICKS + 4])
+    if sandbox.cpu and ticks / _TICKS > sandbox.cpu:
         return "cpu"
     if sandbox.memory:
         files = _measure_memory_files(group)
-        # what processes share is counted once where it matters, because that takes long
-        if use.memory + files > sandbox.memory and _measure_memory(group, files) > sandbox.memory:
+        # pages that processes share count for each of them; they are counted once where it matters, because that takes long
+        pages = sum(int(fields[_PAGES]) for _pid, fields in found)
+        if pages * _PAGE + files > sandbox.memory and _measure_memory(group, files) > sandbox.memory:
             return "memory"
     return ""
 

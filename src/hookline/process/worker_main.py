@@ -388,14 +388,6 @@ def pack_header(value: Mapping[str, object], sealed: Mapping[str, bytes] | None 
     return json.dumps({**value, "sealed": files}).encode()
 
 
-def _unpack_header(header: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(header)
-    files = value["sealed"]
-    if files is not None:
-        value["sealed"] = {path: content.encode("latin-1") for path, content in files.items()}
-    return value
-
-
 class _ProcessState:
     """The environment and the directory a worker was started with, restored after each call.
 
@@ -550,7 +542,9 @@ def main() -> None:
     try:
         while (frame := channel.read()) and (document := channel.read()):
             if frame != last:  # most often the same as for the last event, and large with approved files
-                last, header = frame, _unpack_header(frame)
+                last, header = frame, json.loads(frame)
+                if (files := header["sealed"]) is not None:
+                    header["sealed"] = {path: content.encode("latin-1") for path, content in files.items()}
             channel.write(_handle_call(loader, state, header=header, document=document))
             state.restore()
     except (BrokenPipeError, ConnectionResetError):
