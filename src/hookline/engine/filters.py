@@ -181,10 +181,10 @@ class HookFilters:
         if hook.files:
             yield self._files_gate(hook, event)
         used = [gate for gate in _FILE_EFFECTS if getattr(hook, gate)]
-        yield from _join_alternatives([self._paths_gate(gate, hook, event) for gate in used])
+        yield from _join_alternatives([self._effect_gate(gate, hook, event) for gate in used])
         for gate in _COMPILERS:
             if getattr(hook, gate):
-                yield self._texts_gate(gate, hook, event)
+                yield self._effect_gate(gate, hook, event)
 
     def _resolve_links(self, path: str) -> str:
         return self._follow(path) if self._follow is not None else path
@@ -225,21 +225,34 @@ class HookFilters:
             return GateResult(Gate.FILES, passed=False, reason=f"this {event.name} names no file")
         return _compare(Gate.FILES, hook.files, touched, None)
 
-    def _paths_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
-        """Compare the paths that a call writes, deletes or reads, and the targets of their links."""
+    def _effect_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
+        """Compare the commands that a call runs, the URLs that it reaches, or its paths and the targets of their links."""
         patterns: tuple[str, ...] = getattr(hook, gate)
         effects = self.effects(event)
-        test = self._effect_test(gate, hook, event)
-        guarded = _GuardedPaths(patterns, _base_folder(hook, event), self.facts(event).real)
-        targets = effects.targets.get(gate, ())
-        finding = pick_strongest(self._match_target(gate, target, test, guarded) for target in targets)
-        return _effect_result(gate, patterns, effects, hook, event, finding)
-
-    def _texts_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
-        """Compare the commands that a call runs, or the URLs that it reaches."""
-        patterns: tuple[str, ...] = getattr(hook, gate)
-        effects = self.effects(event)
-        return _effect_result(gate, patterns, effects, hook, event, self._effects_matcher(gate, patterns)(effects))
+        if gate in _COMPILERS:
+            finding = self._effects_matcher(gate, patterns)(effects)
+        else:
+            test = self._effect_test(gate, hook, event)
+            guarded = _GuardedPaths(patterns, _base_folder(hook, event), self.facts(event).real)
+            targets = effects.targets.get(gate, ())
+            finding = pick_strongest(self._match_target(gate, target, test, guarded) for target in targets)
+        words, paths = _WORDS[gate], getattr(effects, gate)
+        if finding.answer is MatchAnswer.YES:
+            return _compare(gate, patterns, paths, finding.what)
+        if effects.is_cut:
+            return GateResult(gate, passed=True, reason=_CUT)
+        if finding.answer is MatchAnswer.UNKNOWN or gate in effects.unknown:
+            if not finding.what:
+                what = f"which {words.what}s {event.tool or 'this'} {words.does}"
+            elif gate is Gate.RUNS:
+                what = f"whether {finding.what!r} is such a command"
+            else:
+                what = f"which files at {finding.what!r} it {words.does}"
+            reason = f'unknown: it cannot be known {what}; unknown = "{hook.on_unknown}"'
+            return GateResult(gate, hook.on_unknown is not Unknown.SKIP, reason, is_unknown=True)
+        if not paths:
+            return GateResult(gate, passed=False, reason=f"{event.tool or event.name} {words.does} no {words.what}")
+        return _compare(gate, patterns, paths, None)
 
     def _match_target(self, gate: Gate, target: Target, test: PathTest, guarded: "_GuardedPaths") -> EffectMatch:
         sure = MatchAnswer.YES if target.is_sure else MatchAnswer.UNKNOWN
@@ -450,28 +463,6 @@ def _join_alternatives(results: list[GateResult]) -> list[GateResult]:
         else GateResult(result.gate, strongest.passed, f"{result.reason}; {enough}", is_unknown)
         for result in results
     ]
-
-
-def _effect_result(
-    gate: Gate, patterns: tuple[str, ...], effects: Effects, hook: Hook, event: Event, finding: EffectMatch
-) -> GateResult:
-    words, paths = _WORDS[gate], getattr(effects, gate)
-    if finding.answer is MatchAnswer.YES:
-        return _compare(gate, patterns, paths, finding.what)
-    if effects.is_cut:
-        return GateResult(gate, passed=True, reason=_CUT)
-    if finding.answer is MatchAnswer.UNKNOWN or gate in effects.unknown:
-        if not finding.what:
-            what = f"which {words.what}s {event.tool or 'this'} {words.does}"
-        elif gate is Gate.RUNS:
-            what = f"whether {finding.what!r} is such a command"
-        else:
-            what = f"which files at {finding.what!r} it {words.does}"
-        reason = f'unknown: it cannot be known {what}; unknown = "{hook.on_unknown}"'
-        return GateResult(gate, hook.on_unknown is not Unknown.SKIP, reason, is_unknown=True)
-    if not paths:
-        return GateResult(gate, passed=False, reason=f"{event.tool or event.name} {words.does} no {words.what}")
-    return _compare(gate, patterns, paths, None)
 
 
 def _compare(gate: Gate, patterns: tuple[str, ...], paths: tuple[str, ...], first: str | None) -> GateResult:

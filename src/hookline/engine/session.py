@@ -25,10 +25,6 @@ OnOutcome = Callable[[Outcome], object]
 # gets what the hooks before the tool answered and the arguments they left; returns the final arguments, or raises `Blocked`
 Permit = Callable[[Outcome, Mapping[str, object]], Awaitable[Mapping[str, object]]]
 
-_PERMISSION: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH})
-_NETWORK: Final = frozenset({errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPIPE})
-
 # first match wins; subclasses before their base classes
 _BY_TYPE: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (TimeoutError, "timeout"),
@@ -43,8 +39,11 @@ _BY_TYPE: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (ValueError, "invalid_input"),
     (TypeError, "invalid_input"),
 )
-_BY_ERRNO: Final = ((_PERMISSION, "permission"), (_MISSING, "not_found"), (_NETWORK, "network"))
-
+_BY_ERRNO: Final = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "permission"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.ESRCH), "not_found"),
+    **dict.fromkeys((errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPIPE), "network"),
+}
 
 # error messages of programs and systems; first match wins
 _BY_TEXT: Final = tuple(
@@ -204,7 +203,7 @@ def classify(error: BaseException) -> str:
         # name resolution fails with error numbers of its own
         if type(error).__name__ in {"gaierror", "herror", "SSLError"}:
             return "network"
-        return next((name for numbers, name in _BY_ERRNO if error.errno in numbers), "io")
+        return _BY_ERRNO.get(error.errno or 0, "io")
     # client libraries have no common base class, but similar class names
     class_name = type(error).__name__.lower()
     for word, name in (("timeout", "timeout"), ("connect", "network"), ("permission", "permission")):

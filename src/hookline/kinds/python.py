@@ -30,6 +30,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -41,6 +42,7 @@ from hookline.process.bootstrap import has_changed
 from hookline.process.containment import Containment, make_cell_key
 from hookline.process.environment import Environment, EnvironmentAllowList
 from hookline.process.hook_state import STATE, describe_state_problem
+from hookline.process.limits import ConcurrencyLimiter
 from hookline.process.result import describe_limit
 from hookline.process.worker_main import (
     ANSWER_LIMIT,
@@ -57,6 +59,17 @@ THREAD_LIMIT: Final = 32
 IDLE_THREADS: Final = 4
 HUNG_LIMIT: Final = 4
 _ISOLATE: Final = "with isolated: true it would be ended"
+# what a call of a worker failed with, where it depends on nothing but the worker
+_FAILURES: Final[Mapping[WorkerStatus, tuple[FailureKind, str]]] = {
+    WorkerStatus.OVERFLOWED: (
+        FailureKind.TOO_MUCH_OUTPUT,
+        f"printed or returned more than {ANSWER_LIMIT} bytes; ended",
+    ),
+    WorkerStatus.DIED: (FailureKind.KILLED, "the worker process died during the call: {detail}"),
+    WorkerStatus.NOT_STARTED: (FailureKind.NOT_FOUND, 'cannot start the worker with "{interpreter}": {detail}'),
+    WorkerStatus.NOT_CONTAINED: (FailureKind.REFUSED, "not run, because it could not be contained: {detail}"),
+    WorkerStatus.TAMPERED: (FailureKind.REFUSED, "{detail}"),
+}
 
 # seconds that a hook has to clean up after its timeout
 GRACE_SECONDS: Final = 1.0
@@ -75,7 +88,7 @@ class Function:
         """Call the function with the event; only an `async def` function can be ended after `timeout`."""
         function = hook.call
         if function is None:
-            return Reply(failure=Failure(FailureKind.NOT_FOUND, self.refusal(hook)))
+            return _failure_reply(FailureKind.NOT_FOUND, self.refusal(hook))
         try:
             value = function(_copy_event(request.event))
         # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
@@ -133,7 +146,7 @@ async def _end(task: asyncio.Task[Reply]) -> bool:
 
 def exception_reply(problem: BaseException) -> Reply:
     """Return the reply for a hook that raised an exception."""
-    return Reply(failure=Failure(FailureKind.RAISED, describe_exception(problem)))
+    return _failure_reply(FailureKind.RAISED, describe_exception(problem))
 
 
 def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
@@ -210,16 +223,16 @@ class Python:
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Call the function with a copy of the document."""
         if refusal := self.refusal(hook):
-            return Reply(failure=Failure(FailureKind.REFUSED, refusal))
+            return _failure_reply(FailureKind.REFUSED, refusal)
         try:
             folders = self.folders(hook, request.event)
         except OSError as problem:
             text = f"the working folder of this program is gone, so no module can be looked up: {problem.strerror}"
-            return Reply(failure=Failure(FailureKind.NOT_FOUND, text))
+            return _failure_reply(FailureKind.NOT_FOUND, text)
         # modules are made of the approved bytes themselves; other files are used in place, and compared
         sources, others = _split_sealed(request.sealed)
         if others and (changed := _find_changed(others)):
-            return _refusal_reply(f'"{changed}" changed since it was checked')
+            return _failure_reply(FailureKind.REFUSED, f'"{changed}" changed since it was checked')
         if hook.state:
             try:
                 request.env = {**request.env, **self._containment.prepare_state(hook, request.event.session.id)}
@@ -231,7 +244,7 @@ class Python:
         call = self._call_worker if uses_worker else self._call_in_process
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
         if others and (changed := _find_changed(others)):
-            return _refusal_reply(f'"{changed}" changed while the hook ran')
+            return _failure_reply(FailureKind.REFUSED, f'"{changed}" changed while the hook ran')
         return reply
 
     async def close(self) -> None:
@@ -311,10 +324,7 @@ class Python:
         key = GroupKey(self._interpreter, folders, approved=sealed is not None, cell_key=cell_key)
         message = (pack_header(header, sealed), json_codec.dump(request.document))
         response = await pool.call(key, message, timeout=timeout)
-        if response.status is WorkerStatus.LIMITED:
-            failure = describe_limit(response.detail, hook.containment)
-            return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
-        return self._read_response(response, timeout)
+        return self._read_response(hook, response, timeout)
 
     async def _pool_of_loop(self) -> WorkerPool:
         loop = asyncio.get_running_loop()
@@ -330,36 +340,23 @@ class Python:
         self._pools[loop] = (pool, lifetime)
         return await anext(lifetime)
 
-    def _read_response(self, response: WorkerResponse, timeout: float) -> Reply:
+    def _read_response(self, hook: Hook, response: WorkerResponse, timeout: float) -> Reply:
         if response.status is WorkerStatus.ANSWERED:
             try:
-                result = _parse_frame(response.frame)
+                reply = _reply(_parse_frame(response.frame))
             except ValueError as problem:
-                failure = Failure(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
-                return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
-            return replace(_reply(result, stderr=response.noise), sandbox=response.layers)
-        return Reply(failure=self._failure(response, timeout), stderr=response.noise, sandbox=response.layers)
-
-    def _failure(self, response: WorkerResponse, timeout: float) -> Failure:
-        match response.status:
-            case WorkerStatus.OVERFLOWED:
-                text = f"printed or returned more than {ANSWER_LIMIT} bytes; ended"
-                return Failure(FailureKind.TOO_MUCH_OUTPUT, text)
-            case WorkerStatus.DIED:
-                return Failure(FailureKind.KILLED, f"the worker process died during the call: {response.detail}")
-            case WorkerStatus.NOT_STARTED:
-                text = f'cannot start the worker with "{self._interpreter}": {response.detail}'
-                return Failure(FailureKind.NOT_FOUND, text)
-            case WorkerStatus.NOT_CONTAINED:
-                text = f"not run, because it could not be contained: {response.detail}"
-                return Failure(FailureKind.REFUSED, text)
-            case WorkerStatus.TAMPERED:
-                return Failure(FailureKind.REFUSED, response.detail)
-            case WorkerStatus.NO_FREE_WORKER:
-                what_now = f"all {self._limits.group} workers of its folder were busy"
-                return timeout_failure(timeout, what_now=what_now)
-            case _:
-                return timeout_failure(timeout)
+                reply = _failure_reply(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
+        elif response.status is WorkerStatus.LIMITED:
+            reply = Reply(failure=describe_limit(response.detail, hook.containment))
+        elif response.status is WorkerStatus.NO_FREE_WORKER:
+            what_now = f"all {self._limits.group} workers of its folder were busy"
+            reply = Reply(failure=timeout_failure(timeout, what_now=what_now))
+        elif response.status in _FAILURES:
+            kind, text = _FAILURES[response.status]
+            reply = _failure_reply(kind, text.format(detail=response.detail, interpreter=self._interpreter))
+        else:
+            reply = Reply(failure=timeout_failure(timeout))
+        return replace(reply, stderr=response.noise, sandbox=response.layers)
 
 
 def _needs_variables(request: Request) -> bool:
@@ -382,14 +379,14 @@ def _find_changed(files: Sealed) -> str:
     return next((path for path, content in files.items() if has_changed(path, content)), "")
 
 
-def _refusal_reply(message: str) -> Reply:
-    return Reply(failure=Failure(FailureKind.REFUSED, message))
+def _failure_reply(kind: FailureKind, message: str) -> Reply:
+    return Reply(failure=Failure(kind, message))
 
 
-def _reply(result: CallResult, *, stderr: bytes = b"") -> Reply:
+def _reply(result: CallResult) -> Reply:
     if result.failure:
-        return Reply(failure=Failure(FailureKind(result.failure), result.message), stderr=stderr)
-    return Reply(value=result.value, stderr=stderr)
+        return _failure_reply(FailureKind(result.failure), result.message)
+    return Reply(value=result.value)
 
 
 def _parse_frame(frame: bytes) -> CallResult:
@@ -428,7 +425,7 @@ class _ThreadPool:
         self._idle: list[_WorkerThread] = []
         self._leaving: list[threading.Thread] = []
         self._hung: list[tuple[str, threading.Thread]] = []
-        self._semaphores: dict[AbstractEventLoop, asyncio.Semaphore] = {}
+        self._limiters: WeakKeyDictionary[AbstractEventLoop, ConcurrencyLimiter] = WeakKeyDictionary()
 
     async def run(self, job: Callable[[], CallResult], *, owner: str, timeout: float) -> CallResult | Failure:
         """Run a job and wait at most `timeout` seconds, also for a free thread."""
@@ -436,11 +433,12 @@ class _ThreadPool:
         if sum(name == owner for name, _ in self._hung) >= HUNG_LIMIT:
             text = f"not called: {HUNG_LIMIT} earlier calls of it still hang in this program; {_ISOLATE}"
             return Failure(FailureKind.REFUSED, text)
-        semaphore = self._semaphore_of_loop()
+        loop = asyncio.get_running_loop()
+        limiter = self._limiters.setdefault(loop, ConcurrencyLimiter(THREAD_LIMIT, patience=None))
         try:
             async with asyncio.timeout(timeout):
-                await semaphore.acquire()
-                return await self._run(job, owner=owner, semaphore=semaphore)
+                await limiter.acquire()
+                return await self._run(job, owner=owner, limiter=limiter)
         except TimeoutError:
             return timeout_failure(timeout, what_now="left running")
         except RuntimeError as problem:
@@ -449,21 +447,21 @@ class _ThreadPool:
     def close(self) -> None:
         """End the threads that have nothing to do; those that hang are left alone."""
         idle, self._idle = self._idle, []
-        self._semaphores.clear()
+        self._limiters.clear()
         for worker in idle:
             self._dismiss(worker)
         for thread in self._leaving:
             thread.join(1.0)
         self._leaving.clear()
 
-    async def _run(self, job: Callable[[], CallResult], *, owner: str, semaphore: asyncio.Semaphore) -> CallResult:
+    async def _run(self, job: Callable[[], CallResult], *, owner: str, limiter: ConcurrencyLimiter) -> CallResult:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[CallResult] = loop.create_future()
         context = contextvars.copy_context()
         try:
             worker = self._idle.pop() if self._idle else _WorkerThread()
         except RuntimeError:
-            semaphore.release()
+            limiter.release()
             raise
 
         def work() -> None:
@@ -473,7 +471,7 @@ class _ThreadPool:
                 loop.call_soon_threadsafe(deliver, result)
 
         def deliver(result: CallResult) -> None:
-            semaphore.release()
+            limiter.release()
             if not done.done():
                 done.set_result(result)
             elif isinstance(result.value, Coroutine):
@@ -496,12 +494,3 @@ class _ThreadPool:
         worker.jobs.put(None)
         self._leaving = [thread for thread in self._leaving if thread.is_alive()]
         self._leaving.append(worker.thread)
-
-    def _semaphore_of_loop(self) -> asyncio.Semaphore:
-        loop = asyncio.get_running_loop()
-        semaphore = self._semaphores.get(loop)
-        if semaphore is None:
-            for other in [other for other in list(self._semaphores) if other.is_closed()]:
-                self._semaphores.pop(other, None)
-            semaphore = self._semaphores[loop] = asyncio.Semaphore(THREAD_LIMIT)
-        return semaphore

@@ -63,7 +63,8 @@ def _fill_values(prompt: str, values: Mapping[str, object], longest: int) -> tup
     def mark(name: str, value: str) -> str:
         nonlocal count
         count += 1
-        shown = _escape_value(value[: longest + 1])
+        # invisible characters are written out
+        shown = "\t".join(map(escape, value[: longest + 1].split("\t")))
         if len(shown) <= longest:
             return mark_value(name, shown)
         long.append(f"{{{{{name}}}}} has {len(value)} characters and was cut to {longest}")
@@ -72,11 +73,6 @@ def _fill_values(prompt: str, values: Mapping[str, object], longest: int) -> tup
     text = fill(prompt, values, unknown=unknown, mark=mark)
     notes = [f"{{{{{name}}}}} is no value of this event and stays as it is" for name in dict.fromkeys(unknown)]
     return text, (*notes, *dict.fromkeys(long)), count
-
-
-def _escape_value(value: str) -> str:
-    """Return a value with its invisible characters written out."""
-    return "\t".join(escape(part) for part in value.split("\t"))
 
 
 def mark_value(name: str, shown: str) -> str:

@@ -15,6 +15,7 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
@@ -49,16 +50,6 @@ _PLAIN_TARGET: Final = re.compile(r"[a-z]+://(?:[^/?#@]*@)?(?P<place>[^/?#]+)", 
 # a body before the tunnel is there would be read as something else by the other end
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
-_REASONS: Final[Mapping[int, str]] = {
-    400: "Bad Request",
-    403: "Forbidden",
-    405: "Method Not Allowed",
-    407: "Proxy Authentication Required",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-}
 _EXTRA_HEADERS: Final[Mapping[int, str]] = {
     405: "Allow: CONNECT\r\n",
     407: 'Proxy-Authenticate: Basic realm="hookline"\r\n',
@@ -353,7 +344,10 @@ class ConnectProxy:
         fields = [(found[1].lower(), found[2]) for found in headers if found is not None]
         if request is None or len(fields) < len(lines) or any(name in _BODY_HEADERS for name, _ in fields):
             raise _RefusedError(400, "this is no plain CONNECT request")
-        self._check_credentials([value for name, value in fields if name == b"proxy-authorization"])
+        given = [value for name, value in fields if name == b"proxy-authorization"]
+        scheme, _, credentials = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        if scheme.lower() != b"basic" or not hmac.compare_digest(credentials.strip(), self._credentials):
+            raise _RefusedError(407, "the password of this proxy is missing or wrong")
         method, target = request[1].decode(), request[2].decode("utf-8", "replace")
         if method != "CONNECT":
             plain = _PLAIN_TARGET.match(target)
@@ -370,11 +364,6 @@ class ConnectProxy:
         if not self._is_allowed(host, port):
             raise self._refuse(_join(host, port))
         return host, port
-
-    def _check_credentials(self, given: Sequence[bytes]) -> None:
-        scheme, _, credentials = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        if scheme.lower() != b"basic" or not hmac.compare_digest(credentials.strip(), self._credentials):
-            raise _RefusedError(407, "the password of this proxy is missing or wrong")
 
     def _is_allowed(self, host: str, port: int) -> bool:
         return any(pattern.matches(host, port) for pattern in self._patterns)
@@ -495,7 +484,7 @@ def _format_refusal(refused: _RefusedError) -> bytes:
     text = f"hookline: {refused.text}"
     body = f"{text}\n".encode()
     # the one text of an answer that Python's own client shows
-    phrase = f"{_REASONS[refused.status]} ({text})".encode("ascii", "replace")
+    phrase = f"{HTTPStatus(refused.status).phrase} ({text})".encode("ascii", "replace")
     extra = _EXTRA_HEADERS.get(refused.status, "").encode()
     return (
         b"HTTP/1.1 %d %b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n%bConnection: close\r\n\r\n%b"

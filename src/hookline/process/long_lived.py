@@ -36,10 +36,9 @@ from hookline.model.hook import Hook
 from hookline.process import linux, native
 from hookline.process.containment import CellKey
 from hookline.process.limits import LONG_LIVED_PERIOD, GroupWatch
-from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
+from hookline.process.portable import DRAIN_SECONDS, open_transport, reap, set_done, signal_group
 from hookline.process.result import (
     EXIT_NOT_STARTED,
-    GRACE_SECONDS,
     OUTPUT_LIMIT,
     STDERR,
     STDOUT,
@@ -79,16 +78,7 @@ async def start_child(spec: ProcessSpec, protocol: asyncio.SubprocessProtocol) -
         ValueError: An argument or a variable cannot be passed to a program.
     """
     if not linux.is_supported():
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: protocol,
-            *spec.argv,
-            executable=spec.program,
-            env=spec.env,
-            cwd=spec.cwd or None,
-            process_group=0,
-            umask=spec.umask,
-            pass_fds=spec.pass_fds,
-        )
+        await open_transport(lambda: protocol, spec, spec.program, spec.argv)
         return
     child = native.start(
         spec.program,
@@ -498,14 +488,8 @@ class HookProcess(asyncio.SubprocessProtocol):
         self.end(Failure(FailureKind.KILLED, "ended"))
 
     async def _reap(self) -> None:
-        """Wait for its end, kill it after the grace period, and close everything."""
-        await wait_for(GRACE_SECONDS, self._exited)
-        if self.pid:
-            signal_group(self.pid, "SIGKILL")
-        await wait_for(GRACE_SECONDS, self._exited)
         if self._transport is not None:
-            close_transport(self._transport)
-        await wait_for(GRACE_SECONDS, self._closed)
+            await reap(self._transport, self._exited, self._closed)
         self.launch.release()
         self._on_reaped(self)
 

@@ -357,7 +357,9 @@ def _is_native(content: bytes) -> bool:
 
 def _interpreter(name: str, script: ApprovedScript, context: SealContext, *, exact: bool) -> str:
     if "/" not in name:
-        return _find_program(name, context)
+        if program := context.find(name):
+            return program
+        raise SealingRefusedError(f'program "{name}" not found on PATH')
     own = context.approved.find(name)
     if own is None:
         _refuse_unapproved(name, context)
@@ -371,13 +373,6 @@ def _interpreter(name: str, script: ApprovedScript, context: SealContext, *, exa
     place = context.lent.lend(context.approved.mark_lent(own).content, own.name)
     context.argv0[place] = name
     return place
-
-
-def _find_program(name: str, context: SealContext) -> str:
-    program = context.find(name)
-    if not program:
-        raise SealingRefusedError(f'program "{name}" not found on PATH')
-    return program
 
 
 def seal_argv(argv: tuple[str, ...], context: SealContext) -> tuple[str, tuple[str, ...]]:
