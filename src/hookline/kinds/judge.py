@@ -5,8 +5,9 @@ the answer is the permission.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from time import time
 from typing import Final, Literal, TypeVar
 
@@ -71,10 +72,10 @@ class _Ruling(Struct, frozen=True):
 class _QuestionBatch:
     """The questions of parallel hooks at one event, which are asked in one request."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[["_QuestionBatch"], Coroutine[object, object, list[_Ruling]]]) -> None:
         self.cases: list[_Case] = []
         self.waiting = 0
-        self.task: asyncio.Task[list[_Ruling]] | None = None
+        self.task = asyncio.create_task(ask(self))
 
 
 class ModelJudge:
@@ -138,20 +139,16 @@ class ModelJudge:
         key = (asyncio.get_running_loop(), event.id or id(event), hook.model, hook.source, hook.root)
         batch = self._open.get(key)
         if batch is None:
-            batch = self._open[key] = _QuestionBatch()
-            batch.task = asyncio.create_task(self._ask_batch(key, batch))
+            batch = self._open[key] = _QuestionBatch(partial(self._ask_batch, key))
         place = len(batch.cases)
         batch.cases.append(case)
         batch.waiting += 1
-        task = batch.task
-        if task is None:
-            raise RuntimeError("a batch without a task")
         try:
-            return (await asyncio.shield(task))[place]
+            return (await asyncio.shield(batch.task))[place]
         finally:
             batch.waiting -= 1
-            if not batch.waiting and not task.done():
-                task.cancel()
+            if not batch.waiting and not batch.task.done():
+                batch.task.cancel()
 
     async def _ask_batch(self, key: tuple[object, ...], batch: _QuestionBatch) -> list[_Ruling]:
         try:

@@ -30,10 +30,6 @@ _SESSIONS: Final = "sessions"
 _LONGEST_NAME: Final = 40
 
 
-class StateFullError(OSError):
-    """A hook keeps more than it may."""
-
-
 class StateUsage(Struct, frozen=True):
     """How much a folder holds, and when it was changed last, in seconds since the epoch."""
 
@@ -82,7 +78,7 @@ def prepare_state(root: str, hook: Hook, session: str) -> Mapping[str, str]:
     if usage.bytes > MOST_BYTES or usage.files > MOST_FILES:
         kept = f"{usage.bytes // 1_048_576} MB in {usage.files} files"
         limit = f"{MOST_BYTES // 1_048_576} MB or {MOST_FILES} files"
-        raise StateFullError(0, f"holds {kept}, more than {limit}; `hookline state clear {hook.id}` empties it", folder)
+        raise OSError(0, f"holds {kept}, more than {limit}; `hookline state clear {hook.id}` empties it", folder)
     return variables
 
 

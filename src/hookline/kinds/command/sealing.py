@@ -20,7 +20,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hookline import caller_context
@@ -435,8 +435,8 @@ def _as_command(node: SimpleCommand | Compound) -> SimpleCommand | Compound:
             return node
         words = (Word("[", "[", node.start, node.start + 1), *words)
     spans = {word.start: word for word in reversed(words)}
-    first = structs.replace(node) if isinstance(node, SimpleCommand) else SimpleCommand(redirects=node.redirects)
-    return structs.replace(first, words=tuple(spans[start] for start in sorted(spans)))
+    first = replace(node) if isinstance(node, SimpleCommand) else SimpleCommand(redirects=node.redirects)
+    return replace(first, words=tuple(spans[start] for start in sorted(spans)))
 
 
 def _cd_target(command: SimpleCommand) -> str | None:
