@@ -31,6 +31,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.loop_thread import LoopThread
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
 from hookline.process import linux, native
@@ -505,27 +506,27 @@ class LongLivedProcesses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread: _SupervisorThread | None = None
+        self._supervisor: _Supervisor | None = None
         self._call_ids = itertools.count(1)
 
     async def request(self, order: CallOrder, *, timeout: float) -> Reply:
         """Send an event to a hook's process, and wait at most `timeout` seconds, its start included."""
         with self._lock:
             # a forked program has the loop, but not its thread
-            if self._thread is None or not self._thread.is_alive:
-                self._thread = _SupervisorThread()
-                weakref.finalize(self, _abandon_thread, self._thread)
-            thread = self._thread
-        work = thread.request(order, next(self._call_ids), timeout=timeout)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, thread.loop))
+            if self._supervisor is None or not self._supervisor.thread.is_usable:
+                self._supervisor = _Supervisor()
+                weakref.finalize(self, _abandon, self._supervisor)
+            supervisor = self._supervisor
+        work = supervisor.request(order, next(self._call_ids), timeout=timeout)
+        return await asyncio.wrap_future(supervisor.thread.start(work))
 
     async def close(self) -> None:
         """End all processes, and wait until they are gone."""
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None and thread.is_alive:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(thread.end_processes(), thread.loop))
-            thread.stop()
+            supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None and supervisor.thread.is_usable:
+            await asyncio.wrap_future(supervisor.thread.start(supervisor.end_processes()))
+            supervisor.thread.stop()
 
 
 class _ProcessSlot:
@@ -565,26 +566,13 @@ class _ProcessSlot:
         return Failure(FailureKind.UNAVAILABLE, text)
 
 
-class _SupervisorThread:
-    """The event loop and the thread of long-lived processes."""
+class _Supervisor:
+    """The processes that live on one event loop, and the thread of that loop."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.thread = LoopThread("hookline-persistent")
         self.processes: dict[int, HookProcess] = {}
-        self._owner = os.getpid()
         self._slots: dict[tuple[str, str, CellKey | None], _ProcessSlot] = {}
-        self._thread = threading.Thread(target=_run_loop, args=(self.loop,), name="hookline-persistent", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the thread runs in this process."""
-        return self._owner == os.getpid() and self._thread.is_alive()
-
-    def stop(self) -> None:
-        """End the loop and its thread."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
 
     async def end_processes(self) -> None:
         """End all processes, and wait until they are gone."""
@@ -630,7 +618,7 @@ class _SupervisorThread:
         if not fits:
             # whatever made it die may have been fixed
             slot.deaths, slot.paused_until = 0, 0.0
-        pause = slot.paused_until - self.loop.time()
+        pause = slot.paused_until - asyncio.get_running_loop().time()
         if pause > 0:
             return Reply(failure=slot.describe_pause(pause), exit_code=EXIT_NOT_STARTED)
         launch = order.prepare()
@@ -672,29 +660,18 @@ class _SupervisorThread:
         return process
 
 
-# not a method: the thread must not keep its owner alive
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    while tasks := asyncio.all_tasks(loop):
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-    loop.close()
-
-
-def _abandon_thread(thread: _SupervisorThread) -> None:
+def _abandon(supervisor: _Supervisor) -> None:
     """Kill the processes of an engine that was never closed."""
-    if thread.is_alive:
-        for pid in list(thread.processes):
+    if supervisor.thread.is_usable:
+        for pid in list(supervisor.processes):
             signal_group(pid, "SIGKILL")
+
+        async def end() -> None:
+            await supervisor.end_processes()
+            supervisor.thread.stop()
+
         # a program that ends leaves it no time for this
-        thread.loop.call_soon_threadsafe(lambda: thread.loop.create_task(_end_thread(thread)))
-
-
-async def _end_thread(thread: _SupervisorThread) -> None:
-    await thread.end_processes()
-    thread.loop.stop()
+        supervisor.thread.start(end())
 
 
 def _timeout_reply(process: HookProcess | None, timeout: float) -> Reply:
