@@ -20,6 +20,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from hookline.loop_thread import LoopThread
 from hookline.process.native import Network, make_network
 from hookline.text import escape_all
 
@@ -191,7 +192,6 @@ class ConnectProxy:
         self._password = secrets.token_urlsafe(_TOKEN_BYTES)
         self._credentials = base64.b64encode(f"{_USER}:{self._password}".encode())
         self._refused: list[str] = []
-        self._process = os.getpid()
         self._servers: list[asyncio.Server] = []
         self._tunnels: set[asyncio.StreamWriter] = set()
         self._clients: set[asyncio.Task[None]] = set()
@@ -200,10 +200,8 @@ class ConnectProxy:
         self._network: Network | None = None
         self._network_lock = threading.Lock()
         self.port: int = listener.getsockname()[1]
-        self._loop = asyncio.new_event_loop()
-        self._end = asyncio.Event()
-        self._thread = threading.Thread(target=self._run, name="hookline-proxy", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread("hookline-proxy")
+        self._thread.run(self._listen(listener))
 
     @classmethod
     def for_hosts(cls, hosts: tuple[str, ...]) -> "ConnectProxy":
@@ -238,21 +236,18 @@ class ConnectProxy:
             if self._network is None:
                 network = make_network(self.port)
                 self._listeners.append(socket.socket(fileno=network.listener))
-                asyncio.run_coroutine_threadsafe(self._listen(self._listeners[-1]), self._loop).result()
+                self._thread.run(self._listen(self._listeners[-1]))
                 self._network = network
             return self._network
 
     def close(self) -> None:
         """End the proxy and all its tunnels; the next `for_hosts` starts another one."""
         _PROXIES.forget(self)
-        if os.getpid() != self._process:
-            # the thread and its connections are the parent's
+        if not self._thread.is_usable:
+            # it has ended, or the thread and its connections are the parent's
             return
-        with suppress(RuntimeError):
-            # the loop may be closed already
-            self._loop.call_soon_threadsafe(self._end.set)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        self._thread.run(self._end())
+        self._thread.stop()
         if self._network is not None:
             self._network.close()
             self._network = None
@@ -269,13 +264,7 @@ class ConnectProxy:
                 os.dup2(nothing, one.fileno(), inheritable=False)
         os.close(nothing)
 
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        await self._listen(self._listeners[0])
-        await self._end.wait()
+    async def _end(self) -> None:
         for server in self._servers:
             server.close()
         for task in list(self._clients):
