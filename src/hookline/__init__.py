@@ -10,9 +10,8 @@ from importlib import import_module as _import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookline.engine.bus import MessageBus
-    from hookline.engine.bus_adapter import HookEventHandler
     from hookline.engine.confirmation import PersonAnswer, Question
-    from hookline.engine.engine import Engine
+    from hookline.engine.engine import Engine, HookEventHandler
     from hookline.engine.metrics import HookDebugger
     from hookline.engine.planner import HookPlanner
     from hookline.engine.registry import HookRegistry
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
 else:
     _HOMES = {
         "engine.bus": "MessageBus",
-        "engine.bus_adapter": "HookEventHandler",
         "engine.confirmation": "PersonAnswer Question",
-        "engine.engine": "Engine",
+        "engine.engine": "Engine HookEventHandler",
         "engine.metrics": "HookDebugger",
         "engine.planner": "HookPlanner",
         "engine.registry": "HookRegistry",

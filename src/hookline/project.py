@@ -30,10 +30,10 @@ from hookline.engine.background import TellAgent
 from hookline.engine.components import Components
 from hookline.engine.confirmation import Ask
 from hookline.engine.engine import Engine
-from hookline.engine.failure_policy import fails_closed
 from hookline.engine.ordering import find_relation_problems
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
+from hookline.engine.translator import HookTranslator, fails_closed
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer
 from hookline.model.sandbox import PROJECT
@@ -135,7 +135,7 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
 
     def fails_closed(self, hook: Hook) -> bool:
         """Return whether a failure of the hook blocks."""
-        return fails_closed(hook, self.components.default_on_error(hook))
+        return fails_closed(hook, HookTranslator(self.components.dialects).default_on_error(hook))
 
     def find_output(self, builtin: Builtin) -> str:
         """Return the file or folder that a built-in hook writes to; empty where it writes none."""

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 from hookline.config.file_patterns import file_patterns, follow_links, list_files
 from hookline.dialects import DIALECTS, SHELL_DIALECTS, TEMPLATE_DIALECTS
 from hookline.engine.components import Components, Condition
-from hookline.kinds.ask_agent import AskAgent
 from hookline.kinds.command.command import Command
-from hookline.kinds.function import Function
 from hookline.kinds.judge import ModelJudge
 from hookline.kinds.mcp import Mcp
 from hookline.kinds.notify import Notify
-from hookline.kinds.python import Python
-from hookline.kinds.raise_event import RaiseEvent
-from hookline.kinds.rule import Rule
+from hookline.kinds.python import Function, Python
+from hookline.kinds.rule import AskAgent, RaiseEvent, Rule
 from hookline.kinds.webhook import Webhook
 from hookline.model.event import Event
 from hookline.model.hook import Hook

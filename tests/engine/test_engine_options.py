@@ -2,7 +2,7 @@ from typing import get_type_hints
 
 from hookline import Engine, Event, Verdict
 from hookline.config.formats.native import FUNCTION_KEYS
-from hookline.engine.engine import HookOptions, RuleOptions
+from hookline.engine.event_decorators import HookOptions, RuleOptions
 from hookline.model.hook import ACTIONS
 
 

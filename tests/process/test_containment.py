@@ -24,7 +24,7 @@ from hookline.model.sandbox import LEVELS, UNCONTAINED, Sandbox
 from hookline.model.workspace_paths import is_inside
 from hookline.process import native
 from hookline.process.containment import find_layers
-from hookline.process.secrets import Secrets
+from hookline.process.file_access import Secrets
 from hookline.project import load_project
 from hookline.user_dirs import UserDirs
 

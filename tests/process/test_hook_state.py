@@ -6,7 +6,7 @@ import pytest
 from hookline.model.hook import Hook, Layer
 from hookline.process import hook_state
 from hookline.process.containment import Containment, find_layers, make_cell_key
-from hookline.process.hook_state import StateFullError, folder_name, measure_state, prepare_state, remove_old_sessions
+from hookline.process.hook_state import folder_name, measure_state, prepare_state, remove_old_sessions
 
 HOOK = Hook(id="Count It", command="true", source_path="/project/hookline.toml")
 
@@ -49,7 +49,7 @@ def test_hook_that_keeps_too_much_is_told_how_to_clear_it(tmp_path: Path) -> Non
     folder = prepare_state(str(tmp_path), HOOK, "")["HOOKLINE_STATE"]
     with Path(folder, "large").open("wb") as file:
         file.truncate(hook_state.MOST_BYTES + 1)
-    with pytest.raises(StateFullError, match="64 MB in 1 files, more than 64 MB"):
+    with pytest.raises(OSError, match="64 MB in 1 files, more than 64 MB"):
         prepare_state(str(tmp_path), HOOK, "")
 
 

@@ -31,8 +31,7 @@ from hookline.agent.lifecycle import Lifecycle
 from hookline.agent.models import explain_problem
 from hookline.agent.project_files import DEFAULT_AGENT, Definition, fill_template
 from hookline.agent.tools import AgentTool, schema
-from hookline.engine.session import SessionScope
-from hookline.engine.tool_call import classify, classify_text
+from hookline.engine.session import SessionScope, classify, classify_text
 
 _SUMMARISE: Final = (
     "Summarise this conversation for an agent that goes on with the work: the task, what was done and decided, which files "

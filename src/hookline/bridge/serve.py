@@ -26,7 +26,7 @@ from hookline.bridge.read_event import read_call
 from hookline.config.document import Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.dialects import DIALECTS
-from hookline.engine.tool_call import add_error_type
+from hookline.engine.session import add_error_type
 from hookline.engine.trace_records import event_record, record
 from hookline.model.event import Ability, Event, EventName
 from hookline.model.exchange import Answer

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from hookline.builtin._json_log import JsonLog
 from hookline.builtin.catalogue import BuiltinScope, Judge, Options
-from hookline.engine.tool_call import classify_text
+from hookline.engine.session import classify_text
 from hookline.model.event import EVENTS, Event, EventName
 
 # returns what is written about an event; None where it is no event of the log

@@ -20,7 +20,7 @@ from hookline.config.keys import read_texts
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.model.workspace_paths import is_inside, project_roots
-from hookline.process.named_program import run_named
+from hookline.process import run_named
 from hookline.text import escape, fence, redact
 
 _SAME_START: Final = 600.0  # seconds

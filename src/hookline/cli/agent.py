@@ -23,8 +23,8 @@ from hookline.cli._output import TextStyle, print_error, print_json, print_line,
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
 from hookline.cli.rollback import describe_undo, take_back
-from hookline.engine.compensation import select_turn
 from hookline.engine.engine import Engine
+from hookline.engine.turns import select_turn
 from hookline.errors import Blocked, ConfigError, EngineError
 from hookline.model.verdict import Outcome
 from hookline.project import Project, load_project

@@ -18,7 +18,7 @@ from hookline.cli._output import ProgressBar, pluralise, print_error, print_line
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import confirm_record
 from hookline.dialects import DIALECTS
-from hookline.engine.failure_policy import fails_closed
+from hookline.engine.translator import fails_closed
 from hookline.errors import EngineError, HostError
 from hookline.hosts import HOSTS, find, http_endpoint
 from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup

@@ -6,7 +6,7 @@ from typing import Final
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, pluralise, render
 from hookline.cli._project import load_from_args
-from hookline.engine.rate_limits import LimitStatus
+from hookline.engine.limits import LimitStatus
 from hookline.errors import ConfigError
 from hookline.views.hook_lookup import find_hook
 from hookline.views.limits import list_limits

@@ -12,8 +12,8 @@ from hookline.cli._command import ABSOLUTE, COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, format_time, pluralise, print_error, render
 from hookline.cli._project import load_from_args
 from hookline.cli._terminal import confirm
-from hookline.engine.compensation import Compensation, select_turn
 from hookline.engine.engine import Engine
+from hookline.engine.turns import Compensation, select_turn
 from hookline.errors import ConfigError
 from hookline.model.hook import make_undo_hook
 from hookline.project import Project

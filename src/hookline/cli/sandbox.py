@@ -42,9 +42,9 @@ from hookline.process.containment import (
     make_cell_key,
 )
 from hookline.process.environment import EnvironmentAllowList
+from hookline.process.file_access import Secrets
 from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
-from hookline.process.secrets import Secrets
 from hookline.project import Project
 from hookline.trust.policy import suggest_approval
 from hookline.views.hook_lookup import find_hook

@@ -19,9 +19,9 @@ from hookline.dialects import DIALECTS
 from hookline.effects import event_paths
 from hookline.effects.patterns import find_unlikely_words
 from hookline.effects.tools import find_effects
+from hookline.engine.admission import is_cached
 from hookline.engine.engine import Engine
 from hookline.engine.planner import find_misspelt_names
-from hookline.engine.verdict_cache import is_cached
 from hookline.errors import ConfigError, StoreError
 from hookline.kinds.command.command import can_run_warm
 from hookline.model.dialect import MatcherStyle

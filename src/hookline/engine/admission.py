@@ -1,26 +1,49 @@
-"""Admission control: limits, requirements and cached verdicts, checked right before a hook runs."""
+"""Admission control: limits, requirements and cached verdicts, checked right before a hook runs.
+
+The key of a cached verdict is a digest of everything that the hook declares its verdict to depend on, and of the hook
+itself. Where one of these cannot be determined exactly, there is no key, and the hook runs.
+"""
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from time import monotonic, time
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
 
 from hookline import caller_context
-from hookline.engine import rate_limits, verdict_cache
+from hookline.effects.tools import find_effects
 from hookline.engine.bus import MessageBus
 from hookline.engine.components import Components
-from hookline.engine.rate_limits import LimitStatus, RateLimits, RunHistory
-from hookline.engine.subjects import EventSubjects
+from hookline.engine.filters import EventSubjects
+from hookline.engine.limits import (
+    DAY,
+    GRACE,
+    LimitStatus,
+    RateLimits,
+    RunHistory,
+    add_probe,
+    add_result,
+    add_run,
+    breaker_status,
+    check_limits,
+    decode_history,
+    describe_failures,
+    encode_history,
+    format_seconds,
+    history_expiry,
+    limits_of,
+    shared_limits,
+)
 from hookline.engine.trace_records import new_id, record
 from hookline.engine.translator import HookTranslator
-from hookline.engine.verdict_cache import CacheKeys, Identify
-from hookline.errors import StoreError
+from hookline.errors import ConfigError, StoreError
 from hookline.llm.spending import BudgetLedger, forget_prefixes
 from hookline.model.event import Event
 from hookline.model.exchange import Sealed
@@ -29,8 +52,12 @@ from hookline.model.plan import Gate
 from hookline.model.record import Step
 from hookline.model.scope import DAYS, ONCE_PER_TURN, match_branch, parse_window
 from hookline.model.settings import Settings
+from hookline.model.templates import EFFECTS, event_context
 from hookline.model.verdict import Verdict
 from hookline.ports import StateStore, StateValue
+from hookline.trust.file_cache import FileCache
+from hookline.trust.fingerprint import HookFingerprint, get_naming_root
+from hookline.trust.includes import expand_includes
 from hookline.trust.repository import read_branch
 
 logger: Final = logging.getLogger(__name__)
@@ -40,7 +67,7 @@ Entries = Mapping[str, bytes]
 Changes = tuple[Mapping[str, StateValue], T]
 
 # how long the `once` mark of a session is stored
-ONCE_EXPIRY: Final = 30 * rate_limits.DAY
+ONCE_EXPIRY: Final = 30 * DAY
 # a store that failed is not used for so many seconds: each event would wait for its timeout again
 STORE_PAUSE: Final = 30.0
 # running hooks whose verdict may be cached; runs that are cancelled are never reported
@@ -52,6 +79,35 @@ _SHARED_KEY: Final = "all"
 _TURN: Final = "turn:"
 # where agents name the turn: Codex CLI and Cursor
 _TURN_FIELDS: Final = ("turn_id", "generation_id")
+
+
+# larger verdicts are not cached
+LARGEST_VERDICT: Final = 256 * 1024
+
+# fields that identify the event, not what happens
+_IDENTIFYING: Final = frozenset({"id", "timestamp", "session", "chain", "parent"})
+_IDENTIFYING_SESSION: Final = frozenset({"id", "started"})
+
+_MISSING: Final = ("missing",)
+
+
+class Identify(Protocol):
+    """Computes the fingerprint of a hook."""
+
+    def __call__(self, hook: Hook, *, cwd: str) -> HookFingerprint:
+        """Return the definition and the content of every file of the hook."""
+
+
+class CachedVerdict(Struct, frozen=True):
+    """A verdict, and when it was returned."""
+
+    at: float
+    verdict: Verdict
+
+
+def is_cached(hook: Hook) -> bool:
+    """Return whether verdicts of a hook are cached; not where other hooks contribute to them."""
+    return hook.cache is not None and not hook.background and not hook.steps and not hook.raises
 
 
 class Denied(Struct, frozen=True):
@@ -74,7 +130,7 @@ class _HookPolicy:
         self.own = RateLimits() if hook.batch else replace(own, breaker=0) if hook.background else own
         self.all_own = own
         self.shared = shared
-        self.is_cached = verdict_cache.is_cached(hook)
+        self.is_cached = is_cached(hook)
         self.applies = bool(own.any or shared.any or self.is_cached or hook.once or hook.needs)
 
     @cached_property
@@ -250,10 +306,10 @@ class AdmissionControl:
             return budgets
         entries, now = self.state.read(self._store_keys(policy, event)), time()
         result = [self._once_status(policy, event, entries)] if hook.once else []
-        result += rate_limits.check_limits(policy.all_own, self._history(policy, event, entries), now)
+        result += check_limits(policy.all_own, self._history(policy, event, entries), now)
         if not alone:
-            shared = rate_limits.decode(entries.get(_SHARED_KEY))
-            result += rate_limits.check_limits(policy.shared, shared, now, event=event.id)
+            shared = decode_history(entries.get(_SHARED_KEY))
+            result += check_limits(policy.shared, shared, now, event=event.id)
         return [*result, *budgets]
 
     def _budget_status(self, hook: Hook | None, *, alone: bool) -> list[LimitStatus]:
@@ -267,9 +323,9 @@ class AdmissionControl:
         Raises:
             StoreError: The store cannot be read.
         """
-        limits = rate_limits.shared_limits(self._settings)
+        limits = shared_limits(self._settings)
         entries = self.state.read([_SHARED_KEY]) if limits.any else {}
-        statuses = rate_limits.check_limits(limits, rate_limits.decode(entries.get(_SHARED_KEY)), time())
+        statuses = check_limits(limits, decode_history(entries.get(_SHARED_KEY)), time())
         return [*statuses, *self._budget_status(None, alone=True)]
 
     def forget(self, hook: Hook) -> int:
@@ -295,11 +351,11 @@ class AdmissionControl:
         policy = self._policies.get(hook.id)
         if policy is None or policy.hook is not hook:
             timeout = self._translator.timeout(hook, self._settings.timeout) if self._translator.knows(hook) else 0.0
-            own = rate_limits.limits_of(hook, lease=rate_limits.GRACE + timeout)
+            own = limits_of(hook, lease=GRACE + timeout)
             on_error = hook.on_error or self._translator.default_on_error(hook)
             # Guards and managed hooks always run. Lists and raised events are no runs: their hooks are counted.
             is_exempt = hook.steps or hook.raises or hook.layer is Layer.MANAGED or on_error is OnError.BLOCK
-            shared = RateLimits() if is_exempt else rate_limits.shared_limits(self._settings)
+            shared = RateLimits() if is_exempt else shared_limits(self._settings)
             policy = self._policies[hook.id] = _HookPolicy(hook, own, shared)
         return policy
 
@@ -355,11 +411,9 @@ class AdmissionControl:
 
     def _history(self, policy: _HookPolicy, event: Event, entries: Entries) -> RunHistory:
         """Return the history of a hook; of several subjects, the one that was quiet the longest counts."""
-        history = rate_limits.decode(entries.get(policy.history_key))
+        history = decode_history(entries.get(policy.history_key))
         keys = self._debounce_keys(policy, event)
-        return (
-            replace(history, seen=min(rate_limits.decode(entries.get(key)).seen for key in keys)) if keys else history
-        )
+        return replace(history, seen=min(decode_history(entries.get(key)).seen for key in keys)) if keys else history
 
     async def _count_run(self, policy: _HookPolicy, event: Event) -> Denied | None:
         """Check all limits in one transaction; only a hook that passes all of them is counted."""
@@ -387,23 +441,23 @@ class AdmissionControl:
         self, policy: _HookPolicy, event: Event, entries: Entries, now: float
     ) -> tuple[dict[str, StateValue], LimitStatus | None]:
         """Return the store changes for this event, and the limit that denies the hook, if any."""
-        own, shared = (rate_limits.decode(entries.get(key)) for key in (policy.history_key, _SHARED_KEY))
+        own, shared = (decode_history(entries.get(key)) for key in (policy.history_key, _SHARED_KEY))
         statuses = (
-            *rate_limits.check_limits(policy.own, self._history(policy, event, entries), now),
-            *rate_limits.check_limits(policy.shared, shared, now, event=event.id),
+            *check_limits(policy.own, self._history(policy, event, entries), now),
+            *check_limits(policy.shared, shared, now, event=event.id),
         )
         closed = next((status for status in statuses if not status.passed), None)
         changes: dict[str, StateValue] = {}
         if closed is None:
-            own_after = rate_limits.add_run(policy.own, own, now)
+            own_after = add_run(policy.own, own, now)
             if own_after != own:
                 changes[policy.history_key] = _entry(policy.own, own_after, now)
-            shared_after = rate_limits.add_run(policy.shared, shared, now, event=event.id)
+            shared_after = add_run(policy.shared, shared, now, event=event.id)
             if shared_after != shared:
                 changes[_SHARED_KEY] = _entry(policy.shared, shared_after, now)
         if closed is None or closed.gate is not Gate.BREAKER:
             # the event counts for the debounce also where another limit denies the hook
-            seen = StateValue(rate_limits.encode(RunHistory(seen=now)), now + policy.own.debounce)
+            seen = StateValue(encode_history(RunHistory(seen=now)), now + policy.own.debounce)
             changes |= dict.fromkeys(self._debounce_keys(policy, event), seen)
         return changes, closed
 
@@ -411,11 +465,11 @@ class AdmissionControl:
         """Check whether failures have paused a hook; after the pause, only one run is admitted as a probe."""
 
         def decide(entries: Entries, now: float) -> Changes[LimitStatus | None]:
-            history = rate_limits.decode(entries.get(policy.history_key))
-            status = rate_limits.breaker_status(policy.all_own, history, now)
+            history = decode_history(entries.get(policy.history_key))
+            status = breaker_status(policy.all_own, history, now)
             if not status.passed:
                 return {}, status
-            after = rate_limits.add_probe(policy.all_own, history, now)
+            after = add_probe(policy.all_own, history, now)
             return ({policy.history_key: _entry(policy.all_own, after, now)} if after != history else {}), None
 
         closed = await self._access(lambda: self.state.change([policy.history_key], decide))
@@ -425,19 +479,19 @@ class AdmissionControl:
         """Count a failure, or reset the failures after a success; warn when the hook is paused."""
         if not failed:
             entries = await self._access(lambda: self.state.read([policy.history_key]))
-            if not rate_limits.decode(entries.get(policy.history_key)).failures:
+            if not decode_history(entries.get(policy.history_key)).failures:
                 # the common case, and reading needs no lock
                 return
 
         def decide(entries: Entries, now: float) -> Changes[tuple[RunHistory, RunHistory]]:
-            before = rate_limits.decode(entries.get(policy.history_key))
-            after = rate_limits.add_result(policy.all_own, before, now, failed=failed)
+            before = decode_history(entries.get(policy.history_key))
+            after = add_result(policy.all_own, before, now, failed=failed)
             return {policy.history_key: _entry(policy.all_own, after, now)}, (before, after)
 
         before, after = await self._access(lambda: self.state.change([policy.history_key], decide))
         if after.opened and not before.opened:
-            pause = rate_limits.format_seconds(policy.all_own.retry_after)
-            failures = rate_limits.describe_failures(after.failures)
+            pause = format_seconds(policy.all_own.retry_after)
+            failures = describe_failures(after.failures)
             hook = policy.hook.id
             self._warn(f'hook "{hook}" is paused after {failures}; it is tried again in {pause}', event, hook=hook)
 
@@ -446,7 +500,7 @@ class AdmissionControl:
         if not key or policy.hook.cache is None:
             return None
         entries = await self._access(lambda: self.state.read([key]))
-        verdict = verdict_cache.decode_verdict(entries.get(key), seconds=policy.hook.cache.seconds, now=time())
+        verdict = decode_verdict(entries.get(key), seconds=policy.hook.cache.seconds, now=time())
         if verdict is None:
             while len(self._running) >= MAX_RUNNING:
                 del self._running[next(iter(self._running))]
@@ -458,7 +512,7 @@ class AdmissionControl:
         if started is not event or not key or policy.hook.cache is None:
             return
         now = time()
-        raw = verdict_cache.encode_verdict(verdict, now)
+        raw = encode_verdict(verdict, now)
         # a file that changed while the hook ran may have changed before or after the hook read it
         if raw is not None and key == await self._cache_key(policy, event, sealed):
             entry = {key: StateValue(raw, now + policy.hook.cache.seconds, spare=True)}
@@ -499,7 +553,7 @@ class AdmissionControl:
 
 
 def _entry(limits: RateLimits, history: RunHistory, now: float) -> StateValue:
-    return StateValue(rate_limits.encode(history), rate_limits.expiry(limits, history, now))
+    return StateValue(encode_history(history), history_expiry(limits, history, now))
 
 
 def _make_denied(status: LimitStatus) -> Denied:
@@ -518,3 +572,138 @@ def _turn_of(event: Event, entries: Entries) -> bytes:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class CacheKeys:
+    """Compute what a verdict depends on now."""
+
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
+        self._contents = FileCache()
+        # another process, or a later definition in this one, may have a different function of the same name
+        self._process = os.urandom(8).hex()
+        self._functions: dict[str, tuple[object, int]] = {}
+        self._warned: set[str] = set()
+
+    def hook_digest(self, hook: Hook, event: Event, sealed: Sealed | None) -> str:
+        """Return a digest of what would run, or "" when that cannot be determined."""
+        if hook.call is not None:
+            return f"{self._process} {hook.id} {self._function_number(hook)}"
+        now = self._identify(hook, cwd=event.cwd)
+        # the vetted bytes run, whatever the files contain by now
+        if now.problem or (sealed is not None and now.files is not sealed and now.files != sealed):
+            return ""
+        programs = [(program.name, program.path, program.seen) for program in now.programs]
+        return hashlib.sha256(msgspec.msgpack.encode([now.digest, programs])).hexdigest()
+
+    def _function_number(self, hook: Hook) -> int:
+        """Return the number of functions that a hook id has had; the reference keeps the last one from being collected."""
+        function, number = self._functions.get(hook.id, (None, 0))
+        if function is not hook.call:
+            number += 1
+            self._functions[hook.id] = (hook.call, number)
+        return number
+
+    def key(self, hook: Hook, event: Event, digest: str, parts: Sequence[Event] = ()) -> str:
+        """Return the digest of all that the verdict depends on, or "" when it cannot be determined. Reads files.
+
+        `parts` are the events that the hook gets in place of this one.
+        """
+        if hook.cache is None or not digest:
+            return ""
+        inputs = [_verdict_inputs(hook.cache.by, part) for part in parts or (event,)]
+        if any(one is UNSET for one in inputs):
+            return ""
+        try:
+            depends = [
+                inputs,
+                # the same values mean something else in another folder, and at another event
+                (event.name, event.cwd),
+                self._file_digests(hook, event.cwd),
+                [(name, caller_context.environ().get(name)) for name in hook.cache.env],
+            ]
+            return hashlib.sha256(_ENCODER.encode([digest, depends])).hexdigest()
+        except (ConfigError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+            self._warn(hook, problem)
+            return ""
+
+    def _file_digests(self, hook: Hook, cwd: str) -> list[tuple[str, str, str]]:
+        patterns = tuple(caller_context.expand_home(name) for name in hook.cache.files) if hook.cache else ()
+        digests = []
+        for path in expand_includes(patterns, get_naming_root(hook, cwd)):
+            content = self._contents.read(path)
+            if content is not None and content.problem:
+                raise ConfigError(f'"{path}" is {content.problem}')
+            digests.append((path, content.form if content else "", content.sha256 if content else ""))
+        return digests
+
+    def _warn(self, hook: Hook, problem: Exception) -> None:
+        if hook.id not in self._warned:
+            self._warned.add(hook.id)
+            logger.warning('hook "%s" is asked each time, its answers are not kept: %s', hook.id, problem)
+
+
+def encode_verdict(verdict: Verdict, at: float) -> bytes | None:
+    """Serialise a verdict; None for a failure, or where it cannot be read back unchanged."""
+    if verdict.failure is not None or verdict.raised or verdict.job:
+        return None
+    plain = Verdict(
+        decision=verdict.decision,
+        reason=verdict.reason,
+        effects=verdict.effects,
+        ends=verdict.ends,
+        notes=verdict.notes,
+        metadata=verdict.metadata,
+    )
+    try:
+        raw = msgspec.msgpack.encode(CachedVerdict(at, plain))
+        is_same = len(raw) <= LARGEST_VERDICT and msgspec.msgpack.decode(raw, type=CachedVerdict).verdict == plain
+    except Exception:  # noqa: BLE001 - values that functions return may raise anything when they are compared
+        return None
+    return raw if is_same else None
+
+
+def decode_verdict(raw: bytes | None, *, seconds: float, now: float) -> Verdict | None:
+    """Deserialise a verdict, unless it is too old or from the future."""
+    if raw is None:
+        return None
+    try:
+        cached = msgspec.msgpack.decode(raw, type=CachedVerdict)
+    except msgspec.DecodeError:
+        return None
+    return cached.verdict if cached.at <= now < cached.at + seconds else None
+
+
+def _verdict_inputs(by: Sequence[str], event: Event) -> object:
+    """Return the values of the event that the verdict depends on; UNSET when the event has none of them."""
+    if not by:
+        fields = {name: value for name, value in asdict(event).items() if name not in _IDENTIFYING}
+        session = asdict(event.session)
+        return fields, {name: value for name, value in session.items() if name not in _IDENTIFYING_SESSION}
+    effects = find_effects(event).as_dict() if any(path.split(".")[0] == EFFECTS for path in by) else None
+    context = event_context(event, effects=effects)
+    values = [_value_at(context, path) for path in by]
+    if all(value is UNSET for value in values):
+        # every such event would have the same key
+        return UNSET
+    return [_MISSING if value is UNSET else (value,) for value in values]
+
+
+def _value_at(context: object, path: str) -> object:
+    for name in path.split("."):
+        if isinstance(context, Mapping) and name in context:
+            context = context[name]
+        elif isinstance(context, list | tuple) and name.isdecimal() and int(name) < len(context):
+            context = context[int(name)]
+        else:
+            return UNSET
+    return context
+
+
+def _encode_mapping(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of the event is of the type {type(value).__name__}, and cannot be compared")
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_encode_mapping, order="sorted")

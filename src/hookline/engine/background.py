@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hookline.engine.admission import AdmissionControl
 from hookline.engine.bus import MessageBus
-from hookline.engine.subjects import EventSubjects
+from hookline.engine.filters import EventSubjects
 from hookline.engine.trace_records import record
 from hookline.errors import EngineError, StoreError
 from hookline.model.event import Event, EventName

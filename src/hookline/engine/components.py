@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from hookline.model.event import Event
-from hookline.model.hook import Hook, OnError, make_undo_hook
+from hookline.model.hook import Hook, make_undo_hook
 from hookline.model.settings import Settings
 from hookline.ports import Dialect, FileMatch, Kind, StateStore
 
@@ -79,11 +79,6 @@ class Components(Struct, frozen=True):
             # known before the hook does what could not be taken back
             return f"undo: {problem}"
         return reason
-
-    def default_on_error(self, hook: Hook) -> OnError:
-        """Return what a failure means where the hook does not set `on_error`; an unknown dialect fails closed."""
-        dialect = self.dialects.get(hook.dialect)
-        return dialect.SPEC.on_error if dialect else OnError.BLOCK
 
 
 def default_components(settings: Settings | None = None, state: StateStore | None = None) -> Components:

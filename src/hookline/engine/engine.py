@@ -1,15 +1,13 @@
 """The engine: plan, vet, run and merge the hooks of one event."""
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import timedelta
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from time import perf_counter, time
-from typing import Final, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Final, Self, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -17,11 +15,10 @@ from hookline import caller_context
 from hookline.engine.admission import AdmissionControl
 from hookline.engine.background import INBOX_EVENTS, Background, TaskSet, TellAgent, require_loop
 from hookline.engine.bus import MessageBus
-from hookline.engine.compensation import Compensation, CompensationLog
 from hookline.engine.components import Components, default_components, default_state
 from hookline.engine.confirmation import Ask, Digest, confirm, digest
 from hookline.engine.degrade import capabilities_at, degrade
-from hookline.engine.event_decorators import EventDecorators
+from hookline.engine.event_decorators import EventDecorators, HookOptions, RuleOptions, take_event
 from hookline.engine.event_factory import (
     ANONYMOUS,
     EventOptions,
@@ -30,24 +27,22 @@ from hookline.engine.event_factory import (
     make_event,
     resolve_event,
 )
+from hookline.engine.filters import EventSubjects
 from hookline.engine.metrics import HookDebugger
 from hookline.engine.ordering import references, refuse_cycles
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry, check_types
 from hookline.engine.runner import HookRunner, Run
-from hookline.engine.session import SessionScope
-from hookline.engine.stop_loop_guard import TURN_ENDS, TURN_START, StopLoopGuard
-from hookline.engine.subjects import EventSubjects
-from hookline.engine.tool_call import OnOutcome, Tool, add_error_type, prepare_skill, run_tool
+from hookline.engine.session import OnOutcome, SessionScope, Tool, add_error_type, prepare_skill, run_tool
 from hookline.engine.trace_records import add_identity, new_id, record, unasked_records
+from hookline.engine.turns import TURN_ENDS, TURN_START, Compensation, CompensationLog, StopLoopGuard
 from hookline.errors import ConfigError, StoreError
 from hookline.loop_thread import SyncLoop
 from hookline.model.event import EVENTS, Event, EventName, Session
-from hookline.model.hook import Hook, OnError, Source, Unknown, make_undo_hook
+from hookline.model.hook import Hook, Source, make_undo_hook
 from hookline.model.names import narrow_matcher
 from hookline.model.plan import Plan, Skip
 from hookline.model.record import Step
-from hookline.model.requirements import Caching, Needs
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome, OutcomeCode
 from hookline.ports import JobQueue, Sink, StateStore, TraceStore
@@ -62,66 +57,8 @@ NO_OPINION: Final = Outcome()
 # Events at which `no_hooks = "deny"` holds. At the end of a turn, a denial would send the agent back forever.
 NEEDS_A_HOOK: Final = frozenset(name for name, spec in EVENTS.items() if spec.can_block) - TURN_ENDS
 
-Texts = str | Sequence[str]
-# a number of seconds, a text with a unit such as "500ms", or a timedelta
-Seconds = float | str | timedelta
-
-
-class CommonOptions(TypedDict, total=False):
-    """The keys of hookline.toml that apply to every hook of a program; `if` is spelled `if_`."""
-
-    name: str
-    tools: Texts
-    matcher: str
-    files: Texts
-    writes: Texts
-    deletes: Texts
-    reads: Texts
-    runs: Texts
-    urls: Texts
-    unknown: Unknown | str | None
-    if_: str
-    priority: int | str
-    timeout: Seconds | None
-    on_error: OnError | str | None
-    parallel: bool
-    observe: bool
-    enabled: bool
-    after: Texts
-    before: Texts
-    agents: Texts
-    branches: Texts
-    between: Texts
-    facts: Texts
-    once: bool | Literal["session", "turn"]
-    per_minute: int
-    cooldown: Seconds
-    debounce: Seconds
-    batch: Seconds
-    breaker: int
-    retry_after: Seconds
-    needs: Needs | Mapping[str, Texts] | None
-    cache: Caching | Mapping[str, object] | Seconds | None
-    version: str | float
-    description: str
-
-
-class HookOptions(CommonOptions, total=False):
-    """The options of `Engine.on`."""
-
-    id: str
-    undo: Callable[..., object]
-
-
-class RuleOptions(CommonOptions, total=False):
-    """The options of `Engine.rule`: a constant answer, a text with templates, and the filters of every hook."""
-
-    on: Texts
-    deny: str | bool
-    confirm: str | bool
-    allow: str | bool
-    tell: str
-    context: str
+# messages of an agent to its user: they run notification hooks, and the agent does not wait
+NOTIFYING: Final = ("status", "system_message", "error")
 
 
 class Engine:
@@ -529,9 +466,9 @@ class Engine:
             values = {"name": name, **fields, "id": fields.get("id") or self.registry.free_id(name)}
             undo = fields.get("undo_call")
             if callable(undo):
-                values["undo_call"] = _take_event(undo, on)
+                values["undo_call"] = take_event(undo, on)
             make_hook: Callable[..., Hook] = Hook
-            self.add(make_hook(on=on, call=_take_event(function, on), source=Source.BUILTIN, **values))
+            self.add(make_hook(on=on, call=take_event(function, on), source=Source.BUILTIN, **values))
 
         return register
 
@@ -640,36 +577,36 @@ class Engine:
         await self.close()
 
 
-def refuse_uncallable(function: object) -> bool:
-    """Refuse what cannot be called with an event: at registration, not at the first event.
+class HookEventHandler:
+    """Turn messages on a bus into events for hooks.
 
-    Returns:
-        Whether it wants the event itself: its parameter has no annotation, or that of an `Event`.
-
-    Raises:
-        TypeError: It is no function, takes no event, or is a generator.
+    A topic that is an event's name is answered with the outcome. The topics in `NOTIFYING` start notification hooks
+    without waiting for them; `error` does both.
     """
-    name = getattr(function, "__qualname__", repr(function))
-    if not callable(function):
-        raise TypeError(f"a hook is a function, not {function!r}")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{name} is a generator; a hook returns its answer")
-    try:
-        signature = inspect.signature(function)
-        signature.bind(None)
-    except TypeError as problem:
-        raise TypeError(f"{name} cannot be called with an event: {problem}") from None
-    except ValueError:
-        # some functions written in C have no signature
-        return True
-    first = next(iter(signature.parameters.values()))
-    return first.annotation in {inspect.Parameter.empty, Event, "Event", object}
 
+    def __init__(self, engine: Engine, bus: MessageBus | None = None) -> None:
+        self._engine = engine
+        self._bus = bus or engine.bus
+        self._undo: list[Callable[[], None]] = []
 
-def _take_event(function: Callable[..., object], on: tuple[str, ...]) -> Callable[..., object]:
-    """Return a function that is called with the event, also where the given one wants a typed one."""
-    if refuse_uncallable(function):
-        return function
-    from hookline.events import adapt_function  # noqa: PLC0415 - only few programs have typed events
+    def connect(self) -> None:
+        """Start listening; a second call has no effect."""
+        if not self._undo:
+            self._undo += [self._bus.on(name, self._answer) for name in EventName]
+            self._undo += [self._bus.on(topic, self._notify) for topic in NOTIFYING]
 
-    return adapt_function(function, on)
+    def disconnect(self) -> None:
+        """Stop listening."""
+        while self._undo:
+            self._undo.pop()()
+
+    async def _answer(self, name: str, data: object) -> Outcome:
+        if data is None or isinstance(data, Mapping):
+            return await self._engine.emit(name, data)
+        # a bare value is the first field of the event: the prompt, the error, the message
+        field = next(iter(EVENTS[EventName(name)].fields), "value")
+        return await self._engine.emit(name, {field: data})
+
+    def _notify(self, topic: str, data: object) -> None:
+        text = data.get("message", data.get("error", "")) if isinstance(data, Mapping) else data
+        self._engine.notify(str(text or ""), type=topic)

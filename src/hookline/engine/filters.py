@@ -1,4 +1,7 @@
-"""Filters beyond the tool name: the files that an event names, and the effects of a call.
+"""Filters beyond the tool name: the files that an event names, and the effects of a call; and what an event is about.
+
+A hook with `writes = ["*.py"]` is for the Python files that a call writes, and for no other file of the same call. A hook
+that names `{{file.path}}` runs once for each of its files (`EventSubjects`).
 
 The only I/O goes through functions that are passed in: patterns, links, and the files that a glob matches.
 """
@@ -12,18 +15,28 @@ from posixpath import join, normpath
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from hookline import caller_context
 from hookline.effects import event_paths
-from hookline.effects.effects import Effects, Target
+from hookline.effects.effects import Effects, Target, make_absolute
 from hookline.effects.patterns import EffectMatch, MatchAnswer, compile_commands, compile_urls, pick_strongest
 from hookline.engine.components import CompilePatterns, FollowLinks, ListFiles, default_components
-from hookline.engine.hook_index import EventFacts
-from hookline.engine.matchers import BEFORE_APPROVAL
+from hookline.engine.matchers import BEFORE_APPROVAL, EventFacts, has_filters
 from hookline.engine.ordering import is_untrusted
 from hookline.errors import ConfigError
-from hookline.model.event import Event
-from hookline.model.hook import Hook, Layer, Unknown
+from hookline.model.event import Event, EventName, has_files
+from hookline.model.hook import OWN_DIALECT, Hook, Layer, Unknown
 from hookline.model.plan import Gate
+from hookline.model.templates import (
+    CallFacts,
+    NamePath,
+    command_names,
+    describe_missing,
+    has_value,
+    hook_names,
+    template_values,
+)
 from hookline.ports import FileMatch
 
 # patterns of these layers are relative to the project; all others are relative to the agent's folder
@@ -42,6 +55,9 @@ _STARS: Final = re.compile(r"\*+")
 EffectsMatcher = Callable[[Effects], EffectMatch]
 PathTest = Callable[[str], bool]
 
+# after these events a file that the call deleted does not exist any more
+_AFTER: Final = frozenset({EventName.AFTER_TOOL, EventName.FILE_DELETED})
+
 
 class GateResult(Struct, frozen=True):
     """Whether one gate lets a hook through, and why; `is_unknown` where that could not be determined."""
@@ -56,19 +72,18 @@ AskGate = Callable[[Hook, Event], GateResult]
 
 
 class _Words(Struct, frozen=True):
-    """The words that describe a gate: what a call does, to what, and what a hook without the gate does not wait for."""
+    """The words that describe a gate: what a call does, and to what."""
 
     does: str
     what: str
-    waits: str
 
 
 _WORDS: Final = {
-    Gate.WRITES: _Words("writes", "file", "certain files to be written"),
-    Gate.DELETES: _Words("deletes", "file", "certain files to be deleted"),
-    Gate.READS: _Words("reads", "file", "certain files to be read"),
-    Gate.RUNS: _Words("runs", "command", "certain commands to be run"),
-    Gate.URLS: _Words("reaches", "URL", "certain URLs to be reached"),
+    Gate.WRITES: _Words("writes", "file"),
+    Gate.DELETES: _Words("deletes", "file"),
+    Gate.READS: _Words("reads", "file"),
+    Gate.RUNS: _Words("runs", "command"),
+    Gate.URLS: _Words("reaches", "URL"),
 }
 
 
@@ -164,7 +179,7 @@ class HookFilters:
         if not hook.files:
             yield self._files_gate(hook, event)
         if not hook.writes:
-            yield _open_gate(Gate.WRITES)
+            yield GateResult(Gate.WRITES, passed=True, reason="it does not wait for certain files to be written")
         yield from self._ask_gates(hook, event)
 
     def _ask_gates(self, hook: Hook, event: Event) -> Iterator[GateResult]:
@@ -172,10 +187,10 @@ class HookFilters:
         if hook.files:
             yield self._files_gate(hook, event)
         used = [gate for gate in _FILE_EFFECTS if getattr(hook, gate)]
-        yield from _join_alternatives([self._paths_gate(gate, hook, event) for gate in used])
+        yield from _join_alternatives([self._effect_gate(gate, hook, event) for gate in used])
         for gate in _COMPILERS:
             if getattr(hook, gate):
-                yield self._texts_gate(gate, hook, event)
+                yield self._effect_gate(gate, hook, event)
 
     def _resolve_links(self, path: str) -> str:
         return self._follow(path) if self._follow is not None else path
@@ -216,21 +231,34 @@ class HookFilters:
             return GateResult(Gate.FILES, passed=False, reason=f"this {event.name} names no file")
         return _compare(Gate.FILES, hook.files, touched, None)
 
-    def _paths_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
-        """Compare the paths that a call writes, deletes or reads, and the targets of their links."""
+    def _effect_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
+        """Compare the commands that a call runs, the URLs that it reaches, or its paths and the targets of their links."""
         patterns: tuple[str, ...] = getattr(hook, gate)
         effects = self.effects(event)
-        test = self._effect_test(gate, hook, event)
-        guarded = _GuardedPaths(patterns, _base_folder(hook, event), self.facts(event).real)
-        targets = effects.targets.get(gate, ())
-        finding = pick_strongest(self._match_target(gate, target, test, guarded) for target in targets)
-        return _effect_result(gate, patterns, effects, hook, event, finding)
-
-    def _texts_gate(self, gate: Gate, hook: Hook, event: Event) -> GateResult:
-        """Compare the commands that a call runs, or the URLs that it reaches."""
-        patterns: tuple[str, ...] = getattr(hook, gate)
-        effects = self.effects(event)
-        return _effect_result(gate, patterns, effects, hook, event, self._effects_matcher(gate, patterns)(effects))
+        if gate in _COMPILERS:
+            finding = self._effects_matcher(gate, patterns)(effects)
+        else:
+            test = self._effect_test(gate, hook, event)
+            guarded = _GuardedPaths(patterns, _base_folder(hook, event), self.facts(event).real)
+            targets = effects.targets.get(gate, ())
+            finding = pick_strongest(self._match_target(gate, target, test, guarded) for target in targets)
+        words, paths = _WORDS[gate], getattr(effects, gate)
+        if finding.answer is MatchAnswer.YES:
+            return _compare(gate, patterns, paths, finding.what)
+        if effects.is_cut:
+            return GateResult(gate, passed=True, reason=_CUT)
+        if finding.answer is MatchAnswer.UNKNOWN or gate in effects.unknown:
+            if not finding.what:
+                what = f"which {words.what}s {event.tool or 'this'} {words.does}"
+            elif gate is Gate.RUNS:
+                what = f"whether {finding.what!r} is such a command"
+            else:
+                what = f"which files at {finding.what!r} it {words.does}"
+            reason = f'unknown: it cannot be known {what}; unknown = "{hook.on_unknown}"'
+            return GateResult(gate, hook.on_unknown is not Unknown.SKIP, reason, is_unknown=True)
+        if not paths:
+            return GateResult(gate, passed=False, reason=f"{event.tool or event.name} {words.does} no {words.what}")
+        return _compare(gate, patterns, paths, None)
 
     def _match_target(self, gate: Gate, target: Target, test: PathTest, guarded: "_GuardedPaths") -> EffectMatch:
         sure = MatchAnswer.YES if target.is_sure else MatchAnswer.UNKNOWN
@@ -424,10 +452,6 @@ def _base_folder(hook: Hook, event: Event) -> str:
     return hook.root if _has_project(hook) else event.cwd
 
 
-def _open_gate(gate: Gate) -> GateResult:
-    return GateResult(gate, passed=True, reason=f"it does not wait for {_WORDS[gate].waits}")
-
-
 def _join_alternatives(results: list[GateResult]) -> list[GateResult]:
     """Return the results of gates of which one open gate is enough, the strongest answer taken over by all.
 
@@ -447,30 +471,91 @@ def _join_alternatives(results: list[GateResult]) -> list[GateResult]:
     ]
 
 
-def _effect_result(
-    gate: Gate, patterns: tuple[str, ...], effects: Effects, hook: Hook, event: Event, finding: EffectMatch
-) -> GateResult:
-    words, paths = _WORDS[gate], getattr(effects, gate)
-    if finding.answer is MatchAnswer.YES:
-        return _compare(gate, patterns, paths, finding.what)
-    if effects.is_cut:
-        return GateResult(gate, passed=True, reason=_CUT)
-    if finding.answer is MatchAnswer.UNKNOWN or gate in effects.unknown:
-        if not finding.what:
-            what = f"which {words.what}s {event.tool or 'this'} {words.does}"
-        elif gate is Gate.RUNS:
-            what = f"whether {finding.what!r} is such a command"
-        else:
-            what = f"which files at {finding.what!r} it {words.does}"
-        reason = f'unknown: it cannot be known {what}; unknown = "{hook.on_unknown}"'
-        return GateResult(gate, hook.on_unknown is not Unknown.SKIP, reason, is_unknown=True)
-    if not paths:
-        return GateResult(gate, passed=False, reason=f"{event.tool or event.name} {words.does} no {words.what}")
-    return _compare(gate, patterns, paths, None)
-
-
 def _compare(gate: Gate, patterns: tuple[str, ...], paths: tuple[str, ...], first: str | None) -> GateResult:
     if first is not None:
         return GateResult(gate, passed=True, reason=f"{gate} {list(patterns)!r} match {first!r}")
     shown = " or ".join(map(repr, paths))
     return GateResult(gate, passed=False, reason=f"{gate} {list(patterns)!r} do not match {shown}")
+
+
+class _TemplateUse(Struct, frozen=True):
+    """The names that the templates of a hook use."""
+
+    hook: Hook
+    required: tuple[NamePath, ...]
+    uses_file: bool
+
+
+class EventSubjects:
+    """Find what an event is about for each of its hooks."""
+
+    def __init__(self, filters: HookFilters) -> None:
+        self._filters = filters
+        self._templates: dict[str, _TemplateUse] = {}
+
+    def call_facts(self, hook: Hook, event: Event) -> CallFacts:
+        """Return the files and effects of an event for one hook."""
+        effects = self._filters.effects(event)
+        return CallFacts(files=self.files(hook, event), effects=effects.as_dict(), folder=hook.project(event.cwd))
+
+    def files(self, hook: Hook, event: Event) -> tuple[str, ...]:
+        """Return the absolute paths of the files that an event is about for a hook."""
+        if event.files or not has_files(event):
+            return event.files
+        effects = self._filters.effects(event)
+        gates = [gate for gate in (Gate.FILES, Gate.WRITES, Gate.DELETES, Gate.READS) if getattr(hook, gate)]
+        if gates:
+            paths = [path for gate in gates for path in self._filters.matched_files(gate, hook, event)]
+        else:
+            paths = [*event_paths.list_event_paths(event), *effects.writes, *effects.deletes, *effects.reads]
+        gone = set(effects.deletes) if event.name in _AFTER and not hook.deletes else set()
+        absolute = (
+            os.path.normpath(caller_context.expand_home(make_absolute(event.cwd, path)))
+            for path in paths
+            if path not in gone
+        )
+        return tuple(dict.fromkeys(path for path in absolute if path not in gone))
+
+    def debounce_keys(self, hook: Hook, event: Event) -> tuple[str, ...]:
+        """Return what `debounce` tells events apart by: their files, else the subject of the event."""
+        return self.files(hook, event) or (event.subject,)
+
+    def unknown_reason(self, hook: Hook, event: Event) -> str:
+        """Return what cannot be known about an event that a hook is about, or ""."""
+        return self._filters.unknown_reason(hook, event) if has_filters(hook) and has_files(event) else ""
+
+    def split_by_file(self, hook: Hook, event: Event) -> tuple[Event, ...]:
+        """Return the events that a hook runs for: one for each file where it names `{{file.path}}`."""
+        if not self._template_use(hook).uses_file:
+            return (event,)
+        files = self.files(hook, event)
+        if not files or (len(files) == 1 and (event.data.get("path") or event.args.get("path"))):
+            return (event,)
+        return tuple(replace(event, files=(path,)) for path in files)
+
+    def names_values(self, hook: Hook) -> bool:
+        """Return whether a hook's command names values that an event may lack."""
+        return bool(self._template_use(hook).required)
+
+    def names_file(self, hook: Hook) -> bool:
+        """Return whether a hook names `{{file.path}}`, and so runs once for each file."""
+        return self._template_use(hook).uses_file
+
+    def missing_value(self, hook: Hook, event: Event) -> str:
+        """Return which value a hook's command names and the event lacks, or ""."""
+        required = self._template_use(hook).required
+        if not required:
+            return ""
+        values = template_values(event, self.call_facts(hook, event))
+        missing = next((path for path in required if not has_value(values, path)), None)
+        return describe_missing(".".join(missing), event, hook) if missing else ""
+
+    def _template_use(self, hook: Hook) -> _TemplateUse:
+        use = self._templates.get(hook.id)
+        if use is None or use.hook is not hook:
+            use = self._templates[hook.id] = _TemplateUse(
+                hook=hook,
+                required=command_names(hook) if hook.dialect == OWN_DIALECT and hook.kind == "command" else (),
+                uses_file=any(path[0] == "file" for path in hook_names(hook)),
+            )
+        return use

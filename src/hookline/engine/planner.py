@@ -17,8 +17,7 @@ from hookline.engine.components import (
 )
 from hookline.engine.event_factory import event_of
 from hookline.engine.filters import AskGate, GateResult, HookFilters
-from hookline.engine.hook_index import HookIndex, IndexBucket, has_filters
-from hookline.engine.matchers import SubjectMatcher, matcher_of_subject, names_of
+from hookline.engine.matchers import HookIndex, IndexBucket, SubjectMatcher, has_filters, matcher_of_subject, names_of
 from hookline.engine.ordering import HookNames, Order, Rank, arrange, is_untrusted, trust_rank
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConditionError, ConfigError, MissingValueError
@@ -115,8 +114,7 @@ class HookPlanner:
             self.filters.check(hook)
             if hook.condition:
                 _check_names(hook, self._condition_of(hook.condition))
-            check_scopes(hook)
-            _check_facts(hook)
+            _check_scopes(hook)
         except ConfigError as problem:
             raise ConfigError(
                 f'hook "{hook.id}": {problem.message}', path=hook.source_path, line=hook.source_line
@@ -364,28 +362,17 @@ def _check_names(hook: Hook, condition: Condition) -> None:
         )
 
 
-def check_scopes(hook: Hook) -> None:
-    """Check the agents and times of a hook.
+def _check_scopes(hook: Hook) -> None:
+    """Check the agents, times and facts of a hook, and the facts that its condition names.
 
     Raises:
-        ConfigError: There is no such agent, or a time cannot be read.
+        ConfigError: There is no such agent or fact, or a time cannot be read.
     """
     try:
         for name in hook.agents:
             find_agent(name)
         for window in hook.between:
             parse_window(window)
-    except ValueError as problem:
-        raise ConfigError(str(problem)) from None
-
-
-def _check_facts(hook: Hook) -> None:
-    """Check the facts that a hook asks for, and those that its condition names.
-
-    Raises:
-        ConfigError: There is no such fact.
-    """
-    try:
         read_facts(hook.facts)
         find_named_facts((hook.condition,))
     except ValueError as problem:

@@ -14,19 +14,15 @@ from msgspec.structs import replace
 from hookline.engine import chaining, merge
 from hookline.engine.admission import AdmissionControl, Denied
 from hookline.engine.background import Background
-from hookline.engine.budget import TimeBudget
 from hookline.engine.bus import MessageBus
 from hookline.engine.call_splitting import COMPOUND_TOOLS, deny_unsplittable, merge_parts
-from hookline.engine.compensation import CompensationLog
 from hookline.engine.components import STEPS, Components, default_components
 from hookline.engine.event_factory import make_event
-from hookline.engine.failure_policy import apply_failure_policy, failed_verdict, fails_closed
-from hookline.engine.fencing import describe_origin, fence_verdict
-from hookline.engine.filters import HookFilters
-from hookline.engine.hook_index import has_filters
+from hookline.engine.filters import EventSubjects, HookFilters
+from hookline.engine.limits import TimeBudget
+from hookline.engine.matchers import has_filters
 from hookline.engine.ordering import check_list
 from hookline.engine.planner import HookPlanner
-from hookline.engine.subjects import EventSubjects
 from hookline.engine.trace_records import (
     event_records,
     hook_records,
@@ -36,7 +32,15 @@ from hookline.engine.trace_records import (
     verdict_detail,
     verdict_records,
 )
-from hookline.engine.translator import HookTranslator
+from hookline.engine.translator import (
+    HookTranslator,
+    apply_failure_policy,
+    describe_origin,
+    failed_verdict,
+    fails_closed,
+    fence_verdict,
+)
+from hookline.engine.turns import CompensationLog
 from hookline.errors import ConfigError, StoreError
 from hookline.model.event import Event, snapshot
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed

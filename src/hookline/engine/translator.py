@@ -1,5 +1,10 @@
-"""Translate between the engine and a hook's dialect: encode requests, decode replies, and sanitize what hooks return."""
+"""Translate between the engine and a hook's dialect: encode requests, and turn replies into verdicts.
 
+A reply is decoded, its texts are sanitized, and the failure policy is applied: the one place that decides whether a failed
+hook blocks. What hooks of others tell the model is fenced, so that it cannot pass for words of the user.
+"""
+
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,15 +14,15 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.engine.call_splitting import COMPOUND_TOOLS, split_call
 from hookline.engine.event_factory import event_of
-from hookline.engine.failure_policy import apply_failure_policy, failed_verdict
 from hookline.engine.matchers import matcher_for
 from hookline.errors import DialectError
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
-from hookline.model.hook import Hook, OnError
+from hookline.model.hook import Hook, Layer, OnError, Source
 from hookline.model.verdict import Decision, Effect, EffectKind, Verdict
+from hookline.model.workspace_paths import USER_SOURCES
 from hookline.ports import Dialect
-from hookline.text import sanitize
+from hookline.text import escape_all, fence, sanitize, shell_quote
 
 # What a program prints goes to a model, which has no room for a whole log. The end tells the result.
 LONGEST_TEXT: Final = 20_000
@@ -46,6 +51,68 @@ _WORDS: Final[Mapping[str, Decision]] = {
 }
 _PAIR: Final = 2
 _LONGEST_SHOWN: Final = 120
+
+
+# the command that helps with each kind of failure: a hook that could not run has to be repaired, others are tried out
+_CHECK: Final = "`hookline check` says what is wrong, `hookline show {0}` shows the hook"
+_TEST: Final = "`hookline test {0}` runs it and shows what it says"
+_REMEDIES: Final[Mapping[FailureKind, str]] = {
+    **dict.fromkeys(FailureKind, _TEST),
+    FailureKind.NOT_FOUND: _CHECK,
+    FailureKind.REFUSED: _CHECK,
+    FailureKind.UNAVAILABLE: "`hookline why {0}` says what is missing, `hookline limits` what is used up",
+    FailureKind.INTERNAL: "`hookline doctor` says more",
+}
+_MARK: Final = "`hookline "
+
+# how a fence calls the hooks of each source that is not the user's own
+_ORIGINS: Final[Mapping[Source, str]] = {
+    Source.WORKSPACE: "of this project",
+    Source.DOWNLOADED: "that was downloaded",
+    Source.EXTENSION: "of an extension",
+}
+# kinds whose texts stand in their definition, or that say nothing themselves
+_CONSTANT: Final = frozenset({"rule", "ask_agent", "steps"})
+_LONGEST_NAME: Final = 64
+# quotes and brackets would end the name or the line of the fence
+_UNSAFE: Final = re.compile(r"[^\w .:/@+-]")
+
+# effects that a model reads as part of the conversation
+_SPOKEN: Final = frozenset({EffectKind.CONTEXT, EffectKind.ASK_AGENT})
+# git shows the reason to the user who typed the command; a model reads it as the output of a tool
+_SHOWN_BY_GIT: Final = frozenset(
+    {EventName.GIT_COMMIT, EventName.GIT_MESSAGE, EventName.GIT_PUSH, EventName.GIT_CHECKOUT}
+)
+
+
+def failed_verdict(failure: Failure, *, notes: tuple[str, ...] = ()) -> Verdict:
+    """Return the verdict of a hook without a usable answer, before the failure policy is applied."""
+    return Verdict(failure=failure, notes=notes)
+
+
+def fails_closed(hook: Hook, default: OnError, failure: Failure | None = None) -> bool:
+    """Return whether a failure of the hook blocks: its own `on_error` decides, else its dialect's default.
+
+    The agent chooses the length of a value. So unless the hook sets `on_error`, a value that is too long for its program
+    blocks: otherwise a long command would bypass every guard.
+    """
+    if hook.on_error is None and failure is not None and failure.kind is FailureKind.TOO_LONG:
+        return True
+    return (hook.on_error or default) is OnError.BLOCK
+
+
+def apply_failure_policy(verdict: Verdict, *, hook: Hook, default: OnError) -> Verdict:
+    """Deny where the hook failed and fails closed; the reason names the failure and the command that helps.
+
+    A denial of the hook itself stands: a failure is not a way to take it back. An allow or a question beside a failure
+    does not stand where the hook fails closed.
+    """
+    if verdict.failure is None or verdict.blocks or not fails_closed(hook, default, verdict.failure):
+        return verdict
+    reason = f'hook "{escape_all(hook.name or hook.id)}" failed: {verdict.failure.message}'
+    if _MARK not in verdict.failure.message:
+        reason = f"{reason}; {_REMEDIES[verdict.failure.kind].format(shell_quote(hook.id))}"
+    return replace(verdict, decision=Decision.DENY, reason=reason)
 
 
 class HookTranslator:
@@ -100,8 +167,11 @@ class HookTranslator:
                 verdict = self._decode(reply, request, hook)
             except DialectError as problem:
                 verdict = failed_verdict(Failure(FailureKind.INVALID_REPLY, str(problem)), notes=reply.notes)
-            if reply.exit_code and verdict.failure is None and (hook.background or not event.spec.can_block):
-                verdict = _fail_late_denial(verdict, reply)
+            is_late = hook.background or not event.spec.can_block
+            if reply.exit_code and verdict.failure is None and is_late and verdict.decision >= Decision.DENY:
+                # a denial by exit code, at an event that cannot be denied any more
+                message = f"ended with exit code {reply.exit_code}" + (f": {verdict.reason}" if verdict.reason else "")
+                verdict = failed_verdict(Failure(FailureKind.EXIT_CODE, message), notes=verdict.notes)
         if verdict.effects and verdict.decision < Decision.DENY:
             verdict = _fail_misplaced_rewrites(verdict, event, hook)
         verdict = sanitize_verdict(verdict)
@@ -165,15 +235,6 @@ def _fail_misplaced_rewrites(verdict: Verdict, event: Event, hook: Hook) -> Verd
         effects=tuple(effect for effect in verdict.effects if effect not in misplaced),
         failure=verdict.failure or Failure(FailureKind.INVALID_REPLY, message),
     )
-
-
-def _fail_late_denial(verdict: Verdict, reply: Reply) -> Verdict:
-    """Turn a denial by exit code into a failure at an event that cannot be denied any more."""
-    if verdict.decision < Decision.DENY:
-        return verdict
-    reason = f": {verdict.reason}" if verdict.reason else ""
-    message = f"ended with exit code {reply.exit_code}{reason}"
-    return failed_verdict(Failure(FailureKind.EXIT_CODE, message), notes=verdict.notes)
 
 
 def _plain_text(reply: Reply) -> Verdict:
@@ -263,3 +324,39 @@ def _sanitize_effect(effect: Effect, verdict: Verdict, reason: str) -> Effect:
         return Effect(effect.kind, reason, effect.path) if is_reason else effect
     text = sanitize(str(effect.value), longest=longest, tabs=effect.kind is not EffectKind.MESSAGE)
     return Effect(effect.kind, text, effect.path)
+
+
+def describe_origin(hook: Hook) -> str:
+    """Return how a fence names a hook that is not the user's own, or "" for one whose texts are passed on as they are.
+
+    Hooks that the running program registered are its own, unless the program says that they were packaged by others. A
+    list of steps says nothing itself: what its steps say is fenced as theirs. Constant texts are part of what was approved.
+    """
+    is_registered = hook.layer is Layer.PROGRAM and not hook.source_path and hook.source is Source.WORKSPACE
+    if hook.kind in _CONSTANT or hook.source in USER_SOURCES or is_registered:
+        return ""
+    name = _UNSAFE.sub("_", escape_all(hook.id[:_LONGEST_NAME]))[:_LONGEST_NAME]
+    return f'hook "{name}" {_ORIGINS[hook.source]}'
+
+
+def fence_verdict(verdict: Verdict, event: Event, origin: str) -> Verdict:
+    """Return the verdict with a fence around each text that a model reads as part of the conversation.
+
+    Those are the reason, added context and prompts for the agent. Changed arguments and results are data of the call, and
+    messages are for the user: they stay unchanged. `origin` is kept for a result that reaches the model as context.
+    """
+    if not (verdict.reason or verdict.effects):
+        return verdict
+    reason = verdict.reason
+    if reason and event.name not in _SHOWN_BY_GIT:
+        reason = fence(reason, origin)
+    effects = tuple(_fence_effect(effect, verdict, reason, origin) for effect in verdict.effects)
+    return replace(verdict, reason=reason, effects=effects, origin=origin)
+
+
+def _fence_effect(effect: Effect, verdict: Verdict, reason: str, origin: str) -> Effect:
+    if effect.kind in _SPOKEN and effect.value:
+        return Effect(effect.kind, fence(str(effect.value), origin), effect.path)
+    # a reason that replaces a result is still a reason
+    is_reason = effect.kind is EffectKind.REWRITE and effect.value == verdict.reason != ""
+    return Effect(effect.kind, reason, effect.path) if is_reason else effect

@@ -5,8 +5,9 @@ the answer is the permission.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from time import time
 from typing import Final, Literal, TypeVar
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 from hookline import caller_context
 from hookline.errors import ConfigError, StoreError
 from hookline.http_client import HttpClient
-from hookline.kinds.function import timeout_failure
+from hookline.kinds.python import timeout_failure
 from hookline.llm.client import ModelAnswer, ask_model
 from hookline.llm.judge_prompt import JudgeQuestion, make_prompt, make_question
 from hookline.llm.spending import BudgetLedger
@@ -71,10 +72,10 @@ class _Ruling(Struct, frozen=True):
 class _QuestionBatch:
     """The questions of parallel hooks at one event, which are asked in one request."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[["_QuestionBatch"], Coroutine[object, object, list[_Ruling]]]) -> None:
         self.cases: list[_Case] = []
         self.waiting = 0
-        self.task: asyncio.Task[list[_Ruling]] | None = None
+        self.task = asyncio.create_task(ask(self))
 
 
 class ModelJudge:
@@ -116,7 +117,7 @@ class ModelJudge:
         case = _Case(hook, question)
         try:
             async with asyncio.timeout(timeout):
-                ruling = await (self._ask_together(case, request) if hook.parallel else self._ask_alone(case))
+                ruling = await self._ask_together(case, request) if hook.parallel else (await self._ask([case]))[0]
         except TimeoutError:
             return Reply(
                 failure=timeout_failure(timeout, what_now=f"the model {hook.model} is not waited for any more")
@@ -129,9 +130,6 @@ class ModelJudge:
         """Close the connections to models."""
         await self._client.close()
 
-    async def _ask_alone(self, case: _Case) -> _Ruling:
-        return (await self._ask([case]))[0]
-
     async def _ask_together(self, case: _Case, request: Request) -> _Ruling:
         """Ask with other hooks of the same event and model that ask in this turn of the event loop.
 
@@ -141,20 +139,16 @@ class ModelJudge:
         key = (asyncio.get_running_loop(), event.id or id(event), hook.model, hook.source, hook.root)
         batch = self._open.get(key)
         if batch is None:
-            batch = self._open[key] = _QuestionBatch()
-            batch.task = asyncio.create_task(self._ask_batch(key, batch))
+            batch = self._open[key] = _QuestionBatch(partial(self._ask_batch, key))
         place = len(batch.cases)
         batch.cases.append(case)
         batch.waiting += 1
-        task = batch.task
-        if task is None:
-            raise RuntimeError("a batch without a task")
         try:
-            return (await asyncio.shield(task))[place]
+            return (await asyncio.shield(batch.task))[place]
         finally:
             batch.waiting -= 1
-            if not batch.waiting and not task.done():
-                task.cancel()
+            if not batch.waiting and not batch.task.done():
+                batch.task.cancel()
 
     async def _ask_batch(self, key: tuple[object, ...], batch: _QuestionBatch) -> list[_Ruling]:
         try:
@@ -256,14 +250,13 @@ def _read_answers(answer: ModelAnswer, count: int) -> list[Judgement | Failure]:
         if len(raws) != count:
             message = f"the model gave {len(raws)} answers to {count} questions"
             return [Failure(FailureKind.INVALID_REPLY, message)] * count
-    return [_read_answer(bytes(raw)) for raw in raws]
-
-
-def _read_answer(raw: bytes) -> Judgement | Failure:
-    try:
-        return msgspec.json.decode(raw, type=Judgement)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        return _unfit(raw, problem)
+    found: list[Judgement | Failure] = []
+    for raw in map(bytes, raws):
+        try:
+            found.append(msgspec.json.decode(raw, type=Judgement))
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            found.append(_unfit(raw, problem))
+    return found
 
 
 def _unfit(raw: bytes, problem: Exception) -> Failure:

@@ -28,6 +28,7 @@ from hookline.model.templates import (
     find_names,
     has_value,
     look_up,
+    map_texts,
     template_values,
 )
 from hookline.model.verdict import Effect, EffectKind, Verdict
@@ -75,7 +76,7 @@ class Mcp:
             if not has_value(values, path):
                 text = describe_missing(".".join(path), request.event, hook).replace("the command", "the tool")
                 return _fail(FailureKind.UNAVAILABLE, text)
-        arguments = {name: _fill(item, values) for name, item in hook.arguments.items()}
+        arguments = {name: map_texts(item, partial(_fill, values)) for name, item in hook.arguments.items()}
         try:
             result = await self.call_tool(hook, request, arguments, timeout=timeout)
         except McpError as problem:
@@ -162,18 +163,12 @@ class Mcp:
         return McpError(f"{problem}; {detail}", kind=problem.kind) if detail else problem
 
 
-def _fill(value: object, values: Mapping[str, object]) -> object:
-    """Fill the templates of a JSON value. A text that is one template becomes the value itself, of whatever type."""
-    if isinstance(value, str):
-        marks = list(find_marks(value))
-        if len(marks) == 1 and marks[0][0] == value:
-            return look_up(values, marks[0][1].split("."))
-        return fill(value, values)
-    if isinstance(value, Mapping):
-        return {key: _fill(item, values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_fill(item, values) for item in value]
-    return value
+def _fill(values: Mapping[str, object], text: str) -> object:
+    """Fill the templates of a text. One that is one template becomes the value itself, of whatever type."""
+    marks = list(find_marks(text))
+    if len(marks) == 1 and marks[0][0] == text:
+        return look_up(values, marks[0][1].split("."))
+    return fill(text, values)
 
 
 def _read(hook: Hook, result: McpResult) -> Reply:

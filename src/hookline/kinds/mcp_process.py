@@ -14,11 +14,10 @@ from mcp_types import jsonrpc_message_adapter
 
 from hookline.errors import McpError
 from hookline.model.exchange import Failure
-from hookline.process import native_transport
-from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
-from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
+from hookline.process.limits import LONG_LIVED_PERIOD, GroupWatch
+from hookline.process.long_lived import start_child
+from hookline.process.portable import DRAIN_SECONDS, reap, set_done, signal_group, wait_for
 from hookline.process.result import (
-    GRACE_SECONDS,
     OUTPUT_LIMIT,
     STDERR,
     STDOUT,
@@ -79,7 +78,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         writing: asyncio.Task[None] | None = None
         try:
             try:
-                await native_transport.start(spec.add_wrapper(), self)
+                await start_child(spec.add_wrapper(), self)
             except (OSError, ValueError) as problem:
                 failure = start_failure_reply(spec.program, spec.cwd, self.launch.display_argv, problem=problem).failure
                 why = failure.message if failure is not None else str(problem)
@@ -109,16 +108,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
             pipe = self._transport.get_pipe_transport(_STDIN)
             if pipe is not None:
                 pipe.close()
-            pid = self._transport.get_pid()
             if not self._exited.done():
                 # the protocol lets a server end by itself when its stdin is closed
                 await wait_for(DRAIN_SECONDS, self._exited)
-                signal_group(pid, "SIGTERM")
-                await wait_for(GRACE_SECONDS, self._exited)
-            signal_group(pid, "SIGKILL")
-            await wait_for(GRACE_SECONDS, self._exited)
-            close_transport(self._transport)
-            await wait_for(GRACE_SECONDS, self._closed)
+                signal_group(self._transport.get_pid(), "SIGTERM")
+            await reap(self._transport, self._exited, self._closed)
         self._received.close()
         self._messages.close()
         self.launch.release()

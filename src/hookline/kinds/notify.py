@@ -15,7 +15,7 @@ from hookline.model.hook import Hook
 from hookline.model.templates import template_values
 from hookline.model.verdict import Effect, EffectKind, Verdict
 from hookline.model.workspace_paths import workspace_roots
-from hookline.process.named_program import run_named
+from hookline.process import run_named
 from hookline.shell.templates import fill
 from hookline.text import sanitize
 

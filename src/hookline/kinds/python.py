@@ -1,6 +1,10 @@
-"""Hooks that are functions in Python modules, called with the dialect's document.
+"""Hooks that are Python functions: of the embedding program, and of modules.
 
-Without `isolated`, the module is imported into this process. A plain function runs in a thread, an `async def` function
+A function of the embedding program gets an `Event` whose `args` and `data` are the hook's own copies; the session is
+shared with the program and read-only by convention. A plain function runs at once on the event loop, so it must be quick:
+it cannot be ended. An `async def` function is cancelled at its timeout.
+
+A function of a module is called with the dialect's document. Without `isolated`, the module is imported into this process. A plain function runs in a thread, an `async def` function
 on the event loop, and both share everything with the embedding program: the environment and the working folder are the
 program's own, what a hook prints goes where the program prints, and a function that hangs cannot be ended, only left
 alone. With `isolated: true` a warm worker process calls the function, with the hook's environment and working folder,
@@ -12,10 +16,12 @@ Modules are looked up in the hook's folders first and among the installed ones t
 `hooks.py` of two projects do not collide, and no file of a project can stand in for a module of this program. A hook
 module imports the files beside it as if its folder were on `sys.path`.
 """
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120 - paths are texts here, as in events
+# paths are texts here, as in events
+# ruff: noqa: PTH100, PTH117, PTH118, PTH120
 
 import asyncio
 import contextvars
+import inspect
 import os
 import sys
 import threading
@@ -24,27 +30,135 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
 from hookline import caller_context, json_codec
-from hookline.kinds.function import finish, timeout_failure
-from hookline.model.event import Event
+from hookline.model.event import Event, copy_fields
 from hookline.model.exchange import Failure, FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Source
-from hookline.process.containment import CellKey, Containment, make_cell_key
+from hookline.process.bootstrap import has_changed
+from hookline.process.containment import Containment, make_cell_key
 from hookline.process.environment import Environment, EnvironmentAllowList
 from hookline.process.hook_state import STATE, describe_state_problem
-from hookline.process.memfd import has_changed
-from hookline.process.module_loader import CallResult, ModuleLoader, call_function, locate_module
+from hookline.process.limits import ConcurrencyLimiter
 from hookline.process.result import describe_limit
-from hookline.process.worker_main import ANSWER_LIMIT, pack_header
+from hookline.process.worker_main import (
+    ANSWER_LIMIT,
+    CallResult,
+    ModuleLoader,
+    call_function,
+    describe_exception,
+    locate_module,
+    pack_header,
+)
 from hookline.process.worker_pool import GroupKey, WorkerLimits, WorkerPool, WorkerResponse, WorkerStatus, tie_to_loop
 
 THREAD_LIMIT: Final = 32
 IDLE_THREADS: Final = 4
 HUNG_LIMIT: Final = 4
 _ISOLATE: Final = "with isolated: true it would be ended"
+# what a call of a worker failed with, where it depends on nothing but the worker
+_FAILURES: Final[Mapping[WorkerStatus, tuple[FailureKind, str]]] = {
+    WorkerStatus.OVERFLOWED: (
+        FailureKind.TOO_MUCH_OUTPUT,
+        f"printed or returned more than {ANSWER_LIMIT} bytes; ended",
+    ),
+    WorkerStatus.DIED: (FailureKind.KILLED, "the worker process died during the call: {detail}"),
+    WorkerStatus.NOT_STARTED: (FailureKind.NOT_FOUND, 'cannot start the worker with "{interpreter}": {detail}'),
+    WorkerStatus.NOT_CONTAINED: (FailureKind.REFUSED, "not run, because it could not be contained: {detail}"),
+    WorkerStatus.TAMPERED: (FailureKind.REFUSED, "{detail}"),
+}
+
+# seconds that a hook has to clean up after its timeout
+GRACE_SECONDS: Final = 1.0
+# tasks that ignore their cancellation; the event loop itself holds only weak references
+_UNENDED: Final[set[asyncio.Task[Reply]]] = set()
+
+
+class Function:
+    """Calls functions of the embedding program."""
+
+    def refusal(self, hook: Hook) -> str:
+        """Return why the hook cannot be called, or ""."""
+        return "" if callable(hook.call) else f'hook "{hook.id}" names no function: give it one with call='
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
+        """Call the function with the event; only an `async def` function can be ended after `timeout`."""
+        function = hook.call
+        if function is None:
+            return _failure_reply(FailureKind.NOT_FOUND, self.refusal(hook))
+        try:
+            value = function(_copy_event(request.event))
+        # nothing was awaited, so a cancellation seen here is the hook's own doing, as sys.exit() is
+        except (Exception, SystemExit, asyncio.CancelledError) as problem:  # noqa: BLE001 - a hook may raise anything
+            return exception_reply(problem)
+        if hasattr(value, "__await__"):
+            return await finish(value, timeout=timeout)
+        return Reply(value=value)
+
+    async def close(self) -> None:
+        """Release nothing: a function holds no resources."""
+
+
+async def finish(value: Awaitable[object], *, timeout: float) -> Reply:
+    """Wait for the answer of an `async def` hook; a hook that ignores its cancellation is left behind."""
+    task = asyncio.create_task(_await_reply(value))
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        await _end(task)
+        _close_unstarted(value)
+        raise
+    if task.done() and not task.cancelled():
+        return task.result()
+    what_now = "ended" if await _end(task) else "it does not let itself be ended"
+    return Reply(failure=timeout_failure(timeout, what_now=what_now))
+
+
+def _close_unstarted(value: Awaitable[object]) -> None:
+    """Close a coroutine that was cancelled before its first step; Python would warn about it."""
+    if isinstance(value, Coroutine) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
+
+
+async def _await_reply(value: Awaitable[object]) -> Reply:
+    try:
+        return Reply(value=await value)
+    except asyncio.CancelledError as problem:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return exception_reply(problem)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a hook may raise anything
+        return exception_reply(problem)
+
+
+async def _end(task: asyncio.Task[Reply]) -> bool:
+    """Cancel the task of a hook, and return whether it ended."""
+    _UNENDED.add(task)
+    task.add_done_callback(_UNENDED.discard)
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    return task.done()
+
+
+def exception_reply(problem: BaseException) -> Reply:
+    """Return the reply for a hook that raised an exception."""
+    return _failure_reply(FailureKind.RAISED, describe_exception(problem))
+
+
+def timeout_failure(timeout: float, *, what_now: str = "ended") -> Failure:
+    """Return the failure of a hook that took too long; `what_now` says what became of it."""
+    return Failure(FailureKind.TIMEOUT, f"gave no answer within {timeout:g} s; {what_now}")
+
+
+def _copy_event(event: Event) -> Event:
+    """Return an event with copies of what a hook could change by accident."""
+    copies: dict[int, object] = {}
+    args = copy_fields(event.args, copies) if event.args else {}
+    return replace(event, args=args, data=copy_fields(event.data, copies))
 
 
 class Python:
@@ -109,16 +223,16 @@ class Python:
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Call the function with a copy of the document."""
         if refusal := self.refusal(hook):
-            return Reply(failure=Failure(FailureKind.REFUSED, refusal))
+            return _failure_reply(FailureKind.REFUSED, refusal)
         try:
             folders = self.folders(hook, request.event)
         except OSError as problem:
             text = f"the working folder of this program is gone, so no module can be looked up: {problem.strerror}"
-            return Reply(failure=Failure(FailureKind.NOT_FOUND, text))
+            return _failure_reply(FailureKind.NOT_FOUND, text)
         # modules are made of the approved bytes themselves; other files are used in place, and compared
         sources, others = _split_sealed(request.sealed)
         if others and (changed := _find_changed(others)):
-            return _refusal_reply(f'"{changed}" changed since it was checked')
+            return _failure_reply(FailureKind.REFUSED, f'"{changed}" changed since it was checked')
         if hook.state:
             try:
                 request.env = {**request.env, **self._containment.prepare_state(hook, request.event.session.id)}
@@ -130,7 +244,7 @@ class Python:
         call = self._call_worker if uses_worker else self._call_in_process
         reply = await call(hook, request, folders=folders, sealed=sources, timeout=timeout)
         if others and (changed := _find_changed(others)):
-            return _refusal_reply(f'"{changed}" changed while the hook ran')
+            return _failure_reply(FailureKind.REFUSED, f'"{changed}" changed while the hook ran')
         return reply
 
     async def close(self) -> None:
@@ -195,7 +309,8 @@ class Python:
         if cell_key is not None:
             with suppress(OSError):  # that folder was removed
                 cwd = cwd or caller_context.folder()
-            whole = self._filter_environment(cell_key)
+            env = self._environment.with_layers(env_filter=EnvironmentAllowList(cell_key.sandbox.env))
+            whole = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
         header = {
             "module": hook.module,
             "function": hook.function,
@@ -209,15 +324,7 @@ class Python:
         key = GroupKey(self._interpreter, folders, approved=sealed is not None, cell_key=cell_key)
         message = (pack_header(header, sealed), json_codec.dump(request.document))
         response = await pool.call(key, message, timeout=timeout)
-        if response.status is WorkerStatus.LIMITED:
-            failure = describe_limit(response.detail, hook.containment)
-            return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
-        return self._read_response(response, timeout)
-
-    def _filter_environment(self, key: CellKey) -> Mapping[str, str]:
-        """Return the caller's variables that a contained hook gets."""
-        env = self._environment.with_layers(env_filter=EnvironmentAllowList(key.sandbox.env))
-        return {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
+        return self._read_response(hook, response, timeout)
 
     async def _pool_of_loop(self) -> WorkerPool:
         loop = asyncio.get_running_loop()
@@ -233,36 +340,23 @@ class Python:
         self._pools[loop] = (pool, lifetime)
         return await anext(lifetime)
 
-    def _read_response(self, response: WorkerResponse, timeout: float) -> Reply:
+    def _read_response(self, hook: Hook, response: WorkerResponse, timeout: float) -> Reply:
         if response.status is WorkerStatus.ANSWERED:
             try:
-                result = _parse_frame(response.frame)
+                reply = _reply(_parse_frame(response.frame))
             except ValueError as problem:
-                failure = Failure(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
-                return Reply(failure=failure, stderr=response.noise, sandbox=response.layers)
-            return replace(_reply(result, stderr=response.noise), sandbox=response.layers)
-        return Reply(failure=self._failure(response, timeout), stderr=response.noise, sandbox=response.layers)
-
-    def _failure(self, response: WorkerResponse, timeout: float) -> Failure:
-        match response.status:
-            case WorkerStatus.OVERFLOWED:
-                text = f"printed or returned more than {ANSWER_LIMIT} bytes; ended"
-                return Failure(FailureKind.TOO_MUCH_OUTPUT, text)
-            case WorkerStatus.DIED:
-                return Failure(FailureKind.KILLED, f"the worker process died during the call: {response.detail}")
-            case WorkerStatus.NOT_STARTED:
-                text = f'cannot start the worker with "{self._interpreter}": {response.detail}'
-                return Failure(FailureKind.NOT_FOUND, text)
-            case WorkerStatus.NOT_CONTAINED:
-                text = f"not run, because it could not be contained: {response.detail}"
-                return Failure(FailureKind.REFUSED, text)
-            case WorkerStatus.TAMPERED:
-                return Failure(FailureKind.REFUSED, response.detail)
-            case WorkerStatus.NO_FREE_WORKER:
-                what_now = f"all {self._limits.group} workers of its folder were busy"
-                return timeout_failure(timeout, what_now=what_now)
-            case _:
-                return timeout_failure(timeout)
+                reply = _failure_reply(FailureKind.INVALID_REPLY, f"the hook's answer is not JSON: {problem}")
+        elif response.status is WorkerStatus.LIMITED:
+            reply = Reply(failure=describe_limit(response.detail, hook.containment))
+        elif response.status is WorkerStatus.NO_FREE_WORKER:
+            what_now = f"all {self._limits.group} workers of its folder were busy"
+            reply = Reply(failure=timeout_failure(timeout, what_now=what_now))
+        elif response.status in _FAILURES:
+            kind, text = _FAILURES[response.status]
+            reply = _failure_reply(kind, text.format(detail=response.detail, interpreter=self._interpreter))
+        else:
+            reply = Reply(failure=timeout_failure(timeout))
+        return replace(reply, stderr=response.noise, sandbox=response.layers)
 
 
 def _needs_variables(request: Request) -> bool:
@@ -285,14 +379,14 @@ def _find_changed(files: Sealed) -> str:
     return next((path for path, content in files.items() if has_changed(path, content)), "")
 
 
-def _refusal_reply(message: str) -> Reply:
-    return Reply(failure=Failure(FailureKind.REFUSED, message))
+def _failure_reply(kind: FailureKind, message: str) -> Reply:
+    return Reply(failure=Failure(kind, message))
 
 
-def _reply(result: CallResult, *, stderr: bytes = b"") -> Reply:
+def _reply(result: CallResult) -> Reply:
     if result.failure:
-        return Reply(failure=Failure(FailureKind(result.failure), result.message), stderr=stderr)
-    return Reply(value=result.value, stderr=stderr)
+        return _failure_reply(FailureKind(result.failure), result.message)
+    return Reply(value=result.value)
 
 
 def _parse_frame(frame: bytes) -> CallResult:
@@ -331,18 +425,20 @@ class _ThreadPool:
         self._idle: list[_WorkerThread] = []
         self._leaving: list[threading.Thread] = []
         self._hung: list[tuple[str, threading.Thread]] = []
-        self._semaphores: dict[AbstractEventLoop, asyncio.Semaphore] = {}
+        self._limiters: WeakKeyDictionary[AbstractEventLoop, ConcurrencyLimiter] = WeakKeyDictionary()
 
     async def run(self, job: Callable[[], CallResult], *, owner: str, timeout: float) -> CallResult | Failure:
         """Run a job and wait at most `timeout` seconds, also for a free thread."""
-        if self._count_hung(owner) >= HUNG_LIMIT:
+        self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]
+        if sum(name == owner for name, _ in self._hung) >= HUNG_LIMIT:
             text = f"not called: {HUNG_LIMIT} earlier calls of it still hang in this program; {_ISOLATE}"
             return Failure(FailureKind.REFUSED, text)
-        semaphore = self._semaphore_of_loop()
+        loop = asyncio.get_running_loop()
+        limiter = self._limiters.setdefault(loop, ConcurrencyLimiter(THREAD_LIMIT, patience=None))
         try:
             async with asyncio.timeout(timeout):
-                await semaphore.acquire()
-                return await self._run(job, owner=owner, semaphore=semaphore)
+                await limiter.acquire()
+                return await self._run(job, owner=owner, limiter=limiter)
         except TimeoutError:
             return timeout_failure(timeout, what_now="left running")
         except RuntimeError as problem:
@@ -351,21 +447,21 @@ class _ThreadPool:
     def close(self) -> None:
         """End the threads that have nothing to do; those that hang are left alone."""
         idle, self._idle = self._idle, []
-        self._semaphores.clear()
+        self._limiters.clear()
         for worker in idle:
             self._dismiss(worker)
         for thread in self._leaving:
             thread.join(1.0)
         self._leaving.clear()
 
-    async def _run(self, job: Callable[[], CallResult], *, owner: str, semaphore: asyncio.Semaphore) -> CallResult:
+    async def _run(self, job: Callable[[], CallResult], *, owner: str, limiter: ConcurrencyLimiter) -> CallResult:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[CallResult] = loop.create_future()
         context = contextvars.copy_context()
         try:
             worker = self._idle.pop() if self._idle else _WorkerThread()
         except RuntimeError:
-            semaphore.release()
+            limiter.release()
             raise
 
         def work() -> None:
@@ -375,7 +471,7 @@ class _ThreadPool:
                 loop.call_soon_threadsafe(deliver, result)
 
         def deliver(result: CallResult) -> None:
-            semaphore.release()
+            limiter.release()
             if not done.done():
                 done.set_result(result)
             elif isinstance(result.value, Coroutine):
@@ -388,29 +484,13 @@ class _ThreadPool:
             worker.jobs.put(None)
             self._hung.append((owner, worker.thread))
             raise
-        self._release(worker)
-        return result
-
-    def _release(self, worker: _WorkerThread) -> None:
         if len(self._idle) < IDLE_THREADS:
             self._idle.append(worker)
         else:
             self._dismiss(worker)
+        return result
 
     def _dismiss(self, worker: _WorkerThread) -> None:
         worker.jobs.put(None)
         self._leaving = [thread for thread in self._leaving if thread.is_alive()]
         self._leaving.append(worker.thread)
-
-    def _count_hung(self, owner: str) -> int:
-        self._hung = [(name, thread) for name, thread in self._hung if thread.is_alive()]
-        return sum(name == owner for name, _ in self._hung)
-
-    def _semaphore_of_loop(self) -> asyncio.Semaphore:
-        loop = asyncio.get_running_loop()
-        semaphore = self._semaphores.get(loop)
-        if semaphore is None:
-            for other in [other for other in list(self._semaphores) if other.is_closed()]:
-                self._semaphores.pop(other, None)
-            semaphore = self._semaphores[loop] = asyncio.Semaphore(THREAD_LIMIT)
-        return semaphore

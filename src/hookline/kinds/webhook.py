@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from hookline import caller_context, json_codec
 from hookline.http_client import PORTS, HttpClient, HttpRequest, origin
-from hookline.kinds.function import timeout_failure
+from hookline.kinds.python import timeout_failure
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import OWN_DIALECT, Hook, Source
-from hookline.model.templates import find_names, look_up, template_values
+from hookline.model.templates import body_texts, find_names, look_up, map_texts, template_values
 from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import USER_SOURCES
 from hookline.shell.templates import fill
@@ -49,7 +49,7 @@ class Webhook:
     async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
         """Send the event and return the reply; the whole exchange has `timeout` seconds."""
         if problem := self.refusal(hook):
-            return _failure_reply(FailureKind.REFUSED, problem)
+            return Reply(failure=Failure(FailureKind.REFUSED, problem))
         if _takes_variables(hook):
             filled = _fill_variables(hook)
             if isinstance(filled, Failure):
@@ -93,36 +93,17 @@ def _body(hook: Hook, request: Request) -> tuple[bytes, str, tuple[str, ...]]:
         return b"", "", ()
     if hook.body is None:
         return request.body, "application/json", ()
-    missing: list[str] = []
     values = template_values(request.event, request.facts, absolute=False)
-    filled = _fill_texts(hook.body, values, missing)
+    # a value stays a part of its text
+    filled = map_texts(hook.body, lambda text: fill(text, values))
     if hook.source is Source.BUILTIN:
         # the user did not write which fields of the event are sent
-        filled = _mask_texts(filled)
-    notes = tuple(f"{{{{{name}}}}} is no value of this event and was left empty" for name in dict.fromkeys(missing))
+        filled = map_texts(filled, redact)
+    missing = [".".join(path) for path in find_names(*body_texts(hook.body)) if look_up(values, path) is None]
+    notes = tuple(f"{{{{{name}}}}} is no value of this event and was left empty" for name in missing)
     if isinstance(filled, str):
         return filled.encode("utf-8", "replace"), "text/plain; charset=utf-8", notes
     return json_codec.dump(filled), "application/json", notes
-
-
-def _fill_texts(value: object, values: Mapping[str, object], missing: list[str]) -> object:
-    """Fill the templates in every text of a JSON value; a value stays a part of its text."""
-    if isinstance(value, str):
-        missing += (".".join(path) for path in find_names(value) if look_up(values, path) is None)
-        return fill(value, values)
-    if isinstance(value, Mapping):
-        return {key: _fill_texts(item, values, missing) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_fill_texts(item, values, missing) for item in value]
-    return value
-
-
-def _mask_texts(value: object) -> object:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        return {key: _mask_texts(item) for key, item in value.items()}
-    return [_mask_texts(item) for item in value] if isinstance(value, list) else value
 
 
 def _takes_variables(hook: Hook) -> bool:
@@ -211,7 +192,3 @@ def fill_header(value: str, allowed: Collection[str]) -> str:
 
     filled = _VARIABLE.sub(value_of_variable, value)
     return filled.strip() if _HEADER_VALUE.fullmatch(filled) else ""
-
-
-def _failure_reply(kind: FailureKind, message: str) -> Reply:
-    return Reply(failure=Failure(kind, message))

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -53,6 +53,15 @@ def body_texts(body: object) -> Iterator[str]:
     elif isinstance(body, Mapping | list | tuple):
         for item in body.values() if isinstance(body, Mapping) else body:
             yield from body_texts(item)
+
+
+def map_texts(body: object, change: Callable[[str], object]) -> object:
+    """Return a JSON value with every text in it replaced by what a function returns."""
+    if isinstance(body, str):
+        return change(body)
+    if isinstance(body, Mapping):
+        return {key: map_texts(item, change) for key, item in body.items()}
+    return [map_texts(item, change) for item in body] if isinstance(body, list | tuple) else body
 
 
 def look_up(values: Mapping[str, object], path: Sequence[str]) -> object:

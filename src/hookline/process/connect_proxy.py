@@ -15,10 +15,12 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
 
+from hookline.loop_thread import LoopThread
 from hookline.process.native import Network, make_network
 from hookline.text import escape_all
 
@@ -49,16 +51,6 @@ _PLAIN_TARGET: Final = re.compile(r"[a-z]+://(?:[^/?#@]*@)?(?P<place>[^/?#]+)", 
 # a body before the tunnel is there would be read as something else by the other end
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
-_REASONS: Final[Mapping[int, str]] = {
-    400: "Bad Request",
-    403: "Forbidden",
-    405: "Method Not Allowed",
-    407: "Proxy Authentication Required",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-}
 _EXTRA_HEADERS: Final[Mapping[int, str]] = {
     405: "Allow: CONNECT\r\n",
     407: 'Proxy-Authenticate: Basic realm="hookline"\r\n',
@@ -200,7 +192,6 @@ class ConnectProxy:
         self._password = secrets.token_urlsafe(_TOKEN_BYTES)
         self._credentials = base64.b64encode(f"{_USER}:{self._password}".encode())
         self._refused: list[str] = []
-        self._process = os.getpid()
         self._servers: list[asyncio.Server] = []
         self._tunnels: set[asyncio.StreamWriter] = set()
         self._clients: set[asyncio.Task[None]] = set()
@@ -209,10 +200,8 @@ class ConnectProxy:
         self._network: Network | None = None
         self._network_lock = threading.Lock()
         self.port: int = listener.getsockname()[1]
-        self._loop = asyncio.new_event_loop()
-        self._end = asyncio.Event()
-        self._thread = threading.Thread(target=self._run, name="hookline-proxy", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread("hookline-proxy")
+        self._thread.run(self._listen(listener))
 
     @classmethod
     def for_hosts(cls, hosts: tuple[str, ...]) -> "ConnectProxy":
@@ -247,21 +236,18 @@ class ConnectProxy:
             if self._network is None:
                 network = make_network(self.port)
                 self._listeners.append(socket.socket(fileno=network.listener))
-                asyncio.run_coroutine_threadsafe(self._listen(self._listeners[-1]), self._loop).result()
+                self._thread.run(self._listen(self._listeners[-1]))
                 self._network = network
             return self._network
 
     def close(self) -> None:
         """End the proxy and all its tunnels; the next `for_hosts` starts another one."""
         _PROXIES.forget(self)
-        if os.getpid() != self._process:
-            # the thread and its connections are the parent's
+        if not self._thread.is_usable:
+            # it has ended, or the thread and its connections are the parent's
             return
-        with suppress(RuntimeError):
-            # the loop may be closed already
-            self._loop.call_soon_threadsafe(self._end.set)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        self._thread.run(self._end())
+        self._thread.stop()
         if self._network is not None:
             self._network.close()
             self._network = None
@@ -278,13 +264,7 @@ class ConnectProxy:
                 os.dup2(nothing, one.fileno(), inheritable=False)
         os.close(nothing)
 
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        await self._listen(self._listeners[0])
-        await self._end.wait()
+    async def _end(self) -> None:
         for server in self._servers:
             server.close()
         for task in list(self._clients):
@@ -353,7 +333,10 @@ class ConnectProxy:
         fields = [(found[1].lower(), found[2]) for found in headers if found is not None]
         if request is None or len(fields) < len(lines) or any(name in _BODY_HEADERS for name, _ in fields):
             raise _RefusedError(400, "this is no plain CONNECT request")
-        self._check_credentials([value for name, value in fields if name == b"proxy-authorization"])
+        given = [value for name, value in fields if name == b"proxy-authorization"]
+        scheme, _, credentials = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        if scheme.lower() != b"basic" or not hmac.compare_digest(credentials.strip(), self._credentials):
+            raise _RefusedError(407, "the password of this proxy is missing or wrong")
         method, target = request[1].decode(), request[2].decode("utf-8", "replace")
         if method != "CONNECT":
             plain = _PLAIN_TARGET.match(target)
@@ -370,11 +353,6 @@ class ConnectProxy:
         if not self._is_allowed(host, port):
             raise self._refuse(_join(host, port))
         return host, port
-
-    def _check_credentials(self, given: Sequence[bytes]) -> None:
-        scheme, _, credentials = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        if scheme.lower() != b"basic" or not hmac.compare_digest(credentials.strip(), self._credentials):
-            raise _RefusedError(407, "the password of this proxy is missing or wrong")
 
     def _is_allowed(self, host: str, port: int) -> bool:
         return any(pattern.matches(host, port) for pattern in self._patterns)
@@ -495,7 +473,7 @@ def _format_refusal(refused: _RefusedError) -> bytes:
     text = f"hookline: {refused.text}"
     body = f"{text}\n".encode()
     # the one text of an answer that Python's own client shows
-    phrase = f"{_REASONS[refused.status]} ({text})".encode("ascii", "replace")
+    phrase = f"{HTTPStatus(refused.status).phrase} ({text})".encode("ascii", "replace")
     extra = _EXTRA_HEADERS.get(refused.status, "").encode()
     return (
         b"HTTP/1.1 %d %b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n%bConnection: close\r\n\r\n%b"

@@ -29,8 +29,16 @@ from hookline.model.hook import Hook
 from hookline.model.sandbox import PRIVATE, UNIX, Sandbox
 from hookline.model.workspace_paths import is_inside
 from hookline.process import native
+from hookline.process.file_access import (
+    PORTS_SINCE,
+    SCOPES_SINCE,
+    TRUNCATES_SINCE,
+    Listing,
+    Ruleset,
+    Secrets,
+    read_mtime,
+)
 from hookline.process.hook_state import prepare_state
-from hookline.process.landlock import PORTS_SINCE, SCOPES_SINCE, TRUNCATES_SINCE, Listing, Ruleset, read_mtime
 from hookline.process.result import ContainmentError
 from hookline.process.sandbox_wrappers import (
     BUBBLEWRAP,
@@ -41,7 +49,6 @@ from hookline.process.sandbox_wrappers import (
     list_gaps,
     make_words,
 )
-from hookline.process.secrets import Secrets
 
 if TYPE_CHECKING:
     from hookline.process.connect_proxy import ConnectProxy
@@ -54,19 +61,7 @@ logger: Final = logging.getLogger(__name__)
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # what programs need to start at all, where a hook names what it reads
 _SYSTEM: Final = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/etc",
-    "/proc",
-    "/sys",
-    "/var/lib",
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/gnu", "/etc", "/proc", "/sys", "/var/lib"),
 )
 # In the project, these are run or obeyed by git, editors and agents outside of any sandbox.
 _OBEYED: Final = (
@@ -75,18 +70,8 @@ _OBEYED: Final = (
     *(".gitmodules", ".githooks", ".husky"),
     # agents
     *(".claude", ".codex", ".gemini", ".cursor", ".qwen", ".mcp.json", ".github/copilot", ".opencode", "opencode.json"),
-    *(
-        ".factory",
-        ".kiro",
-        ".windsurf",
-        ".amazonq",
-        ".roo",
-        ".continue",
-        ".ollm",
-        ".ollama",
-        "hookline.toml",
-        ".hookline",
-    ),
+    *(".factory", ".kiro", ".windsurf", ".amazonq", ".roo", ".continue", ".ollm", ".ollama"),
+    *("hookline.toml", ".hookline"),
     # editors and shells
     *(".vscode", ".idea", ".zed", ".devcontainer", ".envrc"),
 )

@@ -38,9 +38,7 @@ _CACHE_SIZE: Final = 256
 
 def is_loader_variable(name: str) -> bool:
     """Return whether a variable names files that programs load or start before, or instead of, what they were asked to."""
-    if name in _REMOVED:
-        return True
-    return _LOADED_FILES.fullmatch(os.fsencode(name)) is not None
+    return name in _REMOVED or _LOADED_FILES.fullmatch(os.fsencode(name)) is not None
 
 
 def is_search_path(name: str) -> bool:
@@ -115,21 +113,20 @@ _HARMLESS: Final = frozenset(
             "NO_COLOR",
             "TZ",
             "TZDIR",
-            "PWD",
         ),
+        *("PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION", "NVM_DIR", "NVM_BIN", "FNM_DIR"),
         *(
-            "VIRTUAL_ENV",
-            "CONDA_PREFIX",
-            "PYENV_ROOT",
-            "PYENV_VERSION",
-            "NVM_DIR",
-            "NVM_BIN",
-            "FNM_DIR",
             "VOLTA_HOME",
             "ASDF_DIR",
+            "ASDF_DATA_DIR",
+            "MISE_DATA_DIR",
+            "RBENV_ROOT",
+            "SDKMAN_DIR",
+            "JAVA_HOME",
+            "GOROOT",
         ),
-        *("ASDF_DATA_DIR", "MISE_DATA_DIR", "RBENV_ROOT", "SDKMAN_DIR", "JAVA_HOME", "GOROOT", "GOPATH", "CARGO_HOME"),
-        *("RUSTUP_HOME", "DOTNET_ROOT", "CI", "COLUMNS", "LINES", "SOURCE_DATE_EPOCH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *("GOPATH", "CARGO_HOME", "RUSTUP_HOME", "DOTNET_ROOT", "CI", "COLUMNS", "LINES", "SOURCE_DATE_EPOCH"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR"),
     )
 )
 # the agent refuses lines of this file by which a contained hook would get out of its sandbox

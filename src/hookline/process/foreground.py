@@ -4,7 +4,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -12,7 +12,7 @@ from hookline.model.sandbox import LIMITS, format_limit
 from hookline.process import native
 from hookline.process.containment import Cell
 from hookline.process.environment import EnvironmentAllowList
-from hookline.process.group_limits import PERIOD, find_exceeded
+from hookline.process.limits import PERIOD, find_exceeded
 
 _STREAMS: Final = (0, 1, 2)
 
@@ -31,7 +31,10 @@ def run_in_foreground(program: str, argv: Sequence[str], cell: Cell) -> tuple[in
         stream.flush()
     struct = cell.struct_for_terminal()
     if struct is None:
-        return _run_wrapped((*cell.wrapper, program, *argv[1:]), env), ""
+        import subprocess  # noqa: PLC0415 - most machines do without a wrapper
+
+        code = subprocess.run((*cell.wrapper, program, *argv[1:]), env=env, check=False).returncode
+        return code if code >= 0 else 128 - code, ""
     pid = native.spawn(program, argv, env=env, cwd=os.getcwd(), streams=_STREAMS, sandbox=struct)  # noqa: PTH109
     try:
         with _give_terminal(pid):
@@ -43,13 +46,6 @@ def run_in_foreground(program: str, argv: Sequence[str], cell: Cell) -> tuple[in
         status = os.waitpid(pid, 0)[1]
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code, limit
-
-
-def _run_wrapped(words: Sequence[str], env: Mapping[bytes, bytes]) -> int:
-    import subprocess  # noqa: PLC0415 - most machines do without a wrapper
-
-    code = subprocess.run(words, env=env, check=False).returncode
-    return code if code >= 0 else 128 - code
 
 
 def _watch(pid: int, cell: Cell) -> str:

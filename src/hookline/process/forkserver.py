@@ -30,11 +30,10 @@ from hookline.model.hook import Hook
 from hookline.model.sandbox import Sandbox
 from hookline.model.workspace_paths import find_program, real_path
 from hookline.process import forkserver_main, linux, native
-from hookline.process.bootstrap import INTERPRETERS, PYTHON_BOOTSTRAP, parse_shebang, program_stem
+from hookline.process.bootstrap import DESCRIPTOR, INTERPRETERS, PYTHON_BOOTSTRAP, parse_shebang, program_stem
 from hookline.process.containment import Cell, CellKey, Containment
 from hookline.process.environment import add_variables
 from hookline.process.forkserver_main import CHANGED, CHANNEL, COLD, MAX_MESSAGE, stat_file
-from hookline.process.memfd import DESCRIPTOR
 from hookline.process.result import GRACE_SECONDS, ProcessResult
 from hookline.process.spec import ProcessSpec
 

@@ -30,10 +30,6 @@ _SESSIONS: Final = "sessions"
 _LONGEST_NAME: Final = 40
 
 
-class StateFullError(OSError):
-    """A hook keeps more than it may."""
-
-
 class StateUsage(Struct, frozen=True):
     """How much a folder holds, and when it was changed last, in seconds since the epoch."""
 
@@ -82,7 +78,7 @@ def prepare_state(root: str, hook: Hook, session: str) -> Mapping[str, str]:
     if usage.bytes > MOST_BYTES or usage.files > MOST_FILES:
         kept = f"{usage.bytes // 1_048_576} MB in {usage.files} files"
         limit = f"{MOST_BYTES // 1_048_576} MB or {MOST_FILES} files"
-        raise StateFullError(0, f"holds {kept}, more than {limit}; `hookline state clear {hook.id}` empties it", folder)
+        raise OSError(0, f"holds {kept}, more than {limit}; `hookline state clear {hook.id}` empties it", folder)
     return variables
 
 
@@ -118,14 +114,14 @@ def list_files(folder: str) -> list[tuple[str, int]]:
 
 def remove_old_sessions(folder: str, now: float) -> int:
     """Remove the folders of sessions that nothing was written to for a month, and return how many."""
-    old = [path for path in _list_sessions(folder) if now - _newest(path) > SESSION_AGE]
+    old = [
+        path
+        for path in _list_sessions(folder)
+        if now - max(measure_state(path).changed, Path(path).stat().st_mtime) > SESSION_AGE
+    ]
     for path in old:
         shutil.rmtree(path, ignore_errors=True)
     return len(old)
-
-
-def _newest(folder: str) -> float:
-    return max(measure_state(folder).changed, Path(folder).stat().st_mtime)
 
 
 def _list_sessions(folder: str) -> list[str]:

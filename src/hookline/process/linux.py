@@ -14,7 +14,7 @@ from typing import Final
 
 from hookline.model.sandbox import Sandbox
 from hookline.process import native
-from hookline.process.group_limits import GroupWatch
+from hookline.process.limits import GroupWatch
 from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult
 from hookline.process.spec import ProcessSpec
 

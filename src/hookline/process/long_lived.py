@@ -9,30 +9,37 @@ never sent twice, because the engine cannot know what a hook did before it died.
 
 Requests and answers are lines of JSON. JSON-RPC requests carry an id and may run side by side; all others are sent one at
 a time, because only their order tells which answer belongs to which.
+
+The C library starts a process, because asyncio's own transport can contain none (`NativeTransport`). The process is reaped
+when its transport is closed, and not when it ends: until then its pid is also the number of its group, which is signalled
+last.
 """
 
 import asyncio
 import itertools
 import os
+import signal
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
+from hookline.loop_thread import LoopThread
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook
-from hookline.process import native_transport
+from hookline.process import linux, native
 from hookline.process.containment import CellKey
-from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
-from hookline.process.portable import DRAIN_SECONDS, close_transport, set_done, signal_group, wait_for
+from hookline.process.limits import LONG_LIVED_PERIOD, GroupWatch
+from hookline.process.portable import DRAIN_SECONDS, open_transport, reap, set_done, signal_group
 from hookline.process.result import (
     EXIT_NOT_STARTED,
-    GRACE_SECONDS,
     OUTPUT_LIMIT,
     STDERR,
     STDOUT,
@@ -58,8 +65,136 @@ _SHOWN_OUTPUT: Final = 300
 _SETTLE_SECONDS: Final = 0.01
 _STDIN: Final = 0
 _STDERR_KEPT: Final = 65_536
+# asyncio's own, for a child whose exit code another part of this program took
+_UNKNOWN_CODE: Final = 255
 
 _FileStamps = tuple[tuple[str, int, int, int], ...]
+
+
+async def start_child(spec: ProcessSpec, protocol: asyncio.SubprocessProtocol) -> None:
+    """Start a child that leads a process group of its own, with pipes as its streams.
+
+    Raises:
+        OSError: It could not be started.
+        ValueError: An argument or a variable cannot be passed to a program.
+    """
+    if not linux.is_supported():
+        await open_transport(lambda: protocol, spec, spec.program, spec.argv)
+        return
+    child = native.start(
+        spec.program,
+        spec.argv,
+        env=spec.env,
+        cwd=spec.cwd if spec.cell is None else spec.working_dir,
+        umask=spec.umask,
+        pass_fds=spec.pass_fds,
+        sandbox=None if spec.cell is None else spec.cell.struct,
+    )
+    await NativeTransport(child.pid, child.pidfd, protocol).connect((child.stdin, child.stdout, child.stderr))
+
+
+class NativeTransport(asyncio.SubprocessTransport):
+    """One child, its pipes and its pidfd."""
+
+    def __init__(self, pid: int, pidfd: int, protocol: asyncio.SubprocessProtocol) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._pid = pid
+        self._pidfd = pidfd
+        self._protocol = protocol
+        self._code: int | None = None
+        self._is_closed = False
+        self._pipes: dict[int, asyncio.BaseTransport] = {}
+        self._open = {_STDIN, STDOUT, STDERR}
+
+    async def connect(self, pipes: tuple[int, int, int]) -> None:
+        """Have the event loop read and write the pipes, and watch the child."""
+        stdin, *outputs = pipes
+        self._pipes[_STDIN], _ = await self._loop.connect_write_pipe(
+            partial(_PipeProtocol, self, _STDIN), os.fdopen(stdin, "wb", buffering=0)
+        )
+        self._protocol.connection_made(self)
+        for number, pipe in zip((STDOUT, STDERR), outputs, strict=True):
+            self._pipes[number], _ = await self._loop.connect_read_pipe(
+                partial(_PipeProtocol, self, number), os.fdopen(pipe, "rb", buffering=0)
+            )
+        self._loop.add_reader(self._pidfd, self._on_exit)
+
+    def get_pid(self) -> int:
+        """Return the pid of the child."""
+        return self._pid
+
+    def get_returncode(self) -> int | None:
+        """Return its exit code, or minus the number of the signal that ended it; None while it runs."""
+        return self._code
+
+    def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:
+        """Return the transport of one stream."""
+        return self._pipes.get(fd)
+
+    def is_closing(self) -> bool:
+        """Return whether it was closed."""
+        return self._is_closed
+
+    def close(self) -> None:
+        """Close the pipes, and reap the child; one that still runs is killed, and reaped when it has ended."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for pipe in self._pipes.values():
+            pipe.close()
+        if self._code is None:
+            with suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        else:
+            self._reap()
+
+    def on_data(self, fd: int, data: bytes) -> None:
+        """Pass on what the child printed."""
+        self._protocol.pipe_data_received(fd, data)
+
+    def on_pipe_lost(self, fd: int, exc: Exception | None) -> None:
+        """Note that one stream ended."""
+        self._open.discard(fd)
+        self._protocol.pipe_connection_lost(fd, exc)
+        self._finish()
+
+    def _on_exit(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        try:
+            status = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            self._code = _UNKNOWN_CODE
+        else:
+            code = 0 if status is None else status.si_status
+            self._code = code if status is None or status.si_code == os.CLD_EXITED else -code
+        if self._is_closed:
+            self._reap()
+        self._protocol.process_exited()
+        self._finish()
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, os.WNOHANG)
+        os.close(self._pidfd)
+
+    def _finish(self) -> None:
+        if self._code is not None and not self._open:
+            self._protocol.connection_lost(None)
+
+
+class _PipeProtocol(asyncio.Protocol):
+    """Passes on what happens to one stream."""
+
+    def __init__(self, owner: NativeTransport, fd: int) -> None:
+        self._owner = owner
+        self._fd = fd
+
+    def data_received(self, data: bytes) -> None:
+        self._owner.on_data(self._fd, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owner.on_pipe_lost(self._fd, exc)
 
 
 class CallOrder(Struct, frozen=True, kw_only=True):
@@ -354,14 +489,8 @@ class HookProcess(asyncio.SubprocessProtocol):
         self.end(Failure(FailureKind.KILLED, "ended"))
 
     async def _reap(self) -> None:
-        """Wait for its end, kill it after the grace period, and close everything."""
-        await wait_for(GRACE_SECONDS, self._exited)
-        if self.pid:
-            signal_group(self.pid, "SIGKILL")
-        await wait_for(GRACE_SECONDS, self._exited)
         if self._transport is not None:
-            close_transport(self._transport)
-        await wait_for(GRACE_SECONDS, self._closed)
+            await reap(self._transport, self._exited, self._closed)
         self.launch.release()
         self._on_reaped(self)
 
@@ -377,27 +506,27 @@ class LongLivedProcesses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread: _SupervisorThread | None = None
+        self._supervisor: _Supervisor | None = None
         self._call_ids = itertools.count(1)
 
     async def request(self, order: CallOrder, *, timeout: float) -> Reply:
         """Send an event to a hook's process, and wait at most `timeout` seconds, its start included."""
         with self._lock:
             # a forked program has the loop, but not its thread
-            if self._thread is None or not self._thread.is_alive:
-                self._thread = _SupervisorThread()
-                weakref.finalize(self, _abandon_thread, self._thread)
-            thread = self._thread
-        work = thread.request(order, next(self._call_ids), timeout=timeout)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, thread.loop))
+            if self._supervisor is None or not self._supervisor.thread.is_usable:
+                self._supervisor = _Supervisor()
+                weakref.finalize(self, _abandon, self._supervisor)
+            supervisor = self._supervisor
+        work = supervisor.request(order, next(self._call_ids), timeout=timeout)
+        return await asyncio.wrap_future(supervisor.thread.start(work))
 
     async def close(self) -> None:
         """End all processes, and wait until they are gone."""
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None and thread.is_alive:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(thread.end_processes(), thread.loop))
-            thread.stop()
+            supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None and supervisor.thread.is_usable:
+            await asyncio.wrap_future(supervisor.thread.start(supervisor.end_processes()))
+            supervisor.thread.stop()
 
 
 class _ProcessSlot:
@@ -437,26 +566,13 @@ class _ProcessSlot:
         return Failure(FailureKind.UNAVAILABLE, text)
 
 
-class _SupervisorThread:
-    """The event loop and the thread of long-lived processes."""
+class _Supervisor:
+    """The processes that live on one event loop, and the thread of that loop."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.thread = LoopThread("hookline-persistent")
         self.processes: dict[int, HookProcess] = {}
-        self._owner = os.getpid()
         self._slots: dict[tuple[str, str, CellKey | None], _ProcessSlot] = {}
-        self._thread = threading.Thread(target=_run_loop, args=(self.loop,), name="hookline-persistent", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the thread runs in this process."""
-        return self._owner == os.getpid() and self._thread.is_alive()
-
-    def stop(self) -> None:
-        """End the loop and its thread."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
 
     async def end_processes(self) -> None:
         """End all processes, and wait until they are gone."""
@@ -502,7 +618,7 @@ class _SupervisorThread:
         if not fits:
             # whatever made it die may have been fixed
             slot.deaths, slot.paused_until = 0, 0.0
-        pause = slot.paused_until - self.loop.time()
+        pause = slot.paused_until - asyncio.get_running_loop().time()
         if pause > 0:
             return Reply(failure=slot.describe_pause(pause), exit_code=EXIT_NOT_STARTED)
         launch = order.prepare()
@@ -526,7 +642,7 @@ class _SupervisorThread:
         process = HookProcess(
             launch, on_unusable=slot.record_end, on_reaped=lambda process: self.processes.pop(process.pid, None)
         )
-        starting = asyncio.ensure_future(native_transport.start(launch.spec.add_wrapper(), process))
+        starting = asyncio.ensure_future(start_child(launch.spec.add_wrapper(), process))
 
         def end_unwanted(started: "asyncio.Future[None]") -> None:
             if started.cancelled() or started.exception() is not None:
@@ -544,29 +660,18 @@ class _SupervisorThread:
         return process
 
 
-# not a method: the thread must not keep its owner alive
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    while tasks := asyncio.all_tasks(loop):
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-    loop.close()
-
-
-def _abandon_thread(thread: _SupervisorThread) -> None:
+def _abandon(supervisor: _Supervisor) -> None:
     """Kill the processes of an engine that was never closed."""
-    if thread.is_alive:
-        for pid in list(thread.processes):
+    if supervisor.thread.is_usable:
+        for pid in list(supervisor.processes):
             signal_group(pid, "SIGKILL")
+
+        async def end() -> None:
+            await supervisor.end_processes()
+            supervisor.thread.stop()
+
         # a program that ends leaves it no time for this
-        thread.loop.call_soon_threadsafe(lambda: thread.loop.create_task(_end_thread(thread)))
-
-
-async def _end_thread(thread: _SupervisorThread) -> None:
-    await thread.end_processes()
-    thread.loop.stop()
+        supervisor.thread.start(end())
 
 
 def _timeout_reply(process: HookProcess | None, timeout: float) -> Reply:

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack, suppress
-from typing import Final, TypeAlias
+from typing import Final, TypeVar
 
 from hookline.process.result import GRACE_SECONDS, STDERR, STDOUT, ExitReason, OutputBuffer, ProcessResult
 from hookline.process.spec import ProcessSpec
@@ -18,6 +18,8 @@ DRAIN_SECONDS: Final = 0.25
 
 # Popen cannot give a child its descriptor 3, a shell can
 _OPEN_AND_RUN: Final = 'exec 3<"$1" && shift && exec "$@"'
+
+P = TypeVar("P", bound=asyncio.SubprocessProtocol)
 
 _GROUP: Final = None if sys.platform == "win32" else 0
 _FLAGS: Final = int(getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))
@@ -80,23 +82,27 @@ class _OutputProtocol(asyncio.SubprocessProtocol):
         set_done(self.closed)
 
 
-_Started: TypeAlias = tuple[asyncio.SubprocessTransport, _OutputProtocol]
-
-
-async def _start(spec: ProcessSpec, program: str, argv: tuple[str, ...]) -> _Started:
-    starting = asyncio.ensure_future(
-        asyncio.get_running_loop().subprocess_exec(
-            _OutputProtocol,
-            *argv,
-            executable=program,
-            env=spec.env,
-            cwd=spec.cwd or None,
-            process_group=_GROUP,
-            umask=spec.umask,
-            creationflags=_FLAGS,
-            pass_fds=spec.pass_fds,
-        )
+async def open_transport(
+    make_protocol: Callable[[], P], spec: ProcessSpec, program: str, argv: tuple[str, ...]
+) -> tuple[asyncio.SubprocessTransport, P]:
+    """Start a child that leads a process group of its own, with pipes as its streams."""
+    return await asyncio.get_running_loop().subprocess_exec(
+        make_protocol,
+        *argv,
+        executable=program,
+        env=spec.env,
+        cwd=spec.cwd or None,
+        process_group=_GROUP,
+        umask=spec.umask,
+        creationflags=_FLAGS,
+        pass_fds=spec.pass_fds,
     )
+
+
+async def _start(
+    spec: ProcessSpec, program: str, argv: tuple[str, ...]
+) -> tuple[asyncio.SubprocessTransport, _OutputProtocol]:
+    starting = asyncio.ensure_future(open_transport(_OutputProtocol, spec, program, argv))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -190,6 +196,17 @@ def close_transport(transport: asyncio.SubprocessTransport) -> None:
     """Close a transport; asyncio signals a child that still runs, which is refused if it runs as another user."""
     with suppress(PermissionError):
         transport.close()
+
+
+async def reap(
+    transport: asyncio.SubprocessTransport, exited: asyncio.Future[None], closed: asyncio.Future[None]
+) -> None:
+    """Wait for the end of a child, kill its group after the grace period, and close everything."""
+    await wait_for(GRACE_SECONDS, exited)
+    signal_group(transport.get_pid(), "SIGKILL")
+    await wait_for(GRACE_SECONDS, exited)
+    close_transport(transport)
+    await wait_for(GRACE_SECONDS, closed)
 
 
 def set_done(future: asyncio.Future[None]) -> None:

@@ -79,36 +79,24 @@ class Wrapper(Struct, frozen=True):
 def find_wrapper(project: str = "") -> Wrapper:
     """Find the program that contains others, outside of the project, and try it."""
     if sys.platform == "darwin":
-        return _try_sandbox_exec()
+        return _try(Wrapper(SANDBOX_EXEC, _SANDBOX_EXEC_PATH))
     if not sys.platform.startswith("linux"):
         return Wrapper("", problem="this system has no way to contain a process")
     off = os.environ.get(_OFF, "").split(",")
     untrusted = (project,) if project else ()
     path = find_program("bwrap", os.environ.get("PATH", os.defpath), untrusted) if BUBBLEWRAP not in off else ""
-    return _try_bubblewrap(path) if path else Wrapper(BUBBLEWRAP, problem="bubblewrap is not installed")
+    return _try(Wrapper(BUBBLEWRAP, path)) if path else Wrapper(BUBBLEWRAP, problem="bubblewrap is not installed")
 
 
 @functools.cache
-def _try_bubblewrap(path: str) -> Wrapper:
-    words = [path, *_bubblewrap_options(Sandbox(), FileRules(project="/")), "/bin/sh", "-c", ":"]
-    problem = _try(words)
-    return (
-        Wrapper(BUBBLEWRAP, problem=f"bubblewrap does not work here ({problem})")
-        if problem
-        else Wrapper(BUBBLEWRAP, path)
-    )
+def _try(wrapper: Wrapper) -> Wrapper:
+    """Start a program that does nothing; return the wrapper, or why that is not possible."""
+    words = [*_contain_words(wrapper, Sandbox(), FileRules(project="/")), "/bin/sh", "-c", ":"]
+    problem = _find_start_problem(words)
+    return Wrapper(wrapper.layer, problem=f"{wrapper.layer} does not work here ({problem})") if problem else wrapper
 
 
-@functools.cache
-def _try_sandbox_exec() -> Wrapper:
-    problem = _try([_SANDBOX_EXEC_PATH, "-p", make_profile(Sandbox(), FileRules(project="/")), "/bin/sh", "-c", ":"])
-    if problem:
-        return Wrapper(SANDBOX_EXEC, problem=f"sandbox-exec does not work here ({problem})")
-    return Wrapper(SANDBOX_EXEC, _SANDBOX_EXEC_PATH)
-
-
-def _try(words: list[str]) -> str:
-    """Start a program that does nothing; return why that is not possible, or ""."""
+def _find_start_problem(words: list[str]) -> str:
     import subprocess  # noqa: PLC0415 - most machines do without a wrapper
 
     try:
@@ -123,9 +111,13 @@ def _try(words: list[str]) -> str:
 
 def make_words(wrapper: Wrapper, sandbox: Sandbox, rules: FileRules) -> tuple[str, ...]:
     """Return the words before the program and its arguments that have it contained."""
+    return (*_contain_words(wrapper, sandbox, rules), *_limit_words(sandbox))
+
+
+def _contain_words(wrapper: Wrapper, sandbox: Sandbox, rules: FileRules) -> tuple[str, ...]:
     if wrapper.layer == SANDBOX_EXEC:
-        return (wrapper.path, "-p", make_profile(sandbox, rules), *_limit_words(sandbox))
-    return (wrapper.path, *_bubblewrap_options(sandbox, rules), *_limit_words(sandbox))
+        return (wrapper.path, "-p", make_profile(sandbox, rules))
+    return (wrapper.path, *_bubblewrap_options(sandbox, rules))
 
 
 def list_gaps(layer: str, sandbox: Sandbox) -> Iterator[str]:

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from hookline.process import native, worker_main
 from hookline.process.containment import Cell, CellKey, Containment
 from hookline.process.environment import EnvironmentAllowList
-from hookline.process.group_limits import LONG_LIVED_PERIOD, GroupWatch
-from hookline.process.limiter import ConcurrencyLimiter
+from hookline.process.limits import LONG_LIVED_PERIOD, ConcurrencyLimiter, GroupWatch
 from hookline.process.portable import signal_group
 from hookline.process.result import GRACE_SECONDS, ContainmentError, signal_name
 from hookline.process.worker_main import ANSWER_LIMIT, HEADER

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hookline.engine.rate_limits import LimitStatus
+from hookline.engine.limits import LimitStatus
 from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
 from hookline.project import Project

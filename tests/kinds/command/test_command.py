@@ -19,7 +19,7 @@ from hookline.kinds.command.command import METACHARACTERS, WHITELIST, Command
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, Source
-from hookline.process.limiter import LIMIT
+from hookline.process.limits import LIMIT
 from hookline.process.result import OUTPUT_LIMIT
 from tests.children import children
 

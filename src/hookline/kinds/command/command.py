@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from hookline import caller_context
 from hookline.errors import ConfigError
-from hookline.kinds.command.missing_script import mark_missing_script
 from hookline.kinds.command.parse import (
     METACHARACTERS,
     WHITELIST,
@@ -25,13 +24,18 @@ from hookline.kinds.command.parse import (
     parse_shell_line,
     parse_words,
 )
-from hookline.kinds.command.prepare import PreparedCommand, SealedCommand, engine_folder, run_folder, shell_variable
 from hookline.kinds.command.sealing import (
+    PreparedCommand,
     SealContext,
+    SealedCommand,
     SealingRefusedError,
+    engine_folder,
     entered_folders,
+    mark_missing_script,
+    run_folder,
     seal_argv,
     seal_line,
+    shell_variable,
     simple_words,
 )
 from hookline.model import ollm_run_command
@@ -41,8 +45,7 @@ from hookline.model.hook import OWN_DIALECT, Hook
 from hookline.model.templates import command_names, describe_missing, has_value
 from hookline.model.workspace_paths import USER_SOURCES, workspace_roots
 from hookline.process import run
-from hookline.process.approved_files import ApprovedFileSet, describe_sealing
-from hookline.process.bootstrap import NO_COMPILED_FILES
+from hookline.process.bootstrap import NO_COMPILED_FILES, LentDescriptors, MemfdPool
 from hookline.process.containment import Containment, make_cell_key
 from hookline.process.environment import (
     Environment,
@@ -56,11 +59,10 @@ from hookline.process.environment import (
 from hookline.process.forkserver import SUPPORTED as CAN_WARM
 from hookline.process.forkserver import ForkserverPool, can_run_warm, parse_python_command
 from hookline.process.hook_state import STATE, describe_state_problem
-from hookline.process.limiter import ConcurrencyLimiter
+from hookline.process.limits import ConcurrencyLimiter
 from hookline.process.long_lived import CallOrder, LongLivedProcesses
-from hookline.process.memfd import LentDescriptors, MemfdPool
 from hookline.process.result import EXIT_NOT_STARTED, refusal_reply, result_to_reply, start_failure_reply
-from hookline.process.spec import Launch, ProcessSpec
+from hookline.process.spec import ApprovedFileSet, Launch, ProcessSpec, describe_sealing
 from hookline.shell.templates import ShellTemplate, compile_line, fill_words, has_template, spread_lists
 from hookline.text import shell_quote
 

@@ -1,24 +1,36 @@
-"""Find the approved files in a command, and replace their names by descriptors of their bytes.
+"""Find the files in a command, and replace the names of approved ones by descriptors of their bytes.
 
 A word whose value is known before the command runs is replaced. All other approved files are used in place, and compared
 right before the start and right after the end.
+
+Which scripts a command names also tells a hook that blocks from an interpreter that did not find its script:
+`python3 missing.py` exits with 2, which many dialects read as a decision to block. A check before each start would cost
+every run, so the check comes afterwards, and only when a run ended in a way that a missing script would explain.
 """
 # runs before each start, where pathlib costs many times more
-# ruff: noqa: PTH110, PTH202
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH202
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from os.path import exists, isdir, isfile, join, normpath
+from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from hookline import caller_context
+from hookline.model.exchange import Failure, FailureKind, Reply, Sealed
+from hookline.model.hook import Hook
 from hookline.model.workspace_paths import is_inside_real
-from hookline.process.approved_files import EXACT_NAME, ApprovedFileSet
 from hookline.process.bootstrap import (
     INTERPRETERS,
     ApprovedScript,
+    LentDescriptors,
     Replacement,
     bootstrap_words,
     dynamic_script_index,
@@ -30,7 +42,9 @@ from hookline.process.bootstrap import (
     split_names,
     wrapped_indexes,
 )
-from hookline.process.memfd import LentDescriptors
+from hookline.process.environment import get_variable
+from hookline.process.result import EXIT_NOT_FOUND, EXIT_NOT_STARTED
+from hookline.process.spec import EXACT_NAME, ApprovedFileSet, ProcessSpec
 from hookline.shell.expand import Variable, expand
 from hookline.shell.script import Compound, SimpleCommand, Word, find_nodes
 
@@ -77,6 +91,12 @@ _BLANK: Final = b" \t\n"
 # compound commands whose parts run at most once, and see the variables of the line
 _RUN_ONCE: Final = split_names("subshell group if while arithmetic")
 
+# the exit codes of node and ruby, of python, perl and sh, and of bash
+_POSSIBLE_CODES: Final = frozenset({1, 2, 126, 127})
+# Not every bash reports it in English, but its exit codes 126 and 127 do not block anyway.
+_MISSING_TEXT: Final = re.compile(rb"No such file|[Cc]an(?:'|no)t (?:open|find)|not found|[Pp]ermission denied")
+_HANDLED: Final = re.compile(r"\|\||\b(?:exit|return|trap|if|while|until|case)\b|!")
+
 
 class SealingRefusedError(Exception):
     """The command may not run; the message is the reason."""
@@ -95,6 +115,58 @@ class SealContext(Struct, frozen=True):
     variable: Variable
     untrusted_dirs: tuple[str, ...] = ()
     argv0: dict[str, str] = field(default_factory=dict)
+
+
+class SealedCommand(Struct, frozen=True, kw_only=True):
+    """A command whose approved files were replaced by descriptors of their bytes; `contents` are in `descriptors`."""
+
+    files: Sealed
+    contents: tuple[bytes, ...]
+    descriptors: tuple[int, ...]
+    spec: ProcessSpec
+    approved: ApprovedFileSet
+
+
+class PreparedCommand(Struct, kw_only=True):
+    """What the calls of one hook have in common; valid as long as `key`, everything it was made of, stays equal.
+
+    `sealed` is the last result of sealing it, valid for the same approved files until a call fails.
+    """
+
+    key: tuple[object, ...]
+    spec: ProcessSpec
+    sealed: SealedCommand | None = None
+
+    @property
+    def display_argv(self) -> tuple[str, ...]:
+        """The words that a user knows the command by."""
+        return self.spec.argv or ("sh", "-c", self.spec.script)
+
+
+def engine_folder() -> str:
+    """Return the working folder of this program, or "" where it was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - Path.cwd() is ten times as slow, and this runs at each call
+    except OSError:
+        return ""
+
+
+def run_folder(hook: Hook, cwd: str, engine_cwd: str) -> str:
+    """Return the folder the hook runs in, or "" for that of this program."""
+    folder = hook.working_directory
+    if folder:
+        with suppress(RuntimeError):  # there is no such home: reported as a folder that does not exist
+            folder = caller_context.expand_home(folder)
+        folder = str(Path(cwd, folder))
+    folder = folder or cwd
+    if folder and not folder.startswith("/"):
+        folder = str(Path(engine_cwd, folder))
+    return "" if folder == engine_cwd else folder
+
+
+def shell_variable(spec: ProcessSpec, folder: str, name: str) -> str | None:
+    """Return a variable as a shell that runs the command in this folder would see it."""
+    return folder if name == "PWD" else get_variable(spec.env, name)
 
 
 def seal_words(
@@ -285,7 +357,9 @@ def _is_native(content: bytes) -> bool:
 
 def _interpreter(name: str, script: ApprovedScript, context: SealContext, *, exact: bool) -> str:
     if "/" not in name:
-        return _find_program(name, context)
+        if program := context.find(name):
+            return program
+        raise SealingRefusedError(f'program "{name}" not found on PATH')
     own = context.approved.find(name)
     if own is None:
         _refuse_unapproved(name, context)
@@ -299,13 +373,6 @@ def _interpreter(name: str, script: ApprovedScript, context: SealContext, *, exa
     place = context.lent.lend(context.approved.mark_lent(own).content, own.name)
     context.argv0[place] = name
     return place
-
-
-def _find_program(name: str, context: SealContext) -> str:
-    program = context.find(name)
-    if not program:
-        raise SealingRefusedError(f'program "{name}" not found on PATH')
-    return program
 
 
 def seal_argv(argv: tuple[str, ...], context: SealContext) -> tuple[str, tuple[str, ...]]:
@@ -368,8 +435,8 @@ def _as_command(node: SimpleCommand | Compound) -> SimpleCommand | Compound:
             return node
         words = (Word("[", "[", node.start, node.start + 1), *words)
     spans = {word.start: word for word in reversed(words)}
-    first = structs.replace(node) if isinstance(node, SimpleCommand) else SimpleCommand(redirects=node.redirects)
-    return structs.replace(first, words=tuple(spans[start] for start in sorted(spans)))
+    first = replace(node) if isinstance(node, SimpleCommand) else SimpleCommand(redirects=node.redirects)
+    return replace(first, words=tuple(spans[start] for start in sorted(spans)))
 
 
 def _cd_target(command: SimpleCommand) -> str | None:
@@ -482,3 +549,60 @@ def _seal_command(
         if found is not None and target is not None:
             path = context.lent.lend(context.approved.mark_lent(found).content, found.name)
             yield target.start, target.end, quote(path)
+
+
+def mark_missing_script(
+    reply: Reply, words: Sequence[str], line: str, *, folder: str, variable: Variable, approved: Container[str]
+) -> Reply:
+    """Return the reply, as a failure if all it says is that a script is missing.
+
+    `approved` are files that were lent as bytes: they were there, whatever has become of them.
+    """
+    if reply.failure is not None or reply.stdout:
+        return reply
+    if not reply.exit_code and not reply.stderr:
+        return _mark_folder(reply, words, line, folder=folder, variable=variable)
+    if reply.exit_code not in _POSSIBLE_CODES or not reply.stderr:
+        return reply
+    # a line that handles the error itself has the last word
+    if _MISSING_TEXT.search(reply.stderr) is None or (not words and _HANDLED.search(line)):
+        return reply
+    folders = _folders(folder, () if words else entered_folders(line, variable))
+    for word, endings in script_words(words, line, variable):
+        # each interpreter names the script it cannot open
+        if os.fsencode(word.rpartition("/")[2]) not in reply.stderr:
+            continue
+        places = ("/",) if word.startswith("/") else folders
+        paths = [normpath(join(place, word + ending)) for place in places for ending in endings]
+        if paths and not any(path in approved or os.access(path, os.R_OK) for path in paths):
+            return _mark_unreadable(reply, paths)
+    return reply
+
+
+def _mark_folder(reply: Reply, words: Sequence[str], line: str, *, folder: str, variable: Variable) -> Reply:
+    """Return the reply as a failure if its script is a folder: some shells read nothing there, and exit with 0."""
+    entered = () if words else entered_folders(line, variable)
+    if None in entered:
+        return reply
+    for word, _ in script_words(words, line, variable):
+        paths = [normpath(join(place, word)) for place in _folders(folder, entered)] if word else []
+        if paths and isdir(paths[-1]) and not any(isfile(path) for path in paths):
+            failure = Failure(FailureKind.NOT_FOUND, f'script "{paths[-1]}" is a folder')
+            return replace(reply, failure=failure, exit_code=EXIT_NOT_FOUND)
+    return reply
+
+
+def _folders(folder: str, entered: Sequence[str | None]) -> list[str]:
+    """Return the folders a name may be relative to; none when the line enters one that is known only at run time."""
+    if None in entered:
+        return []
+    return [folder, *(join(folder, name) for name in entered if name is not None)]
+
+
+def _mark_unreadable(reply: Reply, paths: Sequence[str]) -> Reply:
+    there = next((path for path in paths if exists(path)), "")
+    if there:
+        failure = Failure(FailureKind.REFUSED, f'script "{there}" may not be read by this user')
+        return replace(reply, failure=failure, exit_code=EXIT_NOT_STARTED)
+    failure = Failure(FailureKind.NOT_FOUND, f'script "{paths[0]}" does not exist')
+    return replace(reply, failure=failure, exit_code=EXIT_NOT_FOUND)

@@ -1,15 +1,15 @@
-"""The limits that hold for everything a hook starts, together: the kernel has them for single processes only.
+"""The limits beyond those of the kernel: how many hook processes run at once, and what each may use with all it starts.
 
-`GroupWatch` looks at the process group of a contained hook from time to time; all its processes stay in there.
+The kernel limits single processes only. `GroupWatch` looks at the process group of a contained hook from time to time; all its processes stay in there.
 """
 
 import asyncio
 import functools
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Final
-
-from msgspec import Struct
 
 from hookline.model.sandbox import Sandbox
 
@@ -27,13 +27,15 @@ _GROUP, _USER_TICKS, _PAGES = 2, 11, 21
 # the unit in which the size of a file on its device is counted
 _BLOCK: Final = 512
 
+# Twice the cores keeps them busy while some hooks wait for a disk or a network; more only makes all of them slow. On
+# small machines, waiting costs more than sharing a core.
+LIMIT: Final = max(8, 2 * (os.cpu_count() or 1))
 
-class GroupUse(Struct, frozen=True):
-    """What the processes of a group use now; `memory` counts pages that they share for each of them."""
-
-    processes: int
-    memory: int
-    cpu: float
+# A hook may wait for an agent whose hooks wait here. After this many seconds a hook runs regardless of the limit, so that
+# hooks cannot deadlock until their timeouts.
+PATIENCE: Final = 2.0
+# a timer may fire this much too early
+_TIMER_RESOLUTION: Final = 0.0005
 
 
 class GroupWatch:
@@ -60,26 +62,20 @@ class GroupWatch:
             self._timer = self._loop.call_later(self._period, self._look)
 
 
-def measure_group(group: int) -> GroupUse:
-    """Return what the processes of a group use."""
-    found = list(_list_members(group))
-    # children that have ended count for their parents
-    ticks = sum(int(field) for _pid, fields in found for field in fields[_USER_TICKS : _USER_TICKS + 4])
-    pages = sum(int(fields[_PAGES]) for _pid, fields in found)
-    return GroupUse(len(found), pages * _PAGE, ticks / _TICKS)
-
-
 def find_exceeded(group: int, sandbox: Sandbox) -> str:
     """Return the name of the limit that a group exceeds, or ""."""
-    use = measure_group(group)
-    if sandbox.processes and use.processes > sandbox.processes:
+    found = list(_list_members(group))
+    if sandbox.processes and len(found) > sandbox.processes:
         return "processes"
-    if sandbox.cpu and use.cpu > sandbox.cpu:
+    # children that have ended count for their parents
+    ticks = sum(int(field) for _pid, fields in found for field in fields[_USER_TICKS : _USER_TICKS + 4])
+    if sandbox.cpu and ticks / _TICKS > sandbox.cpu:
         return "cpu"
     if sandbox.memory:
         files = _measure_memory_files(group)
-        # what processes share is counted once where it matters, because that takes long
-        if use.memory + files > sandbox.memory and _measure_memory(group, files) > sandbox.memory:
+        # pages that processes share count for each of them; they are counted once where it matters, because that takes long
+        pages = sum(int(fields[_PAGES]) for _pid, fields in found)
+        if pages * _PAGE + files > sandbox.memory and _measure_memory(group, files) > sandbox.memory:
             return "memory"
     return ""
 
@@ -137,3 +133,61 @@ def _measure_memory_files(group: int) -> int:
         except OSError:
             continue
     return sum(sizes.values())
+
+
+class ConcurrencyLimiter:
+    """A semaphore, first come, first served, that lets waiters in after some time. Belongs to one event loop."""
+
+    def __init__(self, limit: int = LIMIT, *, patience: float | None = PATIENCE) -> None:
+        """Take how many may run at once, and how long one waits at most; None to wait as long as it takes."""
+        self._limit = limit
+        self._patience = patience
+        self._running = 0
+        self._waiters: deque[tuple[float, asyncio.Future[None]]] = deque()
+        self._has_timer = False
+
+    def try_acquire(self) -> bool:
+        """Acquire a slot without waiting; each success is followed by one `release`."""
+        if self._running >= self._limit:
+            return False
+        self._running += 1
+        return True
+
+    async def acquire(self) -> None:
+        """Wait for a slot; each `acquire` that returns is followed by one `release`."""
+        if self.try_acquire():
+            return
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        due = inf if self._patience is None else loop.time() + self._patience
+        self._waiters.append((due, waiter))
+        if due < inf and not self._has_timer:
+            # one timer for all: most waiters get their slot long before
+            self._has_timer = True
+            loop.call_at(due, self._admit_overdue, loop)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give the slot to the next waiter."""
+        self._running -= 1
+        while self._waiters and self._running < self._limit:
+            self._admit_next()
+
+    def _admit_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time() + _TIMER_RESOLUTION
+        while self._waiters and self._waiters[0][0] <= now:
+            self._admit_next()
+        self._has_timer = bool(self._waiters)
+        if self._waiters:
+            loop.call_at(self._waiters[0][0], self._admit_overdue, loop)
+
+    def _admit_next(self) -> None:
+        waiter = self._waiters.popleft()[1]
+        if not waiter.done():
+            self._running += 1
+            waiter.set_result(None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.process.approved_files import ApprovedFileSet, describe_sealing
+from hookline.process.spec import ApprovedFileSet, describe_sealing
 
 
 def test_name_that_means_an_unchecked_file_in_the_other_folder_means_none(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-from hookline.engine.budget import TimeBudget
+from hookline.engine.limits import TimeBudget
 from hookline.model.hook import Hook, Layer
 
 HOOK = Hook(id="h", command="sh")

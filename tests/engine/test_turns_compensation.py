@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hookline import ConfigError, Engine, Event
-from hookline.engine.compensation import MOST
+from hookline.engine.turns import MOST
 from hookline.events import BeforeTool
 
 

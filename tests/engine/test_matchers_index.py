@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hookline.config.file_patterns import file_patterns
 from hookline.dialects import DIALECTS
-from hookline.engine.hook_index import path_keys, pattern_keys
+from hookline.engine.matchers import path_keys, pattern_keys
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConfigError

@@ -1,6 +1,6 @@
 import pytest
 
-from hookline.engine.failure_policy import apply_failure_policy, failed_verdict
+from hookline.engine.translator import apply_failure_policy, failed_verdict
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import Hook, OnError
 from hookline.model.verdict import Decision, Verdict

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from hookline.kinds.raise_event import RaiseEvent, build_payload
+from hookline.kinds.rule import RaiseEvent, build_payload
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
 from hookline.model.hook import Hook

@@ -1,12 +1,17 @@
-"""Compensating actions: what hooks did in a turn, and the commands that take it back.
+"""What is stored about the turns of an agent: how often hooks sent it back to work, and what can be taken back.
+
+A hook that demands something the agent cannot do would otherwise keep it working forever, and cost money.
 
 A hook with `undo` is written down when it ran. When a later hook or the user rejects what it ran for, taking it back is
 offered; the user decides, with `hookline rollback`.
 """
 
 import asyncio
+import hashlib
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from time import time
 from typing import Final, TypeVar
@@ -16,12 +21,13 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 
 from hookline import json_codec
-from hookline.engine.stop_loop_guard import TURN_ENDS, TURN_START
-from hookline.engine.trace_records import new_id
+from hookline.engine.bus import MessageBus
+from hookline.engine.trace_records import new_id, record
 from hookline.errors import StoreError
-from hookline.model.event import Event
+from hookline.model.event import Event, EventName
 from hookline.model.hook import Hook
-from hookline.model.verdict import Effect, EffectKind, Outcome
+from hookline.model.record import Step
+from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.ports import StateStore, StateValue
 from hookline.trust.repository import find_top
 
@@ -29,12 +35,118 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-EXPIRY: Final = 30 * 86_400.0  # seconds, as long as the state of a session
+# the events at which a denial or a follow-up sends the agent back
+TURN_ENDS: Final = frozenset({EventName.AFTER_AGENT, EventName.SUBAGENT_STOP})
+TURN_START: Final = EventName.BEFORE_AGENT
+
+_RETURNS: Final = "returns:"
+_RETURNS_EXPIRY: Final = 86_400.0  # seconds
+_SHOWN: Final = 200  # characters of a reason
+_NUMBERS: Final = re.compile(r"\d+")
+_BLOCKING: Final = frozenset({Decision.ASK, Decision.DENY})
+
+_UNDO_EXPIRY: Final = 30 * 86_400.0  # seconds, as long as the state of a session
 MOST: Final = 200  # compensations of a project; beyond that, the oldest are dropped
-LARGEST: Final = 1_000_000  # bytes of all events that are kept for a project
-_PREFIX: Final = "undo:"
+_LARGEST: Final = 1_000_000  # bytes of all events that are kept for a project
+_UNDO: Final = "undo:"
 # a denial of these rejects the turn as a whole, and of another event what happened at it
 _WHOLE_TURN: Final = TURN_ENDS | {TURN_START}
+
+
+class StopLoopGuard:
+    """Count how often an agent was sent back, per session and reason, and let it stop after `most` times.
+
+    A new prompt resets the counts, and so does the first end of a turn where the agent reports that it is the first. An
+    agent that repeats the reason it was sent back with as a prompt, or sends an empty prompt, has no new one. With 0 for
+    `most`, nothing is counted.
+    """
+
+    def __init__(self, state: StateStore, bus: MessageBus, *, listening: AbstractSet[str], most: int) -> None:
+        self._state = state
+        self._bus = bus
+        # which events have hooks: without one at the end of a turn, nothing was counted
+        self._listening = listening
+        self._most = most
+
+    async def reset(self, event: Event) -> None:
+        """Reset the counts of a session where an event starts a new turn."""
+        if self._most < 1 or event.name is not TURN_START or self._listening.isdisjoint(TURN_ENDS):
+            return
+        try:
+            if not await _access(self._state, lambda: self._is_own_prompt(event)):
+                await _access(self._state, lambda: self._state.forget([_session_prefix(event)]))
+        except StoreError as problem:
+            logger.warning("%s", problem)
+
+    async def limit(self, outcome: Outcome, event: Event) -> Outcome:
+        """Return the outcome, without what would send the agent back once too often."""
+        if self._most < 1 or event.name not in TURN_ENDS or event.chain:
+            return outcome
+        blocks = outcome.decision in _BLOCKING
+        if not (blocks or outcome.follow_ups):
+            return outcome
+        why = "\n".join(filter(None, (outcome.reason if blocks else "", *outcome.follow_ups)))
+        try:
+            times = await _access(self._state, lambda: self._count(event, why))
+        except StoreError as problem:
+            # without a count, the agent is sent back once: a broken store must not keep it working
+            self._warn(event, f"{problem}; so it is not counted how often the agent is sent back")
+            return _let_stop(outcome, "") if event.data.get("stop_hook_active") else outcome
+        if times <= self._most:
+            return outcome
+        short = why if len(why) <= _SHOWN else f"{why[:_SHOWN]}…"
+        message = (
+            f"hooks sent the agent back {self._most} times for the same reason, so it is left to rest now: {short}"
+        )
+        self._warn(event, message)
+        return _let_stop(outcome, message)
+
+    def _is_own_prompt(self, event: Event) -> bool:
+        """Return whether a prompt is the reason the agent was sent back with, or empty before a further request."""
+        prompt = event.data.get("prompt")
+        return prompt == "" or (isinstance(prompt, str) and bool(self._state.read([_key(event, prompt)])))
+
+    def _count(self, event: Event, why: str) -> int:
+        key = _key(event, why)
+        # False is reliable; True may also mean that the agent went on for another reason
+        is_first = event.data.get("stop_hook_active") is False
+
+        def decide(entries: Mapping[str, bytes], now: float) -> tuple[Mapping[str, StateValue], int]:
+            before = entries.get(key, b"0")
+            times = 1 if is_first or not before.isdigit() else int(before) + 1
+            return {key: StateValue(str(times).encode(), now + _RETURNS_EXPIRY)}, times
+
+        return self._state.change([key], decide)
+
+    def _warn(self, event: Event, message: str) -> None:
+        if self._bus.listening:
+            self._bus.enqueue(record(event, Step.WARNING, {"message": message}))
+
+
+async def _access(state: StateStore, work: Callable[[], T]) -> T:
+    """Use the store, in a thread where it may block."""
+    return await asyncio.to_thread(work) if state.waits else work()
+
+
+def _let_stop(outcome: Outcome, message: str) -> Outcome:
+    effects = tuple(effect for effect in outcome.effects if effect.kind is not EffectKind.ASK_AGENT)
+    shown = (Effect(EffectKind.MESSAGE, message),) if message else ()
+    return replace(outcome, decision=Decision.PASS, reasons=(), effects=(*effects, *shown))
+
+
+def _key(event: Event, why: str) -> str:
+    """Return the key of a reason in a session; reasons that differ in numbers or spaces only are the same."""
+    agent = str(event.data.get("agent_id") or "")
+    return f"{_session_prefix(event)}{_digest(agent + chr(0) + ' '.join(_NUMBERS.sub('0', why).split()))}"
+
+
+def _session_prefix(event: Event) -> str:
+    """Return the key prefix of a session; an event without a session is identified by its folder."""
+    return f"{_RETURNS}{_digest(event.host + chr(0) + (event.session.id or event.cwd))}:"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class Compensation(Struct, frozen=True, kw_only=True):
@@ -76,7 +188,7 @@ class CompensationLog:
     @cached_property
     def _key(self) -> str:
         # an agent walks into folders below the top of its repository, and its user rolls back from anywhere in it
-        return f"{_PREFIX}{find_top(self._project)}"
+        return f"{_UNDO}{find_top(self._project)}"
 
     async def begin_turn(self, event: Event) -> None:
         """Count a turn of a session."""
@@ -149,20 +261,17 @@ class CompensationLog:
         await self._change(close)
 
     async def _read(self) -> _Journal:
-        return _decode((await self._access(lambda: self._state.read([self._key]))).get(self._key))
+        return _decode((await _access(self._state, lambda: self._state.read([self._key]))).get(self._key))
 
     async def _change(self, change: Callable[[_Journal], _Journal]) -> None:
         def decide(entries: Mapping[str, bytes], now: float) -> tuple[Mapping[str, StateValue], None]:
             journal = change(_decode(entries.get(self._key)))
-            return {self._key: StateValue(json_codec.dump(to_builtins(journal)), now + EXPIRY)}, None
+            return {self._key: StateValue(json_codec.dump(to_builtins(journal)), now + _UNDO_EXPIRY)}, None
 
         try:
-            await self._access(lambda: self._state.change([self._key], decide))
+            await _access(self._state, lambda: self._state.change([self._key], decide))
         except StoreError as problem:
             logger.warning("what hooks did cannot be recorded for undo: %s", problem)
-
-    async def _access(self, work: Callable[[], T]) -> T:
-        return await asyncio.to_thread(work) if self._state.waits else work()
 
 
 def select_turn(runs: Sequence[Compensation]) -> list[Compensation]:
@@ -185,7 +294,7 @@ def _limit(runs: Sequence[Compensation]) -> tuple[Compensation, ...]:
     size = 0
     for run in reversed(runs[-MOST:]):
         size += len(json_codec.dump(to_builtins(run.event)))
-        if size > LARGEST:
+        if size > _LARGEST:
             break
         kept.append(run)
     return tuple(reversed(kept))

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hookline.engine import rate_limits
-from hookline.engine.rate_limits import DAY, MINUTE, LimitStatus, RateLimits, RunHistory
+from hookline.engine import limits
+from hookline.engine.limits import DAY, MINUTE, LimitStatus, RateLimits, RunHistory
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate
 from hookline.model.settings import Settings
@@ -13,7 +13,7 @@ NOW = 1_800_000_000.0
 
 
 def closed(terms: RateLimits, past: RunHistory, now: float) -> LimitStatus | None:
-    return next((one for one in rate_limits.check_limits(terms, past, now) if not one.passed), None)
+    return next((one for one in limits.check_limits(terms, past, now) if not one.passed), None)
 
 
 def runs_at(terms: RateLimits, moments: list[float]) -> list[float]:
@@ -21,7 +21,7 @@ def runs_at(terms: RateLimits, moments: list[float]) -> list[float]:
     past, ran = RunHistory(), []
     for now in moments:
         if closed(terms, past, now) is None:
-            past = rate_limits.add_run(terms, past, now)
+            past = limits.add_run(terms, past, now)
             ran.append(now)
     return ran
 
@@ -57,10 +57,10 @@ def test_cooldown_longer_than_a_minute_is_remembered() -> None:
 def test_only_as_many_runs_are_remembered_as_the_limit_needs() -> None:
     terms, past = RateLimits(per_minute=3), RunHistory()
     for second in range(10):
-        past = rate_limits.add_run(terms, past, NOW + second * 30)
+        past = limits.add_run(terms, past, NOW + second * 30)
 
     assert len(past.runs) <= 3
-    assert rate_limits.add_run(RateLimits(breaker=2), RunHistory(), NOW) == RunHistory()
+    assert limits.add_run(RateLimits(breaker=2), RunHistory(), NOW) == RunHistory()
 
 
 def test_lowered_limit_holds_at_once() -> None:
@@ -83,8 +83,8 @@ def test_lowered_limit_holds_at_once() -> None:
 )
 @pytest.mark.parametrize("back", [1.0, 45.0, 3_600.0, 10 * DAY])
 def test_clock_set_back_keeps_no_hook_from_running_for_ever(terms: RateLimits, back: float) -> None:
-    past = rate_limits.add_run(terms, RunHistory(), NOW)
-    past = rate_limits.add_result(terms, replace(past, seen=NOW), NOW, failed=True)
+    past = limits.add_run(terms, RunHistory(), NOW)
+    past = limits.add_result(terms, replace(past, seen=NOW), NOW, failed=True)
     now = NOW - back
 
     waited = next(second for second in range(1000) if closed(terms, past, now + second) is None)
@@ -96,10 +96,10 @@ def test_breaker_opens_after_so_many_failures_in_a_row() -> None:
     terms = RateLimits(breaker=3, retry_after=10, lease=20)
     past = RunHistory()
     for failed in (True, True, False, True, True):
-        past = rate_limits.add_result(terms, past, NOW, failed=failed)
+        past = limits.add_result(terms, past, NOW, failed=failed)
     assert closed(terms, past, NOW) is None
 
-    past = rate_limits.add_result(terms, past, NOW, failed=True)
+    past = limits.add_result(terms, past, NOW, failed=True)
 
     assert closed(terms, past, NOW + 4) == LimitStatus(
         Gate.BREAKER, passed=False, reason="paused after 3 failures in a row, tried again in 6 s", failed=True
@@ -108,11 +108,11 @@ def test_breaker_opens_after_so_many_failures_in_a_row() -> None:
 
 def test_one_try_at_a_time_after_the_pause() -> None:
     terms = RateLimits(breaker=1, retry_after=10, lease=20)
-    past = rate_limits.add_result(terms, RunHistory(), NOW, failed=True)
+    past = limits.add_result(terms, RunHistory(), NOW, failed=True)
     now = NOW + 10
     assert closed(terms, past, now) is None
 
-    past = rate_limits.add_run(terms, past, now)
+    past = limits.add_run(terms, past, now)
 
     standing = closed(terms, past, now + 1)
     assert standing is not None
@@ -124,13 +124,11 @@ def test_one_try_at_a_time_after_the_pause() -> None:
 
 def test_success_closes_the_breaker_and_failure_opens_it_again() -> None:
     terms = RateLimits(breaker=2, retry_after=10, lease=20)
-    past = rate_limits.add_result(
-        terms, rate_limits.add_result(terms, RunHistory(), NOW, failed=True), NOW, failed=True
-    )
-    tried = rate_limits.add_run(terms, past, NOW + 10)
+    past = limits.add_result(terms, limits.add_result(terms, RunHistory(), NOW, failed=True), NOW, failed=True)
+    tried = limits.add_run(terms, past, NOW + 10)
 
-    assert rate_limits.add_result(terms, tried, NOW + 11, failed=False) == RunHistory()
-    again = rate_limits.add_result(terms, tried, NOW + 11, failed=True)
+    assert limits.add_result(terms, tried, NOW + 11, failed=False) == RunHistory()
+    again = limits.add_result(terms, tried, NOW + 11, failed=True)
     assert again.opened == NOW + 11
     assert closed(terms, again, NOW + 20) is not None
     assert closed(terms, again, NOW + 21) is None
@@ -138,19 +136,19 @@ def test_success_closes_the_breaker_and_failure_opens_it_again() -> None:
 
 def test_late_failure_of_an_earlier_run_does_not_make_the_pause_longer() -> None:
     terms = RateLimits(breaker=1, retry_after=10, lease=20)
-    past = rate_limits.add_result(terms, RunHistory(), NOW, failed=True)
+    past = limits.add_result(terms, RunHistory(), NOW, failed=True)
 
-    late = rate_limits.add_result(terms, past, NOW + 9, failed=True)
+    late = limits.add_result(terms, past, NOW + 9, failed=True)
 
     assert closed(terms, late, NOW + 10) is None
 
 
 def test_hooks_of_one_event_do_not_have_to_rest_from_each_other() -> None:
-    terms = rate_limits.shared_limits(Settings(cooldown=5))
-    past = rate_limits.add_run(terms, RunHistory(), NOW, event="one")
+    terms = limits.shared_limits(Settings(cooldown=5))
+    past = limits.add_run(terms, RunHistory(), NOW, event="one")
 
-    assert list(rate_limits.check_limits(terms, past, NOW, event="one")) == []
-    assert [one.reason for one in rate_limits.check_limits(terms, past, NOW + 1, event="two")] == [
+    assert list(limits.check_limits(terms, past, NOW, event="one")) == []
+    assert [one.reason for one in limits.check_limits(terms, past, NOW + 1, event="two")] == [
         "all hooks together: 4 s left of 5 s"
     ]
 
@@ -158,32 +156,32 @@ def test_hooks_of_one_event_do_not_have_to_rest_from_each_other() -> None:
 def test_only_what_is_set_is_asked_and_in_order() -> None:
     terms = RateLimits(breaker=1, debounce=1, cooldown=1, per_minute=1)
 
-    gates = [one.gate for one in rate_limits.check_limits(terms, RunHistory(), NOW)]
+    gates = [one.gate for one in limits.check_limits(terms, RunHistory(), NOW)]
 
     assert gates == [Gate.BREAKER, Gate.DEBOUNCE, Gate.COOLDOWN, Gate.RATE]
-    assert list(rate_limits.check_limits(RateLimits(), RunHistory(), NOW)) == []
+    assert list(limits.check_limits(RateLimits(), RunHistory(), NOW)) == []
 
 
 def test_in_the_background_the_queue_waits_for_quiet() -> None:
     hook = Hook(id="h", on="after_tool", command="x", debounce=5, background=True, source=Source.USER)
 
-    assert rate_limits.limits_of(hook, lease=1).debounce == 0
-    assert rate_limits.limits_of(replace(hook, background=False), lease=1).debounce == 5
+    assert limits.limits_of(hook, lease=1).debounce == 0
+    assert limits.limits_of(replace(hook, background=False), lease=1).debounce == 5
 
 
 def test_failures_are_remembered_for_longer_than_runs() -> None:
     terms = RateLimits(breaker=3, per_minute=1)
 
-    assert rate_limits.expiry(terms, RunHistory(runs=(NOW,)), NOW) == NOW + MINUTE
-    assert rate_limits.expiry(terms, RunHistory(failures=1), NOW) > NOW + DAY
+    assert limits.history_expiry(terms, RunHistory(runs=(NOW,)), NOW) == NOW + MINUTE
+    assert limits.history_expiry(terms, RunHistory(failures=1), NOW) > NOW + DAY
 
 
 def test_what_cannot_be_read_is_forgotten() -> None:
     past = RunHistory(runs=(1.0, 2.0), failures=3, event="e")
 
-    assert rate_limits.decode(rate_limits.encode(past)) == past
-    assert rate_limits.decode(b"\xff damaged") == RunHistory()
-    assert rate_limits.decode(None) == RunHistory()
+    assert limits.decode_history(limits.encode_history(past)) == past
+    assert limits.decode_history(b"\xff damaged") == RunHistory()
+    assert limits.decode_history(None) == RunHistory()
 
 
 @pytest.mark.parametrize(
@@ -199,14 +197,14 @@ def test_what_cannot_be_read_is_forgotten() -> None:
     ],
 )
 def test_times_are_rounded_up(seconds: float, text: str) -> None:
-    assert rate_limits.format_seconds(seconds) == text
+    assert limits.format_seconds(seconds) == text
 
 
 def test_killed_try_keeps_nobody_from_trying_for_longer_than_it_may_take() -> None:
-    terms = rate_limits.limits_of(Hook(id="h", command="true", breaker=1, retry_after=600), lease=15)
-    past = rate_limits.add_result(terms, RunHistory(), 1000.0, failed=True)
+    terms = limits.limits_of(Hook(id="h", command="true", breaker=1, retry_after=600), lease=15)
+    past = limits.add_result(terms, RunHistory(), 1000.0, failed=True)
     # somebody tries it, and is never heard of again
-    past = rate_limits.add_probe(terms, past, 1600.0)
+    past = limits.add_probe(terms, past, 1600.0)
 
-    assert not rate_limits.breaker_status(terms, past, 1614.0).passed
-    assert rate_limits.breaker_status(terms, past, 1616.0).passed
+    assert not limits.breaker_status(terms, past, 1614.0).passed
+    assert limits.breaker_status(terms, past, 1616.0).passed

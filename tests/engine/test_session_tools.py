@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hookline.engine.tool_call import classify, run_tool
+from hookline.engine.session import classify, run_tool
 from hookline.errors import Blocked
 from hookline.model.verdict import Decision, Outcome
 

@@ -10,7 +10,7 @@ import pytest
 
 from hookline import Engine, Event, EventName, Hook, Outcome, Source, Verdict
 from hookline.engine.degrade import degrade
-from hookline.engine.fencing import describe_origin, fence_verdict
+from hookline.engine.translator import describe_origin, fence_verdict
 from hookline.model.event import Ability
 from hookline.model.hook import Layer
 from hookline.model.record import Record, Step

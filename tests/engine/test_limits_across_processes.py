@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.engine.rate_limits import MINUTE
+from hookline.engine.limits import MINUTE
 from hookline.stores.state import SqliteState
 from tests.waiting import PATIENCE, until
 

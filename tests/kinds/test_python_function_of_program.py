@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.kinds.function import Function
+from hookline.kinds.python import Function
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request
 from hookline.model.hook import Hook

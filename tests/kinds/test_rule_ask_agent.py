@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hookline import Engine
 from hookline.dialects import DIALECTS
-from hookline.kinds.ask_agent import LONGEST, LONGEST_VALUE, AskAgent, fill_prompt
+from hookline.kinds.rule import LONGEST, LONGEST_VALUE, AskAgent, fill_prompt
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import FailureKind
 from hookline.model.hook import Hook, Source

@@ -19,13 +19,13 @@ from hookline.kinds.python import Python
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import FailureKind, Reply, Request, Sealed
 from hookline.model.hook import Hook, Priority, Source
-from hookline.process import memfd, portable
-from hookline.process.memfd import DESCRIPTOR, LentDescriptors, MemfdPool, has_changed
+from hookline.process import bootstrap, portable
+from hookline.process.bootstrap import DESCRIPTOR, LentDescriptors, MemfdPool, has_changed
 
 pytestmark = pytest.mark.slow
 
 NODE = shutil.which("node")
-needs_memfd = pytest.mark.skipif(not memfd._HAS_MEMFD, reason="memfds are Linux's")  # noqa: SLF001
+needs_memfd = pytest.mark.skipif(not bootstrap._HAS_MEMFD, reason="memfds are Linux's")  # noqa: SLF001
 
 RUNS = 12
 """How many calls each storm has to survive that were not refused."""
@@ -520,7 +520,7 @@ def test_sealed_calls_leave_no_descriptor_and_no_folder(tmp_path: Path, cwd: str
 def test_without_memfds_and_pidfds_copies_do_the_same(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memfd, "_HAS_MEMFD", False)
+    monkeypatch.setattr(bootstrap, "_HAS_MEMFD", False)
     monkeypatch.setattr(command, "run", portable.run)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     sealed = {str(scene.path): scene.good}

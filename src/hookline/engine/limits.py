@@ -1,18 +1,19 @@
-"""The rules of rate limits, cooldowns, debouncing and circuit breakers, without a clock and without a store.
+"""The limits of hooks: rate limits, cooldowns, debouncing and circuit breakers; and time budgets that hooks share.
 
-Times are seconds since the epoch, passed in. Every rule is bounded by its own span: a clock that was set back delays a
-hook by that span at most, and never blocks it forever.
+The rules have neither a clock nor a store: times are seconds since the epoch, passed in. Every rule is bounded by its own
+span: a clock that was set back delays a hook by that span at most, and never blocks it forever.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from time import perf_counter
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.model.hook import Hook
+from hookline.model.hook import Hook, Layer
 from hookline.model.plan import Gate
 from hookline.model.settings import Settings
 
@@ -23,6 +24,10 @@ DAY: Final = 86_400.0
 FAILURES_EXPIRY: Final = 7 * DAY
 # added to the timeout: a process that is killed while it probes a paused hook blocks other probes no longer than this
 GRACE: Final = 10.0
+
+# a message names at most this many hooks, and none that took less than this part of the budget
+_MOST_NAMED: Final = 3
+_WORTH_NAMING: Final = 0.05
 
 
 class RunHistory(Struct, frozen=True, omit_defaults=True):
@@ -66,9 +71,6 @@ class LimitStatus(Struct, frozen=True):
     failed: bool = False
 
 
-Rule = Callable[[RateLimits, RunHistory, float], LimitStatus]
-
-
 def limits_of(hook: Hook, *, lease: float) -> RateLimits:
     """Return the limits of a hook. The queue debounces background hooks, and runs them with the last event."""
     return RateLimits(
@@ -91,9 +93,14 @@ def check_limits(limits: RateLimits, history: RunHistory, now: float, *, event: 
 
     Hooks of one event need no cooldown from each other, so `event` does not count against itself.
     """
-    for is_set, rule in _RULES:
-        if is_set(limits) and not (rule is _cooldown_status and event and history.event == event):
-            yield rule(limits, history, now)
+    if limits.breaker:
+        yield breaker_status(limits, history, now)
+    if limits.debounce:
+        yield _debounce_status(limits, history, now)
+    if limits.cooldown and not (event and history.event == event):
+        yield _cooldown_status(limits, history, now)
+    if limits.per_minute:
+        yield _rate_status(limits, history, now)
 
 
 def add_run(limits: RateLimits, history: RunHistory, now: float, *, event: str = "") -> RunHistory:
@@ -101,8 +108,7 @@ def add_run(limits: RateLimits, history: RunHistory, now: float, *, event: str =
     history = add_probe(limits, history, now)
     if not limits.per_minute and not limits.cooldown:
         return history
-    recent = [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
-    return replace(history, runs=(*recent, now)[-max(limits.per_minute, 1) :], event=event)
+    return replace(history, runs=(*_recent_runs(history, now), now)[-max(limits.per_minute, 1) :], event=event)
 
 
 def add_probe(limits: RateLimits, history: RunHistory, now: float) -> RunHistory:
@@ -121,18 +127,18 @@ def add_result(limits: RateLimits, history: RunHistory, now: float, *, failed: b
     return replace(history, failures=failures, opened=now, probe=0.0)
 
 
-def expiry(limits: RateLimits, history: RunHistory, now: float) -> float:
+def history_expiry(limits: RateLimits, history: RunHistory, now: float) -> float:
     """Return when a history does not matter any more."""
     failures = FAILURES_EXPIRY + limits.lease if history.failures else 0.0
     return now + max(MINUTE, limits.cooldown, limits.debounce, failures)
 
 
-def encode(history: RunHistory) -> bytes:
+def encode_history(history: RunHistory) -> bytes:
     """Serialise a history."""
     return msgspec.msgpack.encode(history)
 
 
-def decode(raw: bytes | None) -> RunHistory:
+def decode_history(raw: bytes | None) -> RunHistory:
     """Deserialise a history; an unreadable one is empty, as if the hook had never run."""
     if raw is None:
         return RunHistory()
@@ -179,7 +185,7 @@ def _cooldown_status(limits: RateLimits, history: RunHistory, now: float) -> Lim
 
 
 def _rate_status(limits: RateLimits, history: RunHistory, now: float) -> LimitStatus:
-    recent = [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
+    recent = _recent_runs(history, now)
     count = f"{limits.label}{len(recent)} of {limits.per_minute} runs in the last minute"
     if len(recent) < limits.per_minute:
         return LimitStatus(Gate.RATE, passed=True, reason=count)
@@ -188,13 +194,8 @@ def _rate_status(limits: RateLimits, history: RunHistory, now: float) -> LimitSt
     return LimitStatus(Gate.RATE, passed=False, reason=f"{count}, the next in {format_seconds(left)}")
 
 
-# in the order they are checked: which limit enables a rule, and the rule
-_RULES: Final[tuple[tuple[Callable[[RateLimits], object], Rule], ...]] = (
-    (lambda limits: limits.breaker, breaker_status),
-    (lambda limits: limits.debounce, _debounce_status),
-    (lambda limits: limits.cooldown, _cooldown_status),
-    (lambda limits: limits.per_minute, _rate_status),
-)
+def _recent_runs(history: RunHistory, now: float) -> list[float]:
+    return [at for at in history.runs if now - MINUTE < at <= now + MINUTE]
 
 
 def _is_open(limits: RateLimits, history: RunHistory, now: float) -> bool:
@@ -216,3 +217,44 @@ def format_seconds(seconds: float) -> str:
     if seconds <= 2 * MINUTE * 60:
         return f"{math.ceil(seconds / MINUTE)} min"
     return f"{math.ceil(seconds / MINUTE / 60)} h"
+
+
+class TimeBudget:
+    """How long the hooks of one event, or the steps of one hook, may take together."""
+
+    def __init__(self, seconds: float, what: str = "the event's budget") -> None:
+        self._seconds = seconds
+        self._what = what
+        self._deadline = perf_counter() + seconds
+        self._spent: dict[str, float] = {}
+
+    @property
+    def remaining(self) -> float:
+        """The remaining seconds; zero or less when it is used up."""
+        return self._deadline - perf_counter()
+
+    def spend(self, hook: Hook, seconds: float) -> None:
+        """Record how long a hook took."""
+        self._spent[hook.id] = self._spent.get(hook.id, 0.0) + seconds
+
+    def applies_to(self, hook: Hook) -> bool:
+        """Return whether it limits a hook: managed hooks keep their own time, and background hooks are only queued."""
+        return hook.layer is not Layer.MANAGED and not hook.background
+
+    def limit(self, timeout: float, hook: Hook) -> float:
+        """Return the timeout of a hook: its own, or what is left."""
+        # an exhausted budget does not start the hook at all, so a kind always gets a positive time
+        return min(timeout, max(self.remaining, 0.001)) if self.applies_to(hook) else timeout
+
+    def __str__(self) -> str:
+        return f"{self._what} of {self._seconds:.3g} s was used up" + self._spenders(" by ")
+
+    @property
+    def remainder(self) -> str:
+        """Describes the time of a hook that got less than its own timeout."""
+        return f"all that was left of {self._what} of {self._seconds:.3g} s" + self._spenders(" after ")
+
+    def _spenders(self, word: str) -> str:
+        longest = sorted(self._spent.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+        shown = [f'"{name}" ({seconds:.3g} s)' for name, seconds in longest if seconds > self._seconds * _WORTH_NAMING]
+        return word + ", ".join(shown) if shown else ""

@@ -5,7 +5,7 @@ import pytest
 
 from hookline import Engine, Verdict
 from hookline.dialects import DIALECTS
-from hookline.engine.stop_loop_guard import StopLoopGuard
+from hookline.engine.turns import StopLoopGuard
 from hookline.model.event import Event, Session
 from hookline.model.record import Record, Step
 from hookline.model.settings import Settings

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from hookline.process.limiter import PATIENCE, ConcurrencyLimiter
+from hookline.process.limits import PATIENCE, ConcurrencyLimiter
 
 
 def test_turns_are_given_in_order() -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hookline.engine import verdict_cache
+from hookline.engine.admission import LARGEST_VERDICT, CacheKeys, decode_verdict, encode_verdict, is_cached
 from hookline.engine.engine import Engine
-from hookline.engine.verdict_cache import CacheKeys, decode_verdict, encode_verdict, is_cached
 from hookline.model.event import Event, EventName, Session
 from hookline.model.exchange import Failure, FailureKind
 from hookline.model.hook import Hook, Source
@@ -308,7 +307,7 @@ def test_answer_is_read_back_as_it_was(verdict: Verdict) -> None:
         Verdict(job="7"),
         Verdict(effects=(Effect(EffectKind.DATA, ("a", "tuple"), ("key",)),)),
         Verdict(effects=(Effect(EffectKind.DATA, object(), ("key",)),)),
-        Verdict(reason="x" * (verdict_cache.LARGEST + 1)),
+        Verdict(reason="x" * (LARGEST_VERDICT + 1)),
     ],
     ids=["failure", "raised", "job", "tuple", "object", "long"],
 )
