@@ -18,15 +18,15 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.builtin.catalogue import PREFIX
 from hookline.cli._command import COMMON, argument, flag
-from hookline.cli._describe import decide_trust
 from hookline.cli._output import render
-from hookline.cli._project import hook_error, load_from_args
+from hookline.cli._project import decide_trust, hook_error, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
 from hookline.config.formats import grouped, native, ollm, per_file
 from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.keys import Key
+from hookline.config.keys import SHARED, Key
+from hookline.config.keys import sandbox as read_sandbox
 from hookline.config.known_names import KnownNames
 from hookline.config.loader import MAX_FILE_BYTES
 from hookline.config.reader import FileOrigin
@@ -37,10 +37,11 @@ from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.sandbox import LEVELS, Sandbox
 from hookline.project import Project, find_problem
 from hookline.text import quote, shell_quote
 from hookline.user_dirs import find_user_dirs
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 from hookline.wiring import native_names, native_tools, shell_dialects
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -416,3 +417,24 @@ def parse_value(name: str, word: str, key: Key | None) -> object:
             return candidate
     is_broken = word.startswith(_OPENING) and len(candidates) == 1
     raise ConfigError(f"{name}: {reason}" + (", which is neither JSON nor TOML" if is_broken else ""))
+
+
+def parse_sandbox(text: str) -> Sandbox:
+    """Return the sandbox of a level, or of a table as hookline.toml has it; for `type` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: It is neither.
+    """
+    if not text.startswith("{") and text not in LEVELS:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is no level; there are {", ".join(LEVELS)}, or a table such as {{ write = ["build/**"] }}'
+        )
+    try:
+        return read_sandbox(parse_value("--sandbox", text, SHARED["sandbox"]))
+    except ConfigError as problem:
+        raise argparse.ArgumentTypeError(problem.message.removeprefix("--sandbox: ")) from None
+
+
+SANDBOX: Final = argument(
+    "--sandbox", "what its process may do: a level, or a table", type=parse_sandbox, metavar="LEVEL|TABLE"
+)

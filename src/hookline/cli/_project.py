@@ -1,4 +1,4 @@
-"""The project, the hook and the event that a command is about."""
+"""The project, the hook and the event that a command is about, and what commands show of a hook and its runs."""
 
 import argparse
 import json
@@ -14,17 +14,23 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.bridge.guarded_paths import find_guarded_if_installed
+from hookline.builtin.catalogue import PREFIX
 from hookline.cli._command import argument
+from hookline.cli._output import format_ago, format_span, print_error
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
-from hookline.errors import ConfigError
+from hookline.errors import ConfigError, StoreError
+from hookline.model.dialect import DialectSpec
 from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.hook import Hook
+from hookline.model.language_models import ModelUsage
 from hookline.model.names import known_events, resolve_events
 from hookline.model.plan import Gate
+from hookline.model.record import Record
 from hookline.project import Project, load_project
+from hookline.stores.trace_queries import TraceQueries
 from hookline.text import quote, suggest
-from hookline.trust.policy import Approve
+from hookline.trust.policy import Approve, TrustDecision
 from hookline.wiring import native_names
 
 
@@ -199,3 +205,83 @@ def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> 
             session=SESSION,
         )
     return replace(event, id="sample", timestamp=int(time() * 1000))
+
+
+SPECS: Final[Mapping[str, DialectSpec]] = {name: one.SPEC for name, one in DIALECTS.items()}
+
+_reported: Final[set[str]] = set()
+
+
+def describe_location(hook: Hook, project: Project) -> str:
+    """Return the file and line of a hook, shortened."""
+    if hook.source_path:
+        return f"{shorten_paths(hook.source_path, project)}:{hook.source_line}"
+    return "hookline itself" if hook.id.startswith(PREFIX) else "a program"
+
+
+def shorten_paths(text: str, project: Project) -> str:
+    """Write paths of the project and of the user's home relative to these folders."""
+    for folder, start in ((project.root, ""), (project.folders.home, "~/")):
+        text = text.replace(f"{folder}{os.sep}", start)
+    return text
+
+
+def decide_trust(hook: Hook, project: Project) -> TrustDecision | None:
+    """Return whether a hook may run; None when the approvals cannot be read, which is reported once."""
+    try:
+        return project.trust.decide(hook, cwd=str(project.root))
+    except StoreError as problem:
+        if str(problem) not in _reported:
+            _reported.add(str(problem))
+            print_error(f"hookline: {problem}")
+        return None
+
+
+def open_history(project: Project) -> TraceQueries:
+    """Open the user's traces."""
+    return TraceQueries(project.folders.data / "traces.db")
+
+
+def get_result(record: Record) -> str:
+    """Return how a run ended: the decision, or the kind of failure."""
+    return str(record.detail.get("failure") or record.detail.get("decision") or "done")
+
+
+def get_duration(detail: Mapping[str, object]) -> float | None:
+    """Return how long a run took, in seconds; None if it is not known."""
+    duration = detail.get("duration")
+    return float(duration) if isinstance(duration, int | float) else None
+
+
+def describe_run(record: Record) -> str:
+    """Return when a hook ran, how it ended and how long it took."""
+    return f"{format_ago(record.at)}, {get_result(record)}, {format_span(get_duration(record.detail) or 0.0)}"
+
+
+def run_to_json(record: Record) -> Mapping[str, object]:
+    """Return a run for `--json`."""
+    return {
+        "at": record.at,
+        "event": record.event,
+        "result": get_result(record),
+        "reason": record.detail.get("reason") or record.detail.get("message"),
+        "duration": get_duration(record.detail) or 0.0,
+        "trace": record.trace,
+    }
+
+
+def describe_usage(usage: ModelUsage) -> str:
+    """Return what an answer of a language model took."""
+    cost = f", {format_cost(usage.cost)}" if usage.cost else ""
+    return f"{usage.model}, {usage.input} tokens read, {usage.output} written{cost}"
+
+
+def format_cost(cost: float) -> str:
+    """Return a small amount of money with the digits that matter."""
+    return f"{cost:.2f}" if cost >= 1 else f"{cost:.6f}".rstrip("0").rstrip(".")
+
+
+def truncate(text: str, longest: int) -> str:
+    """Return a text on one line, shortened for a column."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"

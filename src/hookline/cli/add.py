@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hookline.cli._command import CliCommand, OneOf, argument
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
+    SANDBOX,
     ConfigFile,
     EditSession,
     join_ids,
@@ -19,7 +20,6 @@ from hookline.cli._edit_session import (
     split_assignment,
 )
 from hookline.cli._project import parse_dialect, read_object
-from hookline.cli._sandbox import SANDBOX
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, ExitCode, flag
-from hookline.cli._hosts import make_around_project
 from hookline.cli._output import Line, TextStyle, pluralise, render, style_word
 from hookline.cli._project import load_from_args
+from hookline.cli.hosts import make_around_project
 from hookline.config.document import Problem, Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.debug.lint import lint_hooks
@@ -21,7 +21,7 @@ from hookline.hosts.status import find_installed
 from hookline.project import Project
 from hookline.trust.risks import list_risks
 from hookline.user_dirs import working_folder
-from hookline.views.hook_view import problems_to_json
+from hookline.views import problems_to_json
 from hookline.wiring import shell_dialects
 
 # risks to report for a hook that works; the approval screen shows the others

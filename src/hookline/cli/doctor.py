@@ -26,7 +26,6 @@ from hookline.bridge.coverage_check import find_missed_calls, was_installed
 from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._hosts import make_around_project
 from hookline.cli._output import (
     Line,
     TextStyle,
@@ -39,6 +38,7 @@ from hookline.cli._output import (
     style_word,
 )
 from hookline.cli._project import load_from_args
+from hookline.cli.hosts import make_around_project
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
 from hookline.dialects import DIALECTS
@@ -64,7 +64,7 @@ from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.stores.trace_stats import TraceStats
 from hookline.text import shell_quote
 from hookline.version import __version__
-from hookline.views.hook_view import describe_containment
+from hookline.views import describe_containment
 
 CANARY_RUNS: Final = 9
 SLOW_CANARY: Final = 0.05  # seconds; a program that does nothing takes a few milliseconds

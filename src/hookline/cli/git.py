@@ -8,11 +8,11 @@ from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
 from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
-from hookline.cli._hosts import check_interpreter
 from hookline.cli._output import Table, pluralise, print_error, render
 from hookline.cli._project import get_project_dir
 from hookline.cli._run_hooks import print_failures, print_missed_hooks, run_until_terminated
 from hookline.cli._terminal import open_prompt
+from hookline.cli.hosts import check_interpreter
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.project import load_project

@@ -13,9 +13,9 @@ from msgspec.structs import asdict
 from hookline.bridge.call import IfBroken
 from hookline.bridge.daemon_socket import is_wanted
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._hosts import check_interpreter, make_around
 from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
+from hookline.cli.hosts import check_interpreter, make_around
 from hookline.config.known_entries import confirm_record
 from hookline.dialects import DIALECTS
 from hookline.engine.failure_policy import fails_closed
@@ -38,7 +38,7 @@ _ALL: Final = "all"
 _ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False): "change"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run_install(args: argparse.Namespace) -> int:
     """Install, or list the agents that Hookline could be installed for."""
     around = make_around(args, writes=bool(args.hosts or args.all))
     if args.all and args.hosts:
@@ -389,37 +389,43 @@ AGENT_OPTIONS: Final = (
     ),
     flag("--dry-run", "show what would change, and change nothing"),
 )
-COMMAND: Final = CliCommand(
-    "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
-    *AGENT_OPTIONS,
-    flag("--all", "every agent that is found on this machine"),
-    argument(
-        "--events",
-        "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
-        metavar="EVENT,…",
+
+
+COMMANDS: Final = {
+    "install": CliCommand(
+        "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
+        *AGENT_OPTIONS,
+        flag("--all", "every agent that is found on this machine"),
+        argument(
+            "--events",
+            "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
+            metavar="EVENT,…",
+        ),
+        argument(
+            "--if-broken",
+            "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
+            choices=POLICIES,
+        ),
+        flag(
+            "--http",
+            "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
+        ),
+        flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
+        flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
+        flag(
+            "--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"
+        ),
+        flag("--verbose", "name every event, and say of those left out why; --json does, too"),
+        *COMMON,
+        example="claude-code gemini",
+        run=run_install,
     ),
-    argument(
-        "--if-broken",
-        "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
-        choices=POLICIES,
+    "uninstall": CliCommand(
+        "remove Hookline from the settings of agents, and restore what was there before",
+        *AGENT_OPTIONS,
+        flag("--all", "all agents; without --scope, in all their settings"),
+        *COMMON,
+        example="claude-code",
+        run=run_uninstall,
     ),
-    flag(
-        "--http",
-        "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
-    ),
-    flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
-    flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
-    flag("--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"),
-    flag("--verbose", "name every event, and say of those left out why; --json does, too"),
-    *COMMON,
-    example="claude-code gemini",
-    run=run,
-)
-UNINSTALL: Final = CliCommand(
-    "remove Hookline from the settings of agents, and restore what was there before",
-    *AGENT_OPTIONS,
-    flag("--all", "all agents; without --scope, in all their settings"),
-    *COMMON,
-    example="claude-code",
-    run=run_uninstall,
-)
+}

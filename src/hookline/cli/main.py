@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, cast
 
@@ -44,11 +44,17 @@ COMMANDS: Final = (
     *("trigger", "agent", "mcp", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
-# commands that share a module with another: the module, and the name of the command in it
-_SHARED: Final = {
-    "enable": ("toggle", "ENABLE"),
-    "disable": ("toggle", "DISABLE"),
-    "uninstall": ("install", "UNINSTALL"),
+# the modules with several commands, in their COMMANDS; any other command has a module of its own, with a COMMAND
+_SHARED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("init", "new"), "new"),
+    **dict.fromkeys(("list", "show"), "list"),
+    **dict.fromkeys(("edit", "enable", "disable", "remove", "undo"), "edit"),
+    **dict.fromkeys(("limits", "state"), "state"),
+    **dict.fromkeys(("trace", "stats"), "trace"),
+    **dict.fromkeys(("top", "ui"), "ui"),
+    **dict.fromkeys(("install", "uninstall"), "install"),
+    **dict.fromkeys(("emit", "trigger"), "emit"),
+    **dict.fromkeys(("events", "tools", "dialects", "schema"), "reference"),
 }
 _HELP: Final = (["-h"], ["--help"])
 
@@ -106,8 +112,8 @@ def _find_parser(parser: CommandParser, parsed: argparse.Namespace) -> CommandPa
 
 def import_command(name: str) -> CliCommand:
     """Import one command."""
-    module, constant = _SHARED.get(name, (name, "COMMAND"))
-    return cast("CliCommand", getattr(importlib.import_module(f"hookline.cli.{module}"), constant))
+    module = importlib.import_module(f"hookline.cli.{_SHARED.get(name, name)}")
+    return cast("CliCommand", module.COMMANDS[name] if name in _SHARED else module.COMMAND)
 
 
 def make_parser(only: str = "") -> CommandParser:
@@ -196,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     """Run the command that a call names; without one, print the overview."""
     if not words:
-        from hookline.cli._hosts import print_overview  # noqa: PLC0415 - see COMMANDS
+        from hookline.cli.hosts import print_overview  # noqa: PLC0415 - see COMMANDS
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):

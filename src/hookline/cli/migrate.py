@@ -13,7 +13,7 @@ from hookline.cli._command import CliCommand, argument, flag
 from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
 from hookline.cli.add import append_entries, start_file
-from hookline.cli.remove import remove_hooks
+from hookline.cli.edit import remove_hooks
 from hookline.config import edit
 from hookline.config.export import ExportEntry, ExportResult, ExportTarget, file_name, write
 from hookline.config.formats import FORMATS
@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.names import resolve_agent
 from hookline.text import quote, suggest
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 

@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag, number
-from hookline.cli._describe import truncate
 from hookline.cli._output import (
     ProgressBar,
     Table,
@@ -25,7 +24,7 @@ from hookline.cli._output import (
     progress,
     render,
 )
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import get_project_dir, truncate
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.cli._terminal import confirm
 from hookline.errors import ConfigError

@@ -17,7 +17,7 @@ from hookline.engine.engine import Engine
 from hookline.errors import ConfigError
 from hookline.model.hook import make_undo_hook
 from hookline.project import Project
-from hookline.views.hook_view import describe_target
+from hookline.views import describe_target
 
 _NOTHING: Final = "nothing can be taken back: no hook with `undo` ran, or all of it was taken back"
 

@@ -10,27 +10,29 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, OneOf, argument, flag
-from hookline.cli._output import print_error, print_fields, print_json, print_line
-from hookline.cli._project import EVENT_OPTIONS, build_event, hook_error, load_from_args, read_event_options
-from hookline.cli._run_hooks import run_until_terminated
-from hookline.cli._sandbox import (
-    SANDBOX,
-    describe_last_layers,
-    find_last_contained,
-    get_layers,
-    machine_to_json,
+from hookline.cli._edit_session import SANDBOX
+from hookline.cli._output import format_ago, print_error, print_fields, print_json, print_line
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    build_event,
+    hook_error,
+    load_from_args,
+    open_history,
+    read_event_options,
 )
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.keys import to_file_value
 from hookline.config.toml import key_line
 from hookline.debug.footprint import Footprint, RunFolders, Tracer, suggest_sandbox
 from hookline.dialects import SHELL_DIALECTS, TEMPLATE_DIALECTS
 from hookline.engine.runner import Execution, HookRunner
-from hookline.errors import ConfigError
+from hookline.errors import ConfigError, StoreError
 from hookline.kinds.command.command import Command
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Plan
-from hookline.model.sandbox import LEVELS
+from hookline.model.record import Record
+from hookline.model.sandbox import LEVELS, Sandbox
 from hookline.model.sandbox import PROJECT as PROJECT_LEVEL
 from hookline.process.containment import (
     Cell,
@@ -46,9 +48,39 @@ from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
 from hookline.process.secrets import Secrets
 from hookline.project import Project
+from hookline.stores.trace_queries import TraceFilter
 from hookline.trust.policy import suggest_approval
-from hookline.views.hook_lookup import find_hook
-from hookline.views.hook_view import containment_to_json, describe_containment, explain_containment
+from hookline.views import containment_to_json, describe_containment, explain_containment, find_hook
+
+
+def machine_to_json(sandbox: Sandbox) -> Mapping[str, object]:
+    """Return for `--json` how this machine contains a process."""
+    can_contain = find_layers().can_contain
+    return {"can_contain": can_contain, "layers": list_layers(sandbox), "lacking": list_lacking(sandbox)}
+
+
+def find_last_contained(project: Project, hook: Hook) -> Record | None:
+    """Return the last traced run of a hook that says which layers were in force."""
+    try:
+        runs = list(open_history(project).runs(TraceFilter(hook=hook.id)))
+    except StoreError as problem:
+        print_error(f"hookline: {problem}")
+        return None
+    return next((record for record in reversed(runs) if record.detail.get("sandbox")), None)
+
+
+def describe_last_layers(record: Record | None) -> str:
+    """Return which layers were in force when a hook ran last."""
+    if record is None:
+        return "no contained run was traced"
+    return f"{', '.join(get_layers(record))} ({format_ago(record.at)})"
+
+
+def get_layers(record: Record) -> list[str]:
+    """Return the layers that were in force in a run."""
+    layers = record.detail.get("sandbox")
+    return [str(layer) for layer in layers] if isinstance(layers, list | tuple) else []
+
 
 _NOT_FOUND: Final = 127
 _SHORTEST_NAME: Final = 3
@@ -251,6 +283,7 @@ def replace_env(key: CellKey) -> CellKey:
 
 
 _HOOK: Final = argument("hook", "the hook's id or name")
+
 
 COMMAND: Final = CliCommand(
     "say what a hook may do, find out what it needs, or try a command under a level",

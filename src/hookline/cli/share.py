@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
 from hookline.text import quote, redact
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 # names of values that are secrets
 _SECRET_NAME: Final = re.compile(r"token|secret|passw|api_?-?key|authorization|cookie|credential", re.IGNORECASE)

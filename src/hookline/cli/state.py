@@ -1,4 +1,4 @@
-"""`hookline state`: what hooks keep in their private folders, and a way to empty them."""
+"""`hookline limits` and `hookline state`: what is remembered of the runs of hooks, what hooks keep, and how to empty both."""
 
 import argparse
 import os
@@ -10,11 +10,38 @@ from hookline.cli._command import ABSOLUTE, COMMON, CliCommand, argument, flag
 from hookline.cli._output import Table, format_time, pluralise, print_error, render
 from hookline.cli._project import load_from_args
 from hookline.cli._terminal import confirm
+from hookline.engine.rate_limits import LimitStatus
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.process.hook_state import StateUsage, find_state_root, folder_name, list_files, measure_state
 from hookline.project import Project
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook, list_limits
+
+
+def run_limits(args: argparse.Namespace) -> int:
+    """Show the limits, or reset them."""
+    if args.all and (args.hooks or not args.reset):
+        raise ConfigError("--all goes with --reset, and without names")
+    project = load_from_args(args)
+    hooks = [find_hook(project, name) for name in args.hooks] or list(project.hooks)
+    admission = project.engine.admission
+    if args.reset:
+        if not args.hooks and not args.all:
+            raise ConfigError("name the hooks to reset, or say --all")
+        forgotten = sum(admission.forget(hook) for hook in hooks) + (admission.forget_shared() if args.all else 0)
+        text = f"forgotten: what was remembered of {pluralise(len(hooks), 'hook')}"
+        return render(args, {"reset": [hook.id for hook in hooks], "forgotten": forgotten}, text)
+    limits: list[tuple[str | None, LimitStatus]] = [*list_limits(project, hooks, alone=not args.hooks)]
+    limits += [(None, limit) for limit in (() if args.hooks else admission.shared_limit_status())]
+    value = [
+        {"hook": hook, "limit": limit.gate, "passed": limit.passed, "reason": limit.reason} for hook, limit in limits
+    ]
+    rows = [
+        [hook or "(all hooks)", limit.gate, "yes" if limit.passed else "NO", limit.reason] for hook, limit in limits
+    ]
+    nothing = "no limit: set once, per_minute, cooldown, debounce, breaker or budget of a hook"
+    table = Table(["hook", "limit", "may run", "status"], rows)
+    return render(args, {"limits": value}, table if rows else nothing)
 
 
 def _folder(project: Project, hook: Hook) -> Path:
@@ -99,31 +126,42 @@ def _format_size(size: int) -> str:
     )
 
 
-COMMAND: Final = CliCommand(
-    "show what hooks keep in their private folders, or remove it",
-    *COMMON,
-    default_action="list",
-    actions={
-        "list": CliCommand(
-            "list the hooks of this project that keep something",
-            flag("--all", "also what hooks of other projects keep"),
-            ABSOLUTE,
-            example="--all",
-            run=_list,
-        ),
-        "show": CliCommand(
-            "list the files that a hook keeps",
-            argument("hook", "a hook, by its id or name"),
-            example="budget",
-            run=_show,
-        ),
-        "clear": CliCommand(
-            "remove everything that hooks keep",
-            argument("hooks", "these hooks, by id or name", nargs="*", metavar="HOOK"),
-            flag("--all", "all hooks of this project"),
-            flag("--yes", "do not ask"),
-            example="budget --yes",
-            run=_clear,
-        ),
-    },
-)
+COMMANDS: Final = {
+    "limits": CliCommand(
+        "show how often hooks may still run and which are paused, or let them start afresh",
+        argument("hooks", "only these hooks, by id or name", nargs="*", metavar="HOOK"),
+        flag("--reset", "forget the hooks' runs, failures and kept answers, and count anew"),
+        flag("--all", "with --reset: all hooks, and what they may do together"),
+        *COMMON,
+        example="lint --reset",
+        run=run_limits,
+    ),
+    "state": CliCommand(
+        "show what hooks keep in their private folders, or remove it",
+        *COMMON,
+        default_action="list",
+        actions={
+            "list": CliCommand(
+                "list the hooks of this project that keep something",
+                flag("--all", "also what hooks of other projects keep"),
+                ABSOLUTE,
+                example="--all",
+                run=_list,
+            ),
+            "show": CliCommand(
+                "list the files that a hook keeps",
+                argument("hook", "a hook, by its id or name"),
+                example="budget",
+                run=_show,
+            ),
+            "clear": CliCommand(
+                "remove everything that hooks keep",
+                argument("hooks", "these hooks, by id or name", nargs="*", metavar="HOOK"),
+                flag("--all", "all hooks of this project"),
+                flag("--yes", "do not ask"),
+                example="budget --yes",
+                run=_clear,
+            ),
+        },
+    ),
+}

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._describe import describe_usage, truncate
+from hookline.cli._edit_session import SANDBOX
 from hookline.cli._output import (
     CellStyle,
     TextStyle,
@@ -23,13 +23,14 @@ from hookline.cli._output import (
 from hookline.cli._project import (
     EVENT_OPTIONS,
     build_event,
+    describe_usage,
     load_from_args,
     parse_dialect,
     parse_events,
     read_event_options,
+    truncate,
 )
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, run_until_terminated, start_live_view
-from hookline.cli._sandbox import SANDBOX
 from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.config.document import Severity
 from hookline.debug.explain import explain
@@ -46,7 +47,7 @@ from hookline.model.sandbox import Sandbox
 from hookline.project import Project
 from hookline.replay.hook_tests import run_hook_tests
 from hookline.trust.policy import suggest_approval
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 FAILED: Final = 1
 _SHOWN: Final = 200

@@ -20,6 +20,7 @@ from hookline.model.hook import Hook
 from hookline.project import Project
 from hookline.trust.approval_store import Approval
 from hookline.trust.policy import TrustDecision, TrustStatus
+from hookline.views import find_hook
 from hookline.views.approval_screen import (
     Fact,
     approval_to_json,
@@ -30,7 +31,6 @@ from hookline.views.approval_screen import (
     list_files,
     trust_to_json,
 )
-from hookline.views.hook_lookup import find_hook
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12

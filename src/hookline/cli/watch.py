@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
-from hookline.cli._describe import decide_trust
-from hookline.cli._hosts import make_around_project
 from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import decide_trust, get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
+from hookline.cli.hosts import make_around_project
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
 from hookline.config.staleness import stat_stamp

@@ -10,10 +10,20 @@ from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._describe import SPECS, decide_trust, describe_location, open_history, shorten_paths, truncate
-from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import Line, TextStyle, format_ago, print_error, render, style_word
-from hookline.cli._project import EVENT_OPTIONS, build_event, load_from_args, read_event_options
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    SPECS,
+    build_event,
+    decide_trust,
+    describe_location,
+    load_from_args,
+    open_history,
+    read_event_options,
+    shorten_paths,
+    truncate,
+)
+from hookline.cli.hosts import find_agent, make_around
 from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
@@ -34,12 +44,12 @@ from hookline.process.containment import find_refusal, list_layers
 from hookline.project import Project
 from hookline.stores.trace_queries import TraceFilter
 from hookline.text import shell_quote
-from hookline.views.hook_lookup import find_hook
-from hookline.views.hook_view import (
+from hookline.views import (
     HookView,
     containment_to_json,
     describe_containment,
     describe_target,
+    find_hook,
     problems_to_json,
 )
 

@@ -1,0 +1,276 @@
+"""`hookline events`, `tools`, `dialects` and `schema`: the names that hooks may use, and what files and messages look like."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from hookline import json_codec
+from hookline.cli._command import JSON, CliCommand, argument, flag
+from hookline.cli._edit_session import load_known_names
+from hookline.cli._output import Table, print_bytes, render
+from hookline.cli._project import parse_dialect, parse_event, parse_events
+from hookline.config.schemas import ALL, schema
+from hookline.debug.message_schemas import answer_schema, event_schema
+from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
+from hookline.model.agents import AGENTS
+from hookline.model.dialect_names import ARGUMENT_NAMES, EVENT_NAMES, TOOL_NAMES
+from hookline.model.event import EVENTS, EventName
+from hookline.model.hook import OWN_DIALECT
+from hookline.model.names import is_mcp_name, known_tools, names_of_tool, resolve_agent, resolve_tools, tools_of_event
+from hookline.model.tools import TOOL_SPECS
+from hookline.text import quote, suggest
+from hookline.wiring import native_names
+
+
+def list_events(args: argparse.Namespace) -> int:
+    """Print the table, or explain one name."""
+    if args.name:
+        events = parse_events(args.name)
+        dialects = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
+        value = [_event_to_json(name, dialects) for name in events]
+        return render(args, value, *_explain_event(args.name, events, dialects))
+    # the canonical names are the first column; agents are too many for one line
+    wide = [name for name, one in DIALECTS.items() if name != "hookline" and (args.json or not one.SPEC.is_agent)]
+    dialects = [args.dialect] if args.dialect else wide
+    shown = [name for name in EventName if not args.dialect or name in DIALECTS[args.dialect].SPEC.events]
+    rows = [
+        [name, EVENTS[name].when, _describe_rights(name), *_get_native_names(name, dialects).values()] for name in shown
+    ]
+    value = [_event_to_json(name, dialects) for name in shown]
+    return render(args, value, Table(["event", "when", "may", *dialects], rows))
+
+
+def _explain_event(word: str, events: tuple[EventName, ...], dialects: list[str]) -> Iterator[str | Table]:
+    """Yield which events a name means, and what every agent calls them."""
+    for number, name in enumerate(events):
+        if number:
+            yield ""
+        yield f"{word} is the event {name}: {EVENTS[name].when}" if word != name else f"{name}: {EVENTS[name].when}"
+        rights = _describe_rights(name)
+        yield f"  a hook may {rights}" if rights else "  a hook cannot change what happens"
+        if tools := tools_of_event(word):
+            yield f"  by its name only for the tools {', '.join(tools)}"
+        names = {
+            dialect: natives
+            for dialect in dialects
+            if (natives := [native for native, meant in EVENT_NAMES[dialect].items() if name in meant])
+        }
+        yield Table(("  dialect", "name there"), [(f"  {one}", ", ".join(native)) for one, native in names.items()])
+        if without := [dialect for dialect in dialects if dialect not in names]:
+            yield f"  never raised by: {', '.join(without)}"
+
+
+def _event_to_json(name: EventName, dialects: list[str]) -> dict[str, object]:
+    spec = EVENTS[name]
+    return {
+        "event": name,
+        "when": spec.when,
+        "can_block": spec.can_block,
+        "rewrites": spec.rewrites or None,
+        "matcher": spec.subject or None,
+        "fields": spec.fields,
+        "names": {dialect: native for dialect, native in _get_native_names(name, dialects).items() if native},
+    }
+
+
+def _get_native_names(name: EventName, dialects: list[str]) -> dict[str, str]:
+    return {dialect: DIALECTS[dialect].SPEC.events.get(name, "") for dialect in dialects}
+
+
+def _describe_rights(name: EventName) -> str:
+    spec = EVENTS[name]
+    return ", ".join(
+        filter(None, ["block" if spec.can_block else "", f"rewrite {spec.rewrites}" if spec.rewrites else ""])
+    )
+
+
+def list_tools(args: argparse.Namespace) -> int:
+    """Print the tools, or explain one name."""
+    agent = resolve_agent(args.agent) if args.agent else ""
+    if args.agent and not agent:
+        known = f"{suggest(args.agent, AGENTS)}; there are {', '.join(AGENTS)}"
+        raise ConfigError(f"there is no agent {quote(args.agent)}{known}")
+    agents = (agent,) if agent else AGENTS
+    meant = resolve_tools(args.name, agent) if args.name else TOOL_SPECS
+    tools = [tool for tool in TOOL_SPECS if tool in meant]
+    if not meant and is_mcp_name(args.name):
+        what = "is a tool of an MCP server; rules name it mcp__SERVER__TOOL, or with a star"
+        raise ConfigError(f"{quote(args.name)} {what}")
+    if not meant:
+        near = suggest(args.name, known_tools().values())
+        raise ConfigError(f"no agent has a tool {quote(args.name)}{near}; `hookline tools` lists them")
+    return render(args, [_tool_to_json(tool, agents) for tool in tools], *_lay_out_tools(args, tools, agents))
+
+
+def _lay_out_tools(args: argparse.Namespace, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
+    if args.name:
+        yield from _explain_tool(args.name, tools, agents)
+    elif args.agent:
+        rows = [_make_row(tool, agents[0]) for tool in tools if tool in TOOL_NAMES[agents[0]]]
+        yield Table(("tool", "names", "arguments"), rows)
+    else:
+        rows = []
+        for tool in tools:
+            # the first name in each agent, without repetition
+            names = (TOOL_NAMES[agent][tool][0] for agent in agents if tool in TOOL_NAMES[agent])
+            rows.append((tool, TOOL_SPECS[tool].does, ", ".join({name.casefold(): name for name in names}.values())))
+        yield Table(("tool", "what it does", "what agents call it"), rows)
+
+
+def _make_row(tool: str, agent: str) -> tuple[str, str, str]:
+    """Return a tool, its names in an agent, and the arguments that have another name there."""
+    arguments = (f"{ours} is {theirs}" for ours, theirs in ARGUMENT_NAMES.get(agent, {}).get(tool, {}).items())
+    return tool, ", ".join(TOOL_NAMES[agent].get(tool, ())), ", ".join(arguments)
+
+
+def _tool_to_json(tool: str, agents: Sequence[str]) -> dict[str, object]:
+    spec = TOOL_SPECS[tool]
+    return {
+        "tool": tool,
+        "does": spec.does,
+        "arguments": [name.removesuffix("?") for name in spec.arguments],
+        "names": {agent: list(TOOL_NAMES[agent][tool]) for agent in agents if tool in TOOL_NAMES[agent]},
+        "argument_names": {
+            agent: dict(ARGUMENT_NAMES[agent][tool]) for agent in agents if tool in ARGUMENT_NAMES.get(agent, {})
+        },
+        "asked_under": {agent: sorted(names_of_tool(tool, agent)) for agent in agents},
+    }
+
+
+def _explain_tool(name: str, tools: Sequence[str], agents: Sequence[str]) -> Iterator[str | Table]:
+    for number, tool in enumerate(tools):
+        if number:
+            yield ""
+        spec = TOOL_SPECS[tool]
+        yield f"{name} is the tool {tool}: {spec.does}" if name != tool else f"{tool}: {spec.does}"
+        yield f"  arguments: {', '.join(spec.arguments)}"
+        rows = [(f"  {agent}", *_make_row(tool, agent)[1:]) for agent in agents if tool in TOOL_NAMES[agent]]
+        yield Table(("  agent", "name there", "arguments there"), rows)
+        if without := [agent for agent in agents if tool not in TOOL_NAMES[agent]]:
+            yield f"  no such tool: {', '.join(without)}"
+    yield ""
+    yield f'In a rule: tools = ["{name}"], which means the same under every agent.'
+
+
+def list_dialects(args: argparse.Namespace) -> int:
+    """Print the table."""
+    specs = [dialect.SPEC for dialect in DIALECTS.values()]
+    names = ("title", "timeout", "on_error", "shell", "templates", "matcher")
+    value = [
+        {
+            "dialect": spec.name,
+            **{name: getattr(spec, name) for name in names},
+            "events": dict(spec.events),
+            "tools": dict(spec.tools),
+        }
+        for spec in specs
+    ]
+    failing = {"block": "blocks", "continue": "is passed over"}
+    rows = [
+        [
+            *(spec.name, spec.title, str(len(spec.events)), f"{spec.timeout:g} s", failing[spec.on_error]),
+            *("shell lines" if spec.shell else "programs", spec.matcher),
+        ]
+        for spec in specs
+    ]
+    head = ["dialect", "what it is", "events", "timeout", "a failing hook", "commands", "matchers"]
+    return render(args, value, Table(head, rows))
+
+
+def print_schema(args: argparse.Namespace) -> int:
+    """Print one schema, or the list of all.
+
+    Raises:
+        ConfigError: There is no such format, event or dialect, or the file cannot be written.
+    """
+    if args.list or args.name is None:
+        if args.output is not None:
+            raise ConfigError("--output: name the format to write, such as `hookline schema native --output FILE`")
+        titles = [(name, named.title) for name, named in ALL.items()]
+        titles += [
+            ("event", "What a hook reads: `hookline schema event EVENT --dialect DIALECT`"),
+            ("answer", "What a hook prints: `hookline schema answer EVENT --dialect DIALECT`"),
+        ]
+        value = [{"name": name, "title": title} for name, title in titles]
+        return render(args, value, Table(["name", "what it describes"], titles))
+    raw = msgspec.json.format(json_codec.dump(_make_schema(args)), indent=2) + b"\n"
+    if args.output is None:
+        print_bytes(raw)
+        return 0
+    try:
+        args.output.write_bytes(raw)
+    except OSError as problem:
+        raise ConfigError(f"{args.output} cannot be written: {problem.strerror}") from None
+    return render(args, {"written": str(args.output)}, f"wrote {args.output}")
+
+
+def _make_schema(args: argparse.Namespace) -> Mapping[str, object]:
+    if args.name in _MESSAGES:
+        return _describe_message(args.name, args.event, args.dialect)
+    if args.name not in ALL:
+        known = (*ALL, *_MESSAGES)
+        raise ConfigError(
+            f"there is no format {quote(args.name)}{suggest(args.name, known)}; known are {', '.join(known)}"
+        )
+    if args.event is not None or args.dialect is not None:
+        raise ConfigError("an event and --dialect go with `hookline schema event` and `hookline schema answer` only")
+    return schema(args.name, load_known_names())
+
+
+def _describe_message(kind: str, name: str | None, dialect: str | None) -> Mapping[str, object]:
+    """Return the schema of an event or an answer; an event may have the dialect's own name."""
+    if name is None:
+        raise ConfigError(f"name the event: `hookline schema {kind} before_tool`; `hookline events` lists them")
+    spec = DIALECTS[dialect or OWN_DIALECT].SPEC
+    own = native_names().get(spec.name, {}).get(name, ())
+    native = name if own or name in spec.abilities else ""
+    event = EventName(own[0]) if own else EventName.CUSTOM if native else parse_event(name)
+    if spec.is_agent and not native and event not in spec.events:
+        raise ConfigError(f"{spec.title} has no event {event}; it has {', '.join(spec.events)}")
+    return _MESSAGES[kind](event, spec.name, "" if native == spec.events.get(event) else native)
+
+
+_MESSAGES: Final = {"event": event_schema, "answer": answer_schema}
+
+
+COMMANDS: Final = {
+    "events": CliCommand(
+        "list the events and what each dialect calls them",
+        argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+        argument("--dialect", "only the events this dialect has a name for", type=parse_dialect),
+        JSON,
+        example="--dialect ollama-cli",
+        run=list_events,
+    ),
+    "tools": CliCommand(
+        "list the tools, what agents call them, and which tool a name means",
+        argument("name", "only what this name means, in any agent's words", nargs="?", default=""),
+        argument("--agent", "only what this agent calls them", default=""),
+        JSON,
+        example="Bash",
+        run=list_tools,
+    ),
+    "dialects": CliCommand(
+        "list the hook dialects of this engine",
+        JSON,
+        example="--json",
+        run=list_dialects,
+    ),
+    "schema": CliCommand(
+        "print the JSON Schema of a configuration format, for editors, or of an event or its answer, for hooks",
+        argument("name", "the format, `event` or `answer`; without it, all formats are listed", nargs="?"),
+        argument("event", "the event, by its name in any dialect, for `event` and `answer`", nargs="?"),
+        argument(
+            "--dialect", "whose event or answer; Hookline's own without it", type=parse_dialect, metavar="DIALECT"
+        ),
+        flag("--list", "list the formats"),
+        argument("--output", "write it to this file", type=Path, metavar="FILE"),
+        JSON,
+        example="event before_tool --dialect claude-code",
+        run=print_schema,
+    ),
+}
