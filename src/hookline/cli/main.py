@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, cast
 
@@ -116,12 +116,12 @@ def import_command(name: str) -> CliCommand:
     return cast("CliCommand", module.COMMANDS[name] if name in _SHARED else module.COMMAND)
 
 
-def make_parser(only: str = "") -> CommandParser:
-    """Return the parser of all commands, or of only one."""
+def make_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
+    """Return the parser of these commands, which are imported for it."""
     top = CommandParser(prog="hookline", description="The hook engine for AI agents.")
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in [only] if only else COMMANDS:
+    for name in names:
         command = import_command(name)
         command.configure(commands.add_parser(name, help=command.about), (COLOR,))
     return top
@@ -214,10 +214,12 @@ def _dispatch(words: list[str]) -> int:
         _print_error_as_json(words, message, "usage")
         return 1
     with _default_interrupts():
-        default = import_command(words[0]).default_action if words[0] in COMMANDS else ""
+        # the parser of one command is enough, and of none to print the version
+        names = [name for name in words[:1] if name in COMMANDS]
+        default = import_command(names[0]).default_action if names else ""
         if default and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
             words = [words[0], default, *words[1:]]
-        args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
+        args = make_parser(names if names or words[0] == "--version" else COMMANDS).parse_call(words)
     refuse_agents(words, os.environ)
     set_color(args.color)
     code: int = args.act(args)
