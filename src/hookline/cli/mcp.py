@@ -539,7 +539,8 @@ class _Tools:
         """
         if name.startswith("-"):
             raise ConfigError(f"there is no hook {name!r}")
-        line = [sys.executable, "-m", "hookline", *words, "--json", *([name] if name else [])]
+        # -P: a module of the project must not be loaded
+        line = [sys.executable, "-P", "-m", "hookline", *words, "--json", *([name] if name else [])]
         process = await asyncio.create_subprocess_exec(
             *line,
             stdin=asyncio.subprocess.DEVNULL,
